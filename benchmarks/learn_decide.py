@@ -156,6 +156,8 @@ def known_pairs(data: Path, sentences: Path) -> list[Pair]:
     made: list[Pair] = []
     for each in reader_data.pairs(files):
         made.append(_pair(each, "apart" if reader_data.held_out(each.group) else "learnt"))
+    for each in reader_data.pairs(sorted((OWN / "statements").glob("*.txt"))):
+        made.append(_pair(each, "learnt"))
     for name, pattern in (("reader", "pairs-*.txt"), ("updates", "*.jsonl")):
         made += [
             _pair(p, f"data/{name}") for p in reader_data.pairs(sorted((OWN / name).glob(pattern)))

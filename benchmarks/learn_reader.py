@@ -53,7 +53,20 @@ from reader_data import (
 )
 from reader_export import BLOCKED, ROUNDED
 from reader_measures import Read, candidate_rows, questions, ranking, statements, strangers
-from reader_network import EXITS, MAX_PIECES, RATE, Asked, Ids, Network, Related, Run, fit, logits
+from reader_network import (
+    EXITS,
+    MAX_PIECES,
+    PAIRS,
+    QUESTIONS,
+    RATE,
+    Asked,
+    Ids,
+    Network,
+    Related,
+    Run,
+    fit,
+    logits,
+)
 
 Floats = NDArray[np.float32]
 OWN: Final = Path(__file__).parent / "data"
@@ -154,12 +167,23 @@ def learn(options: argparse.Namespace) -> None:
     pieces = Pieces(cache / "tokenizer.json")
     known = [w for w in known_worlds(options.data) if options.all or not held_out(w.name)]
     found = [p for p in known_pairs(options.data) if options.all or not held_out(p.group)]
+    found += pairs(sorted((OWN / "statements").glob("*.txt")))
     questions = [each for w in known for each in asked(w, ranked(w, cache), pieces)]
     statements = related(found, known, pieces)
     print(len(known), "worlds", len(questions), "questions", len(statements), "pairs", flush=True)
     torch.manual_seed(options.seed)
-    network = Network(Base.open(), json.loads((cache / "rows.json").read_text()))
-    run = Run(options.passes, options.seconds, options.rate, options.seed)
+    rows = json.loads((cache / "rows.json").read_text())
+    network = Network(Base.open(), rows, (options.exit,) if options.begin else EXITS)
+    if options.begin:
+        reader_export.restore(network, options.begin)
+    run = Run(
+        options.passes,
+        options.seconds,
+        options.rate,
+        options.seed,
+        options.questions,
+        options.statements,
+    )
     path = cache / f"{options.name}.pt"
     fit(network, questions, statements, run, path, lambda line: print(line, flush=True))
 
@@ -228,8 +252,9 @@ def _decided(found: Floats) -> NDArray[Any]:
 def trained(options: argparse.Namespace) -> Network:
     """The network of a run."""
     rows = json.loads((options.cache / "rows.json").read_text())
-    network = Network(Base.open(), rows)
-    network.load_state_dict(torch.load(options.cache / f"{options.name}.pt")["network"])
+    state = torch.load(options.cache / f"{options.name}.pt")
+    network = Network(Base.open(), rows, state["exits"])
+    network.load_state_dict(state["network"])
     return network.eval()
 
 
@@ -383,6 +408,9 @@ def main() -> None:
     parser.add_argument("--passes", type=float, default=2.0, help="over the questions")
     parser.add_argument("--seconds", type=float, default=7200.0, help="most time to learn")
     parser.add_argument("--rate", type=float, default=RATE, help="of the layers at the beginning")
+    parser.add_argument("--begin", type=Path, help="go on from the weights of this exported file")
+    parser.add_argument("--questions", type=int, default=QUESTIONS, help="of a step")
+    parser.add_argument("--statements", type=int, default=PAIRS, help="pairs of a step")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--exit", type=int, default=EXITS[0], help="layers of the exported file")

@@ -12,6 +12,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 import onnx
+import torch
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer
@@ -249,3 +250,50 @@ def store(
         file.writestr("about.json", json.dumps(head, ensure_ascii=False, indent=1))
         for name, each in parts.items():
             file.writestr(name, each)
+
+
+def restore(network: Network, path: Path) -> None:
+    """Set the weights of a network with one exit to those of a file, which are rounded.
+
+    The constants have no names: they are found by the order of the nodes that `build` makes.
+    """
+    with ZipFile(path) as file:
+        graph = onnx.load_from_string(file.read("model.onnx")).graph
+    constants = {each.name: each for each in graph.initializer}
+    found: dict[str, list[list[NDArray[Any]]]] = {}
+    for node in graph.node:
+        inputs = [numpy_helper.to_array(constants[n]) for n in node.input if n in constants]
+        found.setdefault(node.op_type, []).append(inputs)
+    state = network.state_dict()
+    rounded, blocked, norms = (
+        iter(found[kind])
+        for kind in ("DynamicQuantizeMatMul", "MatMulNBits", "SkipLayerNormalization")
+    )
+
+    def put(name: str, values: NDArray[Any]) -> None:
+        state[name] = torch.tensor(np.ascontiguousarray(values, np.float32)).reshape(
+            state[name].shape
+        )
+
+    for number in range(network.exits[0]):
+        for part in ("qkv", "ao", "fi"):
+            numbers, scale, _ = next(rounded)
+            put(f"layers.{number}.{part}.weight", (numbers * scale).T)
+        numbers, scale = next(blocked)
+        outer = len(state[f"layers.{number}.fo.bias"])
+        blocks = numbers.reshape(outer, -1, BLOCK).astype(np.float32) - 128
+        put(f"layers.{number}.fo.weight", blocks * scale.reshape(outer, -1, 1))
+        put(f"layers.{number}.qkv.bias", found["MultiHeadAttention"][number][0])
+        put(f"layers.{number}.fi.bias", found["BiasGelu"][number][0])
+        for norm, part in (("aln", "ao"), ("oln", "fo")):
+            weight, shift, bias = next(norms)
+            put(f"layers.{number}.{norm}.weight", weight)
+            put(f"layers.{number}.{norm}.bias", shift)
+            put(f"layers.{number}.{part}.bias", bias)
+    dense = iter(found["Gemm"])
+    for head in HEADS:
+        for at in (1, 4):
+            weight, bias = next(dense)
+            put(f"heads.{head}{network.exits[0]}.{at}.weight", weight)
+            put(f"heads.{head}{network.exits[0]}.{at}.bias", bias)
+    network.load_state_dict(state)

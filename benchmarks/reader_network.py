@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from hippocampe.updates.learnt import OUTCOMES
 from reader_base import Base
@@ -31,7 +32,11 @@ HIDDEN: Final = 128
 DROPOUT: Final = 0.1
 MAX_PIECES: Final = 96
 """Pieces read of each text."""
-BEGIN, PADDING, END = 0, 1, 2
+BEGIN, PADDING, END, UNKNOWN = 0, 1, 2, 3
+HIDDEN_PIECES: Final = 0.07
+"""Share of the pieces that are hidden while learning, so that no text is recognised by its words."""
+AVERAGED: Final = 0.998
+"""Weight of the past in the moving average of the weights, which is what is exported."""
 
 RATE: Final = 7e-5
 HEAD_RATE: Final = 10.0
@@ -40,7 +45,7 @@ WARM: Final = 0.06
 """Share of the run in which the rate rises."""
 QUESTIONS: Final = 4
 PAIRS: Final = 20
-"""Questions and pairs of a step."""
+"""Questions and pairs of a step, unless chosen."""
 READ: Final = 7
 """Texts read with a question."""
 SMOOTHING: Final = 0.05
@@ -83,9 +88,13 @@ class Layer(nn.Module):
         asked, keys, values = spread.view(count, longest, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
         scores = torch.matmul(asked * asked.shape[-1] ** -0.5, keys.transpose(-1, -2)).float()
         shares = scores.masked_fill(~real[:, None, None, :], -1e4).softmax(-1).to(values.dtype)
+        shares = self._dropped(shares)
         seen = torch.matmul(shares, values).transpose(1, 2).reshape(real.numel(), -1)
-        states = self.aln(states + self.ao(seen.index_select(0, places)))
-        return self.oln(states + self.fo(functional.gelu(self.fi(states))))
+        states = self.aln(states + self._dropped(self.ao(seen.index_select(0, places))))
+        return self.oln(states + self._dropped(self.fo(functional.gelu(self.fi(states)))))
+
+    def _dropped(self, values: Tensor) -> Tensor:
+        return functional.dropout(values, DROPOUT, self.training)
 
 
 def _norm(base: Base, name: str) -> nn.LayerNorm:
@@ -226,12 +235,15 @@ class Run:
     """How long to learn: as many passes over the questions, but no more than so many seconds.
 
     `rate` is that of the layers at the beginning; a run that goes on needs a higher one, since it falls to 0.
+    `questions` and `pairs` are those of a step.
     """
 
     passes: float
     seconds: float
     rate: float = RATE
     seed: int = 0
+    questions: int = QUESTIONS
+    pairs: int = PAIRS
 
 
 def _drawn(asked: Asked, chance: random.Random) -> tuple[list[Ids], int]:
@@ -295,11 +307,13 @@ def fit(
     optimiser = torch.optim.AdamW(
         [{"params": body}, {"params": list(network.heads.parameters())}], weight_decay=0.01
     )
-    steps = int(run.passes * len(asked) / QUESTIONS)
+    steps = int(run.passes * len(asked) / run.questions)
     step, spent = 0, 0.0
+    averaged = AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(AVERAGED))
     if checkpoint.exists():
         state: Mapping[str, Any] = torch.load(checkpoint)
-        network.load_state_dict(state["network"])
+        network.load_state_dict(state["learning"])
+        averaged.module.load_state_dict(state["network"])
         optimiser.load_state_dict(state["optimiser"])
         step, spent = state["step"], state["spent"]
         report(f"goes on from step {step}")
@@ -318,18 +332,20 @@ def fit(
             group["lr"] = run.rate * factor * min(1, (done + 1e-3) / WARM) * (1 - done)
         read: list[tuple[Ids, Ids]] = []
         spans: list[tuple[int, int, int]] = []
-        for _ in range(QUESTIONS):
+        for _ in range(run.questions):
             each = next(questions)
             texts, right = _drawn(each, chance)
             spans.append((len(read), right, len(texts)))
             read += [(each.question, text) for text in texts]
-        some = [next(pairs) for _ in range(PAIRS)]
-        summaries = network(*padded([*read, *((each.old, each.new) for each in some)]))
+        some = [next(pairs) for _ in range(run.pairs)]
+        read += [(each.old, each.new) for each in some]
+        worn = [(_worn(one, chance), _worn(two, chance)) for one, two in read]
+        summaries = network(*padded(worn))
         answers = _answer_loss(
-            network.read("answer", [each[: len(read)] for each in summaries]), spans
+            network.read("answer", [each[: -run.pairs] for each in summaries]), spans
         )
         relations = _relation_loss(
-            network.read("relation", [each[len(read) :] for each in summaries]),
+            network.read("relation", [each[-run.pairs :] for each in summaries]),
             torch.tensor([each.label for each in some]),
             torch.tensor([each.weight for each in some]),
         )
@@ -337,23 +353,35 @@ def fit(
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
+        averaged.update_parameters(network)
         step += 1
         now = [float(answers), float(relations)]
         mean = [0.98 * old + 0.02 * new for old, new in zip(mean or now, now, strict=True)]
         if step % 20 == 0:
             report(f"step {step}/{steps} {spent:.0f} s: {mean[0]:.3f} {mean[1]:.3f}")
         if time.monotonic() - stored > 300:
-            _store(checkpoint, network, optimiser, step, spent)
+            _store(checkpoint, network, averaged, optimiser, step, spent)
             stored = time.monotonic()
-    _store(checkpoint, network, optimiser, step, spent)
-    network.eval()
+    _store(checkpoint, network, averaged, optimiser, step, spent)
+
+
+def _worn(text: Ids, chance: random.Random) -> Ids:
+    """A text with some pieces hidden."""
+    return tuple(UNKNOWN if chance.random() < HIDDEN_PIECES else each for each in text)
 
 
 def _store(
-    path: Path, network: Network, optimiser: torch.optim.Optimizer, step: int, spent: float
+    path: Path,
+    network: Network,
+    averaged: AveragedModel,
+    optimiser: torch.optim.Optimizer,
+    step: int,
+    spent: float,
 ) -> None:
     state = {
-        "network": network.state_dict(),
+        "network": averaged.module.state_dict(),
+        "learning": network.state_dict(),
+        "exits": network.exits,
         "optimiser": optimiser.state_dict(),
         "step": step,
         "spent": spent,

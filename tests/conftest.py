@@ -4,7 +4,7 @@ import gc
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,7 +17,10 @@ import once
 import unread
 from hashed import install
 from hippocampe import Config, Hippocampe, Scope
+from hippocampe.client.local import LocalConnection
+from hippocampe.client.reaching import Unreached
 from hippocampe.engine import settings
+from hippocampe.errors import HippocampeError
 from hippocampe.types import Settings
 from hippocampe.updates import judgement
 from model_server import ModelServer
@@ -44,6 +47,10 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
     # Each process that a test starts would compile our modules again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    # The command line answers in the language of the locale.
+    for name in ("LANGUAGE", "LC_MESSAGES", "LANG"):
+        os.environ.pop(name, None)
+    os.environ["LC_ALL"] = "C.UTF-8"
     once.install()
     if config.getoption("numprocesses", None):
         # One for all of them, which starts while they do.
@@ -94,8 +101,11 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "data"
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """The data folder of a test. The process that a program started for it ends with the test."""
+    yield tmp_path / "data"
+    with suppress(Unreached, HippocampeError), closing(LocalConnection(tmp_path / "data")) as owner:
+        owner.call("leave")
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import children
 import hashed
 import hippocampe
 import once
@@ -62,16 +63,19 @@ def warm_up() -> None:
 
 def serve(listener: socket.socket, ending: socket.socket) -> dict[str, Any] | None:
     """Fork for each request; return it in the forked process, and None in this one at the end."""
+    started = set[int]()
     while True:
         ready, _, _ = select.select([listener, ending], [], [])
         with suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                """Those that ended are forgotten."""
+            while ended := os.waitpid(-1, os.WNOHANG)[0]:
+                started.discard(ended)
         if ending in ready:
+            for each in started:
+                os.kill(each, signal.SIGTERM)
             return None
         connection, _ = listener.accept()
         request, streams = receive(connection)
-        if os.fork() == 0:
+        if (pid := os.fork()) == 0:
             listener.close()
             ending.close()
             fork(connection)
@@ -79,6 +83,7 @@ def serve(listener: socket.socket, ending: socket.socket) -> dict[str, Any] | No
                 os.dup2(each, standard)
                 os.close(each)
             return request
+        started.add(pid)
         connection.close()
         for each in streams:
             os.close(each)
@@ -100,6 +105,8 @@ def fork(connection: socket.socket) -> None:
     if (pid := os.fork()) == 0:
         connection.close()
         return
+    # The end of the nursery is that of all its processes.
+    signal.signal(signal.SIGTERM, lambda *_: os.kill(pid, signal.SIGKILL))
     connection.sendall(pid.to_bytes(4))
     _, status = os.waitpid(pid, 0)
     try:
@@ -112,6 +119,9 @@ def become(request: dict[str, Any]) -> None:
     """Make this process what a new interpreter would be."""
     os.environ.clear()
     os.environ.update(request["environment"])
+    # What this process starts is forked too.
+    os.environ[children.ADDRESS] = sys.argv[3]
+    children.install()
     time.tzset()
     os.chdir(request["folder"])
     # Ignored in the background of a shell.

@@ -26,6 +26,7 @@ SETTINGS: dict[str, Any] = {
     "auto_retrieve_enabled": False,
     "auto_retrieve_max_results": 3,
     "auto_retrieve_min_score": 0.4,
+    "always_on_limit": 6,
     "recent_hours": 12,
     "channel_scope": True,
     "shared_memories": True,
@@ -268,6 +269,7 @@ _OWN: dict[str, tuple[Arguments, ...]] = {
             "kind": "part_of",
             "scope": ME,
             "reason": "elle y va",
+            "review": True,
         },
     ),
     "neighbours": (_on("id", "boat", depth=1),),
@@ -342,6 +344,7 @@ _OWN: dict[str, tuple[Arguments, ...]] = {
     "retrievals": (_next_page("retrievals", scope=ME, limit=1, since=SINCE, channel_only=True),),
     "retrieval": (_on("id", "injection"),),
     "replay": (_on("id", "injection"),),
+    "try_settings": (_always(scope=ME, limit=2, **SETTINGS),),
     "forget": (
         _always(topic="le voilier rouge", scope=ME, dry_run=True),
         _always(topic="le voilier rouge", scope=ME),

@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         Signal,
         Stats,
         Trace,
+        Trial,
         Verification,
         Vitals,
     )
@@ -142,6 +143,7 @@ __all__ = [
     "StoreReadOnly",
     "StoreTooNew",
     "Trace",
+    "Trial",
     "UnreadableFile",
     "Verification",
     "Vitals",

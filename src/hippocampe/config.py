@@ -2,7 +2,7 @@
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import cast
 from urllib.parse import SplitResult, urlsplit
@@ -178,6 +178,20 @@ class Config:
                 f"cannot open {where!r}: give the path of a data folder, or a Config."
             )
         return cls(folder=Path(path))
+
+    def as_variables(self) -> dict[str, str]:
+        """The environment variables for another process that owns the folder, from the fields that were chosen.
+
+        That process decides itself what runs in the background, and whether the folder is shared.
+        """
+        decided = ("folder", "background", "share")
+        variables: dict[str, str] = {}
+        for each in fields(self):
+            value: object = getattr(self, each.name)
+            if each.name not in decided and value not in (None, each.default):
+                parts = cast("tuple[str, ...]", value) if isinstance(value, tuple) else (value,)
+                variables[f"HIPPOCAMPE_{each.name.upper()}"] = ",".join(map(str, parts))
+        return variables
 
     @property
     def database(self) -> Path:

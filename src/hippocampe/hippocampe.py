@@ -42,7 +42,7 @@ from hippocampe.extraction.jobs.runner import Runner
 from hippocampe.folder import maintenance, opening, rederivation, reembed, soundness, verification
 from hippocampe.ingest import conversation, importer, remember_many
 from hippocampe.ingest import remember as remember_step
-from hippocampe.injection import before_turn, preview, render, replay, warmup
+from hippocampe.injection import before_turn, preview, render, replay, trial, warmup
 from hippocampe.injection.burst import Burst
 from hippocampe.injection.channel_history import ChannelHistories
 from hippocampe.injection.turn_state import TurnState
@@ -77,9 +77,11 @@ When = datetime | str | None
 UNSCOPED = Scope()
 """The scope of verbs without one."""
 
-SETTING_VALUES: Mapping[str, str] = {
-    name: accepted.says for name, accepted in settings_step.ACCEPTED.items()
-}
+SETTINGS = settings_step.ACCEPTED
+"""The values that each setting accepts."""
+SETTING_GROUPS = settings_step.GROUPS
+"""The settings by what they govern."""
+SETTING_VALUES: Mapping[str, str] = {name: accepted.says for name, accepted in SETTINGS.items()}
 """The values that each setting accepts, in words."""
 IMPORT_FORMATS = importer.FORMATS
 """The formats of `import_from` by name, with the program that writes each."""
@@ -445,6 +447,7 @@ class Verbs:
 
     settings = bound(settings_of, settings_step.read)
     update_settings = bound(settings_of, settings_step.update)
+    try_settings = provided(corpus_of, lambda memory: memory._turns, trial.try_settings)
     retrievals = provided(
         store_of, lambda memory: memory._turns.retrievals, retrieval_log.retrievals
     )

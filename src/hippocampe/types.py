@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date as Date
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from hippocampe.errors import InvalidInput
 
@@ -389,11 +389,19 @@ class Forgetting:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """Two memories whose relation no rule could decide, for a person to review."""
+    """Two memories whose relation no rule could decide, for a person to review.
+
+    Attributes:
+        memory: One of them.
+        other: The other one.
+        reason: Why no rule decided.
+        likelihood: The probability that they belong together, 0 to 1; None if it was not weighed.
+    """
 
     memory: Memory
     other: Memory
     reason: str
+    likelihood: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -737,6 +745,20 @@ Outcome = Literal[
 """The outcome of a candidate: injected, or the reason why not."""
 
 
+Part = Literal["search", "live", "always_on", "named"]
+"""A part of an injection, each with its own limit: what search found for the message, live talk, memories that need
+no search and have no relevance, notes that the settings name."""
+
+
+def part_of(kind: str, path: Route) -> Part:
+    """The part of an injection to which a recollection of a kind, found by a path, belongs."""
+    if kind == "live":
+        return "live"
+    if path == "context":
+        return "named"
+    return "search" if path == "search" else "always_on"
+
+
 @dataclass(frozen=True, slots=True)
 class Considered:
     """A candidate of a turn, with its outcome."""
@@ -744,6 +766,42 @@ class Considered:
     recollection: Recollection
     path: Route
     outcome: Outcome
+
+    @property
+    def part(self) -> Part:
+        """The part of an injection to which it belongs."""
+        return part_of(self.recollection.kind, self.path)
+
+
+class LazyConsidered(Sequence[Considered]):
+    """Candidates that are made at the first access, which few turns need.
+
+    Args:
+        make: Makes them.
+        length: Their number, if it is known before.
+    """
+
+    def __init__(self, make: Callable[[], Sequence[Considered]], length: int | None = None) -> None:
+        # Freed once used: it may hold measured signals, which are large.
+        self._make: Callable[[], Sequence[Considered]] | None = make
+        self._length = length
+        self._made: Sequence[Considered] = ()
+
+    def _all(self) -> Sequence[Considered]:
+        if (make := self._make) is not None:
+            self._made = made = make()
+            self._length, self._make = len(made), None
+        return self._made
+
+    @overload
+    def __getitem__(self, index: int) -> Considered: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Considered]: ...
+    def __getitem__(self, index: int | slice) -> Considered | Sequence[Considered]:
+        return self._all()[index]
+
+    def __len__(self) -> int:
+        return len(self._all()) if self._length is None else self._length
 
 
 @dataclass(frozen=True, slots=True)
@@ -795,6 +853,11 @@ class Retrieved:
     outcome: Outcome
     signals: Mapping[str, float]
 
+    @property
+    def part(self) -> Part:
+        """The part of an injection to which it belongs."""
+        return part_of(self.kind, self.path)
+
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
@@ -814,6 +877,21 @@ class Retrieval:
     skipped: str | None
     created_at: datetime
     items: tuple[Retrieved, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A logged turn, served again under the settings of its space and under changed ones.
+
+    Attributes:
+        retrieval: Its entry in the log, without items.
+        before: Its injection under the settings of the space.
+        after: Its injection under the changed ones.
+    """
+
+    retrieval: Retrieval
+    before: Injection
+    after: Injection
 
 
 @dataclass(frozen=True, slots=True)
@@ -842,7 +920,10 @@ class Settings:
     Attributes:
         auto_retrieve_enabled: Whether turns get an injection.
         auto_retrieve_max_results: Maximum number of search results per turn.
-        auto_retrieve_min_score: Minimum score of a search result; live messages need 0.1.
+        auto_retrieve_min_score: Minimum relevance of a search result; live messages need 0.1.
+        always_on_limit: Maximum number of items per turn that need no search and have no relevance: identity,
+            important and recent memories, a third each, or the answer to a question about somebody or the talk;
+            0: none.
         recent_hours: Memories newer than this are candidates of every turn; 0: none.
         channel_scope: Whether a turn only gets results from its own channel.
         shared_memories: Whether the important and recent memories that other users told, and the talk of
@@ -880,6 +961,7 @@ class Settings:
     auto_retrieve_enabled: bool = True
     auto_retrieve_max_results: int = 4
     auto_retrieve_min_score: float = 0.3
+    always_on_limit: int = 18
     recent_hours: int = 6
     channel_scope: bool = False
     shared_memories: bool = False

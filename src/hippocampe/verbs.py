@@ -145,6 +145,7 @@ _GROUPS: Mapping[str, tuple[Verb, ...]] = {
         _write("extract", "long"),
         _read("settings", http="GET /api/memory/settings"),
         _write("update_settings", role="admin", http="PATCH /api/memory/settings"),
+        _read("try_settings"),
         _read("retrievals", http="GET /api/memory/retrievals"),
         _read("retrieval"),
         _read("replay"),

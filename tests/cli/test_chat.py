@@ -11,7 +11,9 @@ import subprocess
 import termios
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -21,9 +23,11 @@ import pytest
 import children
 from hippocampe import Config, Hippocampe, Injection, Recollection, Scope
 from hippocampe.cli.show import chat as show
+from hippocampe.cli.show.layout import lines
 from hippocampe.cli.terminal import out
 from hippocampe.companion import Reply, Usage
-from hippocampe.types import Considered, Signal, Trace
+from hippocampe.presentation.reader import Reader
+from hippocampe.types import Considered, Memory, Signal, Trace
 from model_server import Answer, Call, ModelRequest, ModelServer
 
 PATIENCE = 60
@@ -67,7 +71,7 @@ def environment(folder: Path, server: ModelServer) -> dict[str, str]:
         "HIPPOCAMPE_MODEL": "openai-chat:scripted",
         "HIPPOCAMPE_BACKGROUND_MODEL": "openai-chat:background",
         "HIPPOCAMPE_USER": "dev",
-        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
         "TERM": "xterm",
         "COLUMNS": "80",
     }
@@ -113,7 +117,8 @@ class Terminal:
             stdin=other,
             stdout=other,
             stderr=other,
-            env={name: value for name, value in environment.items() if name != "COLUMNS"},
+            env={name: value for name, value in environment.items() if name != "COLUMNS"}
+            | {"LC_ALL": "fr_FR.UTF-8"},
             # Its own session, whose terminal sends it Ctrl-C.
             start_new_session=True,
         )
@@ -132,6 +137,13 @@ class Terminal:
                 raise AssertionError(f"the chat ended: {self._seen}") from None
         shown, _, self._seen = self._seen.partition(text)
         return ESCAPES.sub("", shown).replace("\r", "")
+
+    def rest(self) -> str:
+        """What is shown until the chat ends."""
+        with suppress(OSError):
+            while select.select([self._own], [], [], PATIENCE)[0]:
+                self._seen += self._decoder.decode(os.read(self._own, 65_536))
+        return ESCAPES.sub("", self._seen).replace("\r", "")
 
     def type(self, line: str) -> None:
         self.press(line.encode() + b"\n")
@@ -160,18 +172,39 @@ def terminal(environment: dict[str, str], script: Script) -> Iterator[Terminal]:
     shown.close()
 
 
-def test_the_reasons_of_a_reminder_are_in_the_language(capsys: pytest.CaptureFixture[str]) -> None:
+FRENCH = Reader(language="fr", timezone="Europe/Paris", now=datetime(2026, 5, 1, tzinfo=UTC))
+
+
+def test_the_reasons_of_what_was_given_are_in_the_language(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     signals = (Signal("phrase", 1.0, 1, 1.25), Signal("date_asked", 1.0, None, 0.5))
     found = Recollection("1", "memory", "Nina part\nle 3 mai", 0.8)
     trace = Trace([Considered(replace(found, why=signals), "search", "injected")])
     injection = Injection("1", "…", (found,), 9, 4.0, trace)
     usage = Usage(turns=2, injected_tokens=24)
     reply = Reply("happy", "Le 3 mai.", injected=(found,), usage=usage, injection=injection)
-    out(show.reminders(reply, "fr"))
+    out(show.why(reply.injected, injection, (), 12, FRENCH))
     assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
         "0.80 trouvé  souvenir · Nina part le 3 mai",
         "             pourquoi : les mêmes mots (+1.2); donne une date (+0.5)",
         "12 tokens · 4,0 ms",
+    ]
+    out(show.after(reply, FRENCH))
+    assert capsys.readouterr().out.splitlines() == [
+        "  ‹ Nina part le 3 mai · les mêmes mots",
+        "  happy · 0 token (dont 24 de mémoire)",
+    ]
+
+
+def test_changes_show_keys_and_what_they_replace(capsys: pytest.CaptureFixture[str]) -> None:
+    at = FRENCH.now
+    old = Memory("1", "default", "le jeudi", key="marché", created_at=at, updated_at=at)
+    new = Memory("2", "default", "le samedi", key="marché", created_at=at, updated_at=at)
+    out(lines(*show.changed([new], {"2": (old,)}, FRENCH)))
+    assert capsys.readouterr().out.splitlines() == [
+        "  + [fait] marché : le samedi",
+        "    remplace : le jeudi",
     ]
 
 
@@ -195,7 +228,8 @@ class TestPipes:
             "  + [fact] Dev broke a shoulder",
             "  sad · N tokens",
             r"eko › Get well soon. [bold]Zoé[/bold] \u001b[31m",
-            "  happy · N tokens",
+            "  ‹ Dev broke a shoulder · close in meaning",
+            "  happy · N tokens (79 of memory)",
         ]
         assert done.stderr == ""
         with hippo_of() as hippo:
@@ -204,14 +238,14 @@ class TestPipes:
         assert said[2] == ("dev", "last week")
 
     def test_in_french(self, talk: Talk, script: Script) -> None:
-        done = talk("/help", "/why", "/memories", "/danse", "/forget")
+        done = talk("/help", "/why", "/memories", "/danse", "/forget", LC_ALL="fr_FR.UTF-8")
         assert done.stdout.splitlines() == [
             "openai-chat:scripted. /help donne les commandes, Ctrl-D quitte.",
             *done.stdout.splitlines()[1:8],
             "Il n'y a pas encore de réponse.",
             "Aucun résultat.",
             "/danse n'existe pas : voir /help.",
-            "Dis ce qu'il faut oublier : /forget SUJET",
+            "Dites ce qu’il faut oublier : /forget SUJET",
         ]
         assert "les souvenirs récents" in done.stdout
 
@@ -255,13 +289,29 @@ class TestPipes:
         found, _, rest = shown.partition("eko ›")
         assert "[fact] Nina plays the tuba in Ordizan" in found
         why, _, rest = rest.partition("Capabilities (1)\n  I can see the lobby\n")
-        assert re.search(r"[01]\.\d\d \w+ +memory · Nina plays the tuba in Ordizan", why)
+        assert re.search(r"[01]\.\d\d \w+ +memory \(dev\) · Nina plays the tuba in Ordizan", why)
         assert re.search(r"\d+ tokens · [\d.]+ ms", why)
         refused, _, done_ = rest.partition("Nothing was changed.")
         assert "[memory] Nina plays the tuba in Ordizan" in refused
         assert "Forgotten: " in done_
         assert "Nina plays" not in done_.partition("Forgotten: ")[2]
         assert "[fact] Owen repairs clocks" in done_
+
+    def test_why_has_what_tools_found(
+        self, talk: Talk, script: Script, english: None, hippo_of: Callable[[], Hippocampe]
+    ) -> None:
+        with hippo_of() as hippo:
+            hippo.remember("Nina plays the tuba in Ordizan", scope=HERE)
+        script.call("search_memories", query="tuba")
+        script.call("search_goals", query="tuba")
+        script.respond("Nina does.")
+        done = talk("does she play?", "/why", more=("--mode", "agentic"))
+        assert done.returncode == 0, done.stderr
+        found, _, nothing = done.stdout.partition("\n· search_memories tuba\n")[2].partition(
+            "· search_goals tuba\n"
+        )
+        assert re.match(r"[01]\.\d\d +memory \(dev\) · Nina plays the tuba in Ordizan", found)
+        assert nothing == "Nothing found.\n"
 
     def test_an_error_of_the_model_is_one_line_and_the_chat_goes_on(
         self, talk: Talk, script: Script, hippo_of: Callable[[], Hippocampe]
@@ -291,14 +341,42 @@ class TestPipes:
         assert wrong.returncode == 1
         assert "companion_mode" in wrong.stderr
 
-    def test_without_a_model_it_says_what_to_set(self, talk: Talk, folder: Path) -> None:
-        done = talk("salut", HIPPOCAMPE_MODEL="")
+    def test_without_a_model_it_says_how_to_get_one(self, talk: Talk, folder: Path) -> None:
+        done = talk("salut", HIPPOCAMPE_MODEL="", LC_ALL="fr_FR.UTF-8", COLUMNS="200")
         assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr == (
-            "error: no language model is set: set HIPPOCAMPE_MODEL, such as openai:gpt-5-mini, and "
-            "the key of its provider, such as OPENAI_API_KEY.\n"
-        )
+        said, *ways = done.stderr.splitlines()
+        assert said.endswith("Il y a trois façons d’en avoir un :")
+        assert [line[:2] for line in ways if not line.startswith("   ")] == ["1.", "2.", "3."]
+        assert "OPENAI_BASE_URL=http://127.0.0.1:11434/v1" in done.stderr
         assert not folder.exists()
+
+    def test_memory_alone(self, talk: Talk, hippo_of: Callable[[], Hippocampe]) -> None:
+        done = talk(
+            "I live in Lyon",
+            "I live in Lyon",
+            "I moved to Toulouse",
+            "where do I live?",
+            "where do I live?",
+            "hello!",
+            "/deep where?",
+            "forget that I moved to Toulouse",
+            more=("--without-model",),
+        )
+        assert done.returncode == 0, done.stderr
+        learnt, _, rest = done.stdout.partition("it replaces: I live in Lyon\n")
+        assert "  + [fact] I live in Lyon\n" in learnt
+        assert "  = known already: I live in Lyon\n" in learnt
+        asked, _, forgotten = rest.partition("Only a language model can search in several steps.")
+        found = re.findall(r"[01]\.\d\d found +memory \(dev\) · (.+?) *\n", asked)
+        # What was given before is given again: no model has seen it.
+        assert found == ["I moved to Toulouse"] * 2
+        assert "hello" not in asked
+        assert forgotten.splitlines()[-2:] == [
+            "  − [memory] I moved to Toulouse",
+            "Forgotten: 1.",
+        ]
+        with hippo_of() as hippo:
+            assert hippo.memories(scope=HERE).items == ()
 
     def test_without_a_key_it_says_which_one(self, talk: Talk) -> None:
         done = talk(
@@ -326,6 +404,8 @@ class TestTerminal:
         assert answer[1] == "cela guérisse !"
         assert answer[2].startswith("  happy · ")
         terminal.press(CTRL_D)
+        # The prompt of the shell begins on a line of its own.
+        assert terminal.rest().endswith("\n")
         assert terminal.exit() == 0
 
     def test_ctrl_c_cancels_an_answer_and_a_second_one_leaves(
@@ -339,7 +419,7 @@ class TestTerminal:
         while not server.requests and monotonic() < ends:
             sleep(0.02)
         terminal.press(CTRL_C)
-        terminal.until("Annulé ; ton message est gardé.")
+        terminal.until("Annulé ; votre message est gardé.")
         terminal.until("Ctrl-C encore une fois pour quitter.")
         terminal.until("dev › ")
         script.respond("Non.")
@@ -350,6 +430,7 @@ class TestTerminal:
         terminal.until("Ctrl-C encore une fois pour quitter.")
         terminal.until("dev › ")
         terminal.interrupt()
+        assert terminal.rest() == "\n"
         assert terminal.exit() == 0
 
     def test_quit(self, terminal: Terminal) -> None:

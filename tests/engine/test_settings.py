@@ -27,6 +27,7 @@ GOOD: dict[str, Any] = {
     "auto_retrieve_enabled": False,
     "auto_retrieve_max_results": 10,
     "auto_retrieve_min_score": 0.3,
+    "always_on_limit": 0,
     "recent_hours": 0,
     "channel_scope": True,
     "shared_memories": True,

@@ -485,6 +485,49 @@ class TestPaths:
         assert len(turn.items) == 2
         assert sorted(outcomes(turn).values()) == ["injected"] * 2 + ["too_many"] * 4
 
+    def test_what_has_no_relevance_has_a_limit_of_its_own(
+        self, hippo: Hippocampe, scored: Callable[[Mapping[str, float]], None]
+    ) -> None:
+        found = [f"le four numéro {number} chauffe" for number in range(3)]
+        rules = [f"règle {number} du phare" for number in range(4)]
+        for content in (*found, *rules):
+            hippo.remember(content, scope=LOBBY, type="decision" if content in rules else "fact")
+        hippo.update_settings(scope=LOBBY, auto_retrieve_max_results=1, recent_hours=0)
+        scored({content: 0.9 - place / 10 for place, content in enumerate(found)})
+        hippo.update_settings(scope=LOBBY, always_on_limit=6)
+        turn = hippo.before_turn("quel four ?", scope=PHONE)
+        assert [each.part for each in turn.trace.considered if each.outcome == "injected"] == [
+            "search",
+            "always_on",
+            "always_on",
+        ]
+        assert found[0] in contents(turn)
+        hippo.update_settings(scope=LOBBY, always_on_limit=0)
+        assert contents(hippo.before_turn("quel four ?", scope=Scope(channel="a"))) == {found[0]}
+
+    def test_a_search_that_has_its_fill_does_not_cost_a_rule_its_place(
+        self, hippo: Hippocampe, scored: Callable[[Mapping[str, float]], None]
+    ) -> None:
+        rules = [f"règle {number} du phare" for number in range(3)]
+        for content in rules:
+            hippo.remember(content, scope=LOBBY, type="decision")
+        hippo.update_settings(scope=LOBBY, auto_retrieve_max_results=1, recent_hours=0)
+        scored({content: 0.9 - place / 10 for place, content in enumerate(rules)})
+        turn = hippo.before_turn("quelle règle ?", scope=PHONE)
+        assert contents(turn) == set(rules)
+        assert [each.part for each in turn.trace.considered] == ["search", "always_on", "always_on"]
+
+    def test_the_most_that_is_told_of_somebody(self, hippo: Hippocampe) -> None:
+        for number in range(12):
+            hippo.remember(f"Owen a la manie {number}", scope=LOBBY, subjects=["owen"])
+        hippo.update_settings(scope=LOBBY, recent_hours=0, auto_retrieve_max_results=1)
+        asked = "que sais-tu sur Owen ?"
+        hippo.update_settings(scope=LOBBY, always_on_limit=5)
+        turn = hippo.before_turn(asked, scope=PHONE)
+        parts = [each.part for each in turn.trace.considered if each.outcome == "injected"]
+        assert parts.count("always_on") == 5
+        assert parts.count("search") <= 1
+
     def test_what_finds_no_room_may_come_next_time(self, hippo: Hippocampe) -> None:
         long = "la règle du phare est que chacun monte à son tour par l'escalier de pierre"
         for number in range(5):

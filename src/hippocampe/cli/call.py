@@ -124,7 +124,10 @@ class Call:
 
     @contextmanager
     def join(self) -> "Generator[Hippocampe]":
-        """Open the data through the process that owns the folder, which is started if there is none.
+        """Open the data for a long time, without shutting other programs out of the folder.
+
+        The process that owns the folder executes the verbs; it is started if there is none. A folder that is not
+        shared is opened in this process.
 
         Raises:
             FolderInUse: A process holds the folder and does not share it, or does not answer.
@@ -133,8 +136,11 @@ class Call:
         from hippocampe.client.joining import join_or_start
 
         self.check_where()
-        joined = _at_address(self.config) or cast("Hippocampe", join_or_start(self.config))
-        with joined as hippo:
+        config = self.lasting_config
+        joined = _at_address(config)
+        if joined is None and not config.share:
+            joined = self._open(config)
+        with joined or cast("Hippocampe", join_or_start(config)) as hippo:
             yield hippo
 
     @contextmanager

@@ -1,4 +1,8 @@
-"""The terminal chat: answers are streamed; a line that begins with `/` is a command."""
+"""The terminal chat: answers are streamed; a line that begins with `/` is a command.
+
+Without a model, memory is tried alone: what is said is stored, and a question is answered by what a model would be
+given.
+"""
 
 import asyncio
 import sys
@@ -10,15 +14,19 @@ from typing import TYPE_CHECKING
 from hippocampe.cli import terminal
 from hippocampe.cli.screen import Screen
 from hippocampe.cli.show import chat as show
-from hippocampe.companion import AsyncCompanion, Reply, TextStreamed, ToolCalled
+from hippocampe.cli.show.layout import lines, reader
+from hippocampe.companion import AsyncCompanion, Reply, TextStreamed, ToolCalled, Usage
 from hippocampe.companion.self_knowledge import by_category, own_statements
 from hippocampe.errors import HippocampeError
 from hippocampe.hippocampe import Hippocampe
-from hippocampe.language.i18n import translate
+from hippocampe.language.questions import is_question
+from hippocampe.language.small_talk import is_small_talk
+from hippocampe.presentation.reader import Reader
 from hippocampe.types import Scope
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
+    from rich.console import RenderableType
 
     from hippocampe.companion import DeepRecall
 
@@ -33,21 +41,22 @@ class Chat:
 
     Args:
         hippo: The open memory.
-        model: Answers.
+        model: Answers; None to try memory alone.
         scope: Who speaks, and where.
     """
 
-    def __init__(self, hippo: Hippocampe, model: "Model", scope: Scope) -> None:
+    def __init__(self, hippo: Hippocampe, model: "Model | None", scope: Scope) -> None:
         self._hippo = hippo
         self._scope = scope
         settings = hippo.settings(scope=scope)
-        self._language = settings.language
         self._timezone = settings.timezone
-        self._name = settings.companion_names[0] if settings.companion_names else "hippocampe"
+        self._names = settings.companion_names
         self._runner = asyncio.Runner()
-        self._companion = AsyncCompanion(hippo, model=model)
+        self._companion = None if model is None else AsyncCompanion(hippo, model=model)
         self._screen = Screen()
         self._last: Reply | None = None
+        self._began = datetime.now(UTC)
+        self._known = set[str]()
         self._answering = False
         self._commands: dict[str, Callable[[str], None]] = {
             "deep": self._deep,
@@ -61,10 +70,12 @@ class Chat:
     def run(self) -> None:
         """Converse until the input ends or the user leaves."""
         _prepare_input()
-        self._screen.dim(
-            translate("{model}. /help lists the commands, Ctrl-D leaves.", self._language).format(
-                model=self._hippo.config.model
-            )
+        if self._companion is None:
+            self._screen.print(show.memory_alone(self._by))
+            self._converse()
+            return
+        self.say(
+            "{model}. /help lists the commands, Ctrl-D leaves.", model=self._hippo.config.model
         )
         with self._runner:
             try:
@@ -72,6 +83,14 @@ class Chat:
             finally:
                 # The runner does not await it if Ctrl-C ended an answer.
                 self._runner.run(self._companion.close())
+
+    @property
+    def _by(self) -> Reader:
+        return reader(self._timezone)
+
+    def say(self, notice: str, **values: object) -> None:
+        """Show a notice, in the language of the terminal."""
+        self._screen.dim(self._by.say(notice, **values))
 
     def _converse(self) -> None:
         interrupted = False
@@ -82,7 +101,10 @@ class Chat:
                     return
                 if line.startswith("/"):
                     self._command(line)
+                elif line and self._companion is None:
+                    self._serve(line)
                 elif line:
+                    self._show_learnt()
                     self._runner.run(self._answer(line))
                 interrupted = False
             except EOFError:
@@ -93,19 +115,20 @@ class Chat:
                 if interrupted or self._answering:
                     return
                 interrupted = True
-                self._screen.dim(translate("Press Ctrl-C again to leave.", self._language))
+                self.say("Press Ctrl-C again to leave.")
             except HippocampeError as exc:
                 self._screen.end()
                 terminal.error(str(exc))
 
     async def _answer(self, message: str) -> None:
+        assert self._companion is not None
         self._answering = True
         scope = self._scope
         events = self._companion.stream(
             message, user=scope.user, channel=scope.channel, space=scope.space
         )
         try:
-            with self._screen.waiting(translate("thinking…", self._language)) as begun:
+            with self._screen.waiting(self._by.say("thinking…")) as begun:
                 async with aclosing(events):
                     async for event in events:
                         if isinstance(event, TextStreamed):
@@ -118,34 +141,75 @@ class Chat:
                             self._close(event)
         except asyncio.CancelledError:
             self._screen.end()
-            self._screen.dim(translate("Cancelled; your message is kept.", self._language))
+            self.say("Cancelled; your message is kept.")
             raise
         finally:
             self._answering = False
 
     @property
     def _speaker(self) -> str:
-        return f"{self._name} {terminal.sign('›')} "
+        return f"{self._names[0] if self._names else 'hippocampe'} {terminal.sign('›')} "
 
     def _close(self, reply: Reply) -> None:
         self._last = reply
         self._screen.finish(self._speaker, reply.message)
-        self._screen.print(show.after(reply, self._language))
+        self._screen.print(show.after(reply, self._by))
+        self._known |= {memory.id for memory in reply.memories}
+
+    def _show_learnt(self) -> None:
+        """Show what was learnt from this conversation in the background since the last answer."""
+        page = self._hippo.memories(
+            scope=self._scope,
+            collection="memory",
+            channel=self._scope.channel,
+            since=self._began,
+        )
+        learnt = [memory for memory in page.items if memory.id not in self._known]
+        self._known |= {memory.id for memory in learnt}
+        if learnt:
+            self._screen.print(lines(*show.changed(learnt, {}, self._by)))
+
+    def _serve(self, message: str) -> None:
+        """Show what a model would be given for a message, and store it if it states something."""
+        scope, by = self._scope, self._by
+        # No model has seen what was given before.
+        injection = self._hippo.before_turn(message, scope=scope, fresh=True)
+        self._last = Reply(
+            "",
+            "",
+            injected=injection.items,
+            injection=injection,
+            usage=Usage(1, injected_tokens=injection.tokens),
+        )
+        if (asked := injection.forgetting) is not None:
+            self._hippo.after_turn(message, None, scope=scope)
+            for item in asked.items:
+                self._screen.print(show.planned([item], by))
+            if not asked.items:
+                self.say("Nothing found.")
+            elif asked.waits:
+                self.say("This is much: answer yes to forget it.")
+            else:
+                self.say("Forgotten: {number}.", number=len(asked.items))
+            return
+        asks = is_question(message) or is_small_talk(message, names=self._names)
+        if injection.items or asks:
+            self._screen.print(self._why_of(self._last))
+        if not asks:
+            stored = self._hippo.remember(message, scope=scope, source="chat")
+            replaced = [self._hippo.get(id, scope=scope) for id in stored.replaced]
+            self._screen.print(show.remembered(stored, replaced, by))
 
     def _command(self, line: str) -> None:
         name, _, argument = line[1:].partition(" ")
         run = self._commands.get(name)
         if run is None:
-            self._screen.dim(
-                translate("There is no /{name}: see /help.", self._language).format(
-                    name=terminal.escaped(name)
-                )
-            )
+            self.say("There is no /{name}: see /help.", name=terminal.escaped(name))
         else:
             run(argument.strip())
 
     def _help(self, _: str) -> None:
-        self._screen.print(show.commands(self._language))
+        self._screen.print(show.commands(self._by))
 
     def _memories(self, query: str) -> None:
         if query:
@@ -163,19 +227,22 @@ class Chat:
         else:
             page = self._hippo.memories(scope=self._scope, collection="memory", limit=LISTED)
             found = list(page.items)
-        self._screen.print(show.memories(found, self._language, self._timezone, datetime.now(UTC)))
+        self._screen.print(show.memories(found, self._by))
 
     def _deep(self, question: str) -> None:
         if not question:
-            self._screen.dim(translate("Say what to look for: /deep QUESTION", self._language))
-            return
-        self._screen.print(show.deep(self._runner.run(self._search(question)), self._language))
+            self.say("Say what to look for: /deep QUESTION")
+        elif self._companion is None:
+            self.say("Only a language model can search in several steps.")
+        else:
+            self._screen.print(show.deep(self._runner.run(self._search(question)), self._by))
 
     async def _search(self, question: str) -> "DeepRecall":
+        assert self._companion is not None
         self._answering = True
         scope = self._scope
         try:
-            with self._screen.waiting(translate("searching…", self._language)):
+            with self._screen.waiting(self._by.say("searching…")):
                 return await self._companion.deep_recall(
                     question, user=scope.user, channel=scope.channel, space=scope.space
                 )
@@ -184,38 +251,36 @@ class Chat:
 
     def _why(self, _: str) -> None:
         if self._last is None:
-            self._screen.dim(translate("There is no answer yet.", self._language))
-            return
-        self._screen.print(show.reminders(self._last, self._language))
+            self.say("There is no answer yet.")
+        else:
+            self._screen.print(self._why_of(self._last))
+
+    def _why_of(self, reply: Reply) -> "RenderableType":
+        tokens = reply.usage.injected_tokens // max(reply.usage.turns, 1)
+        return show.why(reply.injected, reply.injection, reply.searched, tokens, self._by)
 
     def _forget(self, topic: str) -> None:
-        language = self._language
+        by = self._by
         if not topic:
-            self._screen.dim(translate("Say what to forget: /forget TOPIC", language))
+            self.say("Say what to forget: /forget TOPIC")
             return
         planned = self._hippo.forget(topic, scope=self._scope, dry_run=True)
         if not planned.ids:
-            self._screen.dim(translate("Nothing found.", language))
+            self.say("Nothing found.")
             return
-        self._screen.print(show.planned(planned, language))
+        self._screen.print(show.planned(planned.items, by))
         typed = ""
         with suppress(EOFError):
-            typed = self._screen.ask(translate("Forget these? [y/N] ", language))
-        if typed.strip().lower() in {
-            "y",
-            "yes",
-            translate("y", language),
-            translate("yes", language),
-        }:
+            typed = self._screen.ask(by.say("Forget these? [y/N] "))
+        if typed.strip().lower() in {"y", "yes", by.say("y"), by.say("yes")}:
             done = self._hippo.forget(topic, scope=self._scope)
-            outcome = translate("Forgotten: {number}.", language).format(number=len(done.ids))
+            self.say("Forgotten: {number}.", number=len(done.ids))
         else:
-            outcome = translate("Nothing was changed.", language)
-        self._screen.dim(outcome)
+            self.say("Nothing was changed.")
 
     def _self(self, _: str) -> None:
         statements = own_statements(self._hippo, space=self._scope.space)
-        self._screen.print(show.own(by_category(statements), self._language))
+        self._screen.print(show.own(by_category(statements), self._by))
 
 
 def _prepare_input() -> None:

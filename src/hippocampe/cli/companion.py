@@ -1,6 +1,5 @@
 """Commands of the companion: chat, the worker, and what it knows about itself."""
 
-import asyncio
 import getpass
 import logging
 import os
@@ -11,9 +10,9 @@ from typing import Annotated
 
 import typer
 
+from hippocampe.cli import terminal
 from hippocampe.cli.call import Call, ListFirst, choice, command
 from hippocampe.cli.show import companion as show
-from hippocampe.errors import ModelUnavailable
 
 app = typer.Typer()
 self_app = typer.Typer(help="What the companion knows about itself: list, load.", cls=ListFirst)
@@ -36,22 +35,29 @@ def chat(
     mode: Annotated[
         str | None, choice("--mode", COMPANION_MODES, "Set companion_mode of the space: {}.")
     ] = None,
+    alone: Annotated[
+        bool, typer.Option("--without-model", help="Try memory alone, without a language model.")
+    ] = False,
 ) -> None:
-    """Talk with the companion. Needs HIPPOCAMPE_MODEL and the key of its provider."""
+    """Talk with the companion, or without a language model with memory alone."""
     from hippocampe.cli.chat import Chat
+    from hippocampe.cli.show import chat as show
+    from hippocampe.cli.show.layout import reader
     from hippocampe.model.connection import connect
 
     config = call.lasting_config
-    if config.model is None:
-        raise ModelUnavailable(
-            "no language model is set: set HIPPOCAMPE_MODEL, such as openai:gpt-5-mini, and the key "
-            "of its provider, such as OPENAI_API_KEY."
-        )
+    model = None
+    if config.model is not None and not alone:
+        model = connect(config.model, config.fallback_model)
+    elif not alone:
+        terminal.out(show.without_model(reader()), stderr=True)
+        if not sys.stdin.isatty():
+            # A program waits for answers, and would get none.
+            raise typer.Exit(1)
     # Warnings of background jobs would mix with the conversation; `jobs` shows them.
     logging.getLogger("hippocampe").addHandler(logging.NullHandler())
-    model = connect(config.model, config.fallback_model)
     speaker = replace(call, user=call.user or getpass.getuser(), channel=call.channel or CHANNEL)
-    with call.open(config) as hippo:
+    with call.join() as hippo:
         if mode is not None:
             hippo.update_settings(scope=speaker.scope, companion_mode=mode)
         Chat(hippo, model, speaker.scope).run()
@@ -60,13 +66,15 @@ def chat(
 @command(app, "worker", panel=PANEL, shared=("folder", "embedder"))
 def worker(call: Call) -> None:
     """Answer requests as JSON lines on standard input and output, for hosts in other languages."""
+    import asyncio
+
     from hippocampe.companion.worker import serve
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
     # Only the protocol is written to standard output; what a library prints goes to stderr.
     answers = os.dup(1)
     os.dup2(2, 1)
-    with call.open(call.lasting_config) as hippo:
+    with call.join() as hippo:
         asyncio.run(serve(hippo, 0, answers))
 
 

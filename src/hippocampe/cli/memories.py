@@ -107,7 +107,6 @@ add_memories(
     "Find memories, talk and notes relevant to a question, best first.",
     lambda done: show.recollections(
         done.result,
-        query=done.arguments["query"],
         timezone=done.timezone,
         took_ms=done.took_ms,
     ),
@@ -243,7 +242,7 @@ add(
 add(
     reviews_app,
     "list",
-    "Show the pairs to review, newest first.",
+    "Show the pairs to review, likeliest first.",
     lambda done: show.reviews(done.result),
     verb="reviews",
 )

@@ -28,7 +28,14 @@ class Screen:
         Raises:
             EOFError: The input has ended.
         """
-        return input(prompt if sys.stdin.isatty() else "")
+        typed_here = sys.stdin.isatty()
+        try:
+            return input(prompt if typed_here else "")
+        except BaseException:
+            # Ctrl-C and Ctrl-D leave the cursor behind the prompt.
+            if typed_here:
+                self._console.print()
+            raise
 
     def print(self, shown: "RenderableType") -> None:
         """Print below the present output."""

@@ -5,13 +5,17 @@ are escaped.
 """
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from hippocampe.client.wire import encode
+from hippocampe.language.i18n import translate
+from hippocampe.language.lexicon import REFERENCE, languages
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -19,8 +23,19 @@ if TYPE_CHECKING:
 _STEERING = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
-_PLAIN = {"✓": "ok", "✗": "--", "→": "->", "·": "-", "…": "...", "›": ">", "−": "-"}
+_PLAIN = {"✓": "ok", "✗": "--", "→": "->", "·": "-", "…": "...", "›": ">", "‹": "<", "−": "-"}
 """Replacements for signs that the encoding of the terminal lacks."""
+
+
+_LOCALE = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
+"""Variables that name the language of messages; the first that is set counts, as for gettext."""
+
+
+def language() -> str:
+    """The language of the terminal: that of the locale if it has a catalogue, else English."""
+    named = next(filter(None, map(os.environ.get, _LOCALE)), "")
+    code = re.split("[_.:@]", named, maxsplit=1)[0].lower()
+    return code if code in languages() else REFERENCE
 
 
 def escaped(text: str) -> str:
@@ -50,9 +65,13 @@ def out(shown: "RenderableType", *, stderr: bool = False) -> None:
 
 
 def error(message: str) -> None:
-    """Print one line on stderr."""
-    line = " ".join(escaped(message).splitlines())
-    console(stderr=True).print(f"error: {line}", soft_wrap=True)
+    """Print one line on stderr; a terminal breaks it between words only, so that a path can be copied."""
+    shown = translate("error: {reason}", language()).format(reason=escaped(message))
+    stderr = console(stderr=True)
+    lines = [" ".join(shown.splitlines())]
+    if stderr.is_terminal:
+        lines = wrap(lines[0], stderr.width, break_long_words=False, break_on_hyphens=False)
+    stderr.print("\n".join(lines), soft_wrap=True)
 
 
 def as_json(value: object) -> None:

@@ -151,18 +151,19 @@ def ensure(config: Config) -> LocalConnection:
 
 
 def start(config: Config) -> subprocess.Popen[bytes]:
-    """Start a process that owns a folder and outlives this one; do not wait for it.
+    """Start a process that owns a folder and outlives this one, with its configuration; do not wait for it.
 
     Raises:
         ServerUnavailable: The process or its log cannot be created.
     """
     command = [sys.executable, "-m", "hippocampe.resident", str(config.folder.absolute())]
-    command += [str(IDLE_SECONDS), *([config.embedder] if config.embedder else [])]
+    command.append(str(IDLE_SECONDS))
     try:
         private.make_folder(config.folder)
         with open(config.folder / LOG, "wb", opener=private.opener) as log:
             child = subprocess.Popen(
                 command,
+                env=os.environ | config.as_variables(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=log,

@@ -5,10 +5,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, cast, overload
+from typing import Any, Self, cast
 from uuid import uuid4
 
 from hippocampe import __version__
@@ -21,7 +21,7 @@ from hippocampe.client.wire import decode, encode, type_of
 from hippocampe.config import Config
 from hippocampe.errors import InvalidInput, NotFound, ServerUnavailable
 from hippocampe.language.fence import fenced
-from hippocampe.types import Considered, Injection, Scope, Unset
+from hippocampe.types import Considered, Injection, LazyConsidered, Scope, Unset
 from hippocampe.verbs import SENT, Verb
 
 RECONNECT_SECONDS = 30.0
@@ -107,7 +107,7 @@ class RemoteHippocampe:
             return result
         trace = result.trace
         if cast("object", trace.considered) is None:
-            late = _LateConsidered(partial(self._considered, result.id, named["scope"]))
+            late = LazyConsidered(partial(self._considered, result.id, named["scope"]))
             trace = replace(trace, considered=late)
         return replace(result, text=fenced(result.text), trace=trace)
 
@@ -162,27 +162,6 @@ class RemoteHippocampe:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-class _LateConsidered(Sequence[Considered]):
-    """The candidates of an injection of another process, fetched at the first access: few callers need them."""
-
-    def __init__(self, fetch: Callable[[], Sequence[Considered]]) -> None:
-        self._fetch = fetch
-
-    @cached_property
-    def _all(self) -> Sequence[Considered]:
-        return self._fetch()
-
-    @overload
-    def __getitem__(self, index: int) -> Considered: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Considered]: ...
-    def __getitem__(self, index: int | slice) -> Considered | Sequence[Considered]:
-        return self._all[index]
-
-    def __len__(self) -> int:
-        return len(self._all)
 
 
 def _sendable(value: Any) -> Any:

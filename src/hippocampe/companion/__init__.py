@@ -7,7 +7,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from hippocampe.companion.companion import AsyncCompanion, Companion
-from hippocampe.companion.replies import Event, Reply, TextStreamed, ToolCalled, ToolReturned, Usage
+from hippocampe.companion.replies import (
+    Event,
+    Reply,
+    Searched,
+    TextStreamed,
+    ToolCalled,
+    ToolReturned,
+    Usage,
+)
 
 if TYPE_CHECKING:
     from hippocampe.companion.capability import LongTermMemory
@@ -21,6 +29,7 @@ __all__ = [
     "Event",
     "LongTermMemory",
     "Reply",
+    "Searched",
     "TextStreamed",
     "ToolCalled",
     "ToolReturned",

@@ -217,6 +217,8 @@ class AsyncCompanion:
             usage,
             outcome.complete,
             turn.injection,
+            tuple(turn.searched),
+            turn.replaced,
         )
 
     async def deep_recall(
@@ -296,7 +298,7 @@ async def _notice(turn: "Turn", content: str, subjects: Sequence[str], ttl: str 
     except HippocampeError as exc:
         log.warning("a fact of the answer could not be stored: %s", type(exc).__name__)
         return
-    turn.touched.append(stored.memory)
+    await turn.learn(stored)
 
 
 async def _grow(turn: "Turn", category: str, content: str) -> None:
@@ -310,7 +312,7 @@ async def _grow(turn: "Turn", category: str, content: str) -> None:
     store = memory_tools.store_self if collection == "self" else memory_tools.store_goal
     try:
         stored = await store(turn.access, content, category)
-        turn.touched.append(stored.stored.memory)
+        await turn.learn(stored.stored)
         turn.touched += await memory_tools.delete_contradicted(turn.access, stored.stored.memory)
     except HippocampeError as exc:
         log.warning("a statement of the companion could not be stored: %s", type(exc).__name__)

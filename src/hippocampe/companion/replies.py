@@ -1,5 +1,6 @@
 """The output of the companion: events while it works, then a reply."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,6 +51,21 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Searched:
+    """A search of the model in memory.
+
+    Attributes:
+        tool: The tool that it called.
+        query: The words that it searched for; empty if the tool takes none.
+        items: What was found, in order.
+    """
+
+    tool: str
+    query: str
+    items: tuple[Recollection, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """The answer to one message.
 
@@ -61,6 +77,8 @@ class Reply:
         usage: Its cost.
         complete: False if the model did not finish in time and this is its best answer so far.
         injection: The injection of `before_turn` for the message; its trace has the reasons.
+        searched: The searches of the model in memory, in order.
+        replaced: The memories that a stored one replaced, by its id.
     """
 
     expression: str
@@ -70,6 +88,10 @@ class Reply:
     usage: Usage = Usage()
     complete: bool = True
     injection: Injection | None = field(default=None, compare=False, repr=False)
+    searched: tuple[Searched, ...] = ()
+    replaced: Mapping[str, tuple[Memory, ...]] = field(
+        default_factory=dict[str, tuple[Memory, ...]]
+    )
 
 
 Event = ToolCalled | ToolReturned | TextStreamed | Reply

@@ -18,6 +18,7 @@ from hippocampe.companion.memory_tools import (
     stored_text,
     wordings,
 )
+from hippocampe.companion.replies import Searched
 from hippocampe.companion.turn import Turn
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.language.i18n import translate
@@ -79,6 +80,7 @@ def _asks_again(tool: CompanionTool, arguments: type[BaseModel]) -> Callable[...
         except (InvalidInput, NotFound) as exc:
             raise ModelRetry(str(exc)) from exc
         turn.calls.add(call)
+        await _record(turn, tool.name, str(values.get("query", "")), outcome)
         return _text(turn, outcome, category=bool(values.get("category")))
 
     return asking
@@ -95,13 +97,28 @@ def note_result(turn: Turn, name: str, result: object) -> None:
         turn.results.append(text)
 
 
+async def _record(turn: Turn, tool: str, query: str, outcome: Outcome) -> None:
+    """Record an outcome in the turn, for its reply."""
+    if isinstance(outcome, StoreOutcome):
+        await turn.learn(outcome.stored)
+    elif isinstance(outcome, DeleteOutcome):
+        turn.touched.append(outcome.memory)
+    else:
+        found = tuple(
+            each
+            if isinstance(each, Recollection)
+            else Recollection(each.id, each.collection, each.content, 1.0, each)
+            for each in outcome.items
+        )
+        turn.searched.append(Searched(tool, query, found))
+
+
 def _text(turn: Turn, outcome: Outcome, *, category: bool) -> str:
     """An outcome as the model reads it; `category`: whether a search was bounded to one."""
     language = turn.settings.language
     if isinstance(outcome, StoreOutcome):
         return _stored(turn, outcome)
     if isinstance(outcome, DeleteOutcome):
-        turn.touched.append(outcome.memory)
         return translate("Deleted: {content}", language).format(content=outcome.memory.content)
     if outcome.items:
         return _listed(outcome.items)
@@ -114,7 +131,6 @@ def _text(turn: Turn, outcome: Outcome, *, category: bool) -> str:
 
 def _stored(turn: Turn, outcome: StoreOutcome) -> str:
     language = turn.settings.language
-    turn.touched.append(outcome.stored.memory)
     answer = stored_text(outcome.stored, language)
     if not outcome.may_settle:
         return answer

@@ -6,7 +6,8 @@ from pydantic_ai.messages import ModelResponse
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.companion.memory_tools import Access
-from hippocampe.types import Injection, Memory, Recollection, Scope, Settings
+from hippocampe.companion.replies import Searched
+from hippocampe.types import Injection, Memory, Recollection, Remembered, Scope, Settings
 
 
 @dataclass(slots=True)
@@ -22,6 +23,8 @@ class Turn:
         injected_tokens: The tokens of the reminder.
         injection: The injection of `before_turn`, with its trace.
         touched: Memories that were stored or deleted.
+        replaced: Memories that a stored one replaced, by its id.
+        searched: The searches of the model in memory.
         responses: The model's answers, one per request.
         results: The results of the host's tools.
         calls: The calls of memory's own tools: name, arguments, and the number of memories touched before.
@@ -36,6 +39,8 @@ class Turn:
     injected_tokens: int = 0
     injection: Injection | None = None
     touched: list[Memory] = field(default_factory=list[Memory])
+    replaced: dict[str, tuple[Memory, ...]] = field(default_factory=dict[str, tuple[Memory, ...]])
+    searched: list[Searched] = field(default_factory=list[Searched])
     responses: list[ModelResponse] = field(default_factory=list[ModelResponse])
     results: list[str] = field(default_factory=list[str])
     calls: set[tuple[str, str, int]] = field(default_factory=set[tuple[str, str, int]])
@@ -45,6 +50,14 @@ class Turn:
     def access(self) -> Access:
         """The memory as the tools use it."""
         return Access(self.hippo, self.scope, "chat")
+
+    async def learn(self, stored: Remembered) -> None:
+        """Record a stored memory, and what it replaced."""
+        self.touched.append(stored.memory)
+        if stored.replaced:
+            self.replaced[stored.memory.id] = tuple(
+                [await self.hippo.get(id, scope=self.scope) for id in stored.replaced]
+            )
 
     @property
     def own_scope(self) -> Scope:

@@ -7,9 +7,9 @@ value of its own.
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from hippocampe.config import Config
 from hippocampe.engine import audit
@@ -25,16 +25,35 @@ FRESH_SECONDS = 5.0
 MAX_NAMES = 100
 
 
+Kind = Literal["flag", "whole", "number", "text", "choice", "names", "hours", "lifetimes"]
+"""The form of the values of a setting."""
+
+
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The values a setting accepts: a description, and a check that returns the stored value, or None."""
+    """The values a setting accepts.
+
+    Attributes:
+        says: A description.
+        check: Returns the stored value, or None if it is not accepted.
+        kind: Their form.
+        least: The least of numbers.
+        most: The most of numbers.
+        choices: All values, of a choice.
+    """
 
     says: str
     check: Callable[[Any], Any]
+    kind: Kind
+    least: float | None = None
+    most: float | None = None
+    choices: Sequence[str] = ()
 
 
 def _flag() -> Accepted:
-    return Accepted("true or false", lambda value: value if isinstance(value, bool) else None)
+    return Accepted(
+        "true or false", lambda value: value if isinstance(value, bool) else None, "flag"
+    )
 
 
 def _whole(least: int, most: int) -> Accepted:
@@ -42,7 +61,7 @@ def _whole(least: int, most: int) -> Accepted:
         good = isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
         return value if good else None
 
-    return Accepted(f"a whole number from {least} to {most:,}", check)
+    return Accepted(f"a whole number from {least} to {most:,}", check, "whole", least, most)
 
 
 def _number(least: float, most: float) -> Accepted:
@@ -50,7 +69,7 @@ def _number(least: float, most: float) -> Accepted:
         good = isinstance(value, int | float) and not isinstance(value, bool)
         return float(value) if good and least <= value <= most else None
 
-    return Accepted(f"a number from {least:g} to {most:g}", check)
+    return Accepted(f"a number from {least:g} to {most:g}", check, "number", least, most)
 
 
 def _name(value: Any) -> str | None:
@@ -66,7 +85,7 @@ def _names() -> Accepted:
         found = [_name(each) for each in cast("Sequence[Any]", value)]
         return None if None in found else tuple(dict.fromkeys(cast("list[str]", found)))
 
-    return Accepted(f"a list of at most {MAX_NAMES} names", check)
+    return Accepted(f"a list of at most {MAX_NAMES} names", check, "names")
 
 
 def _hours() -> Accepted:
@@ -78,7 +97,7 @@ def _hours() -> Accepted:
         found = [hour.check(each) for each in cast("Sequence[Any]", value)]
         return None if None in found else tuple(sorted(set(cast("list[int]", found))))
 
-    return Accepted("a list of hours from 0 to 23", check)
+    return Accepted("a list of hours from 0 to 23", check, "hours", 0, 23)
 
 
 def _zone() -> Accepted:
@@ -88,7 +107,7 @@ def _zone() -> Accepted:
         except InvalidInput:
             return None
 
-    return Accepted("an IANA timezone such as Europe/Paris", check)
+    return Accepted("an IANA timezone such as Europe/Paris", check, "text")
 
 
 def _lifetimes() -> Accepted:
@@ -104,46 +123,74 @@ def _lifetimes() -> Accepted:
             return None
         return dict(sorted(found.items())) if good else None
 
-    return Accepted('lifetimes by category, such as {"self/preference": "90d"}', check)
+    return Accepted('lifetimes by category, such as {"self/preference": "90d"}', check, "lifetimes")
 
 
 def _one_of(*names: str) -> Accepted:
-    return Accepted(" or ".join(names), lambda value: value if value in names else None)
+    return Accepted(
+        " or ".join(names),
+        lambda value: value if value in names else None,
+        "choice",
+        choices=names,
+    )
 
 
-ACCEPTED: Mapping[str, Accepted] = {
-    "auto_retrieve_enabled": _flag(),
-    "auto_retrieve_max_results": _whole(1, 10),
-    "auto_retrieve_min_score": _number(0.3, 0.8),
-    "recent_hours": _whole(0, 168),
-    "channel_scope": _flag(),
-    "shared_memories": _flag(),
-    "semantic_threshold": _number(0.5, 1),
-    "max_semantic_buffer": _whole(0, 1_000),
-    "max_injection_count": _whole(1, 100),
-    "important_threshold": _number(0, 1),
-    "context_window_depth": _whole(1, 1_000),
-    "injection_token_budget": _whole(50, 10_000),
-    "hook_timeout_ms": _whole(10, 10_000),
-    "coalesce_ms": _whole(0, 2_000),
-    "live_limit": _whole(0, 50),
-    "live_rooms": _names(),
-    "companion_names": _names(),
-    "digest_hours": _hours(),
-    "timezone": _zone(),
-    "language": _one_of(*languages()),
-    "obsidian_context_enabled": _flag(),
-    "obsidian_context_notes": _names(),
-    "obsidian_context_tag": Accepted(f"1 to {MAX_LABEL_CHARACTERS} printable characters", _name),
-    "recent_messages": _whole(1, 1_000),
-    "session_timeout_minutes": _whole(1, 1_440),
-    "retrieval_days": _whole(1, 365),
-    "companion_mode": _one_of("agentic", "systematic", "hybrid"),
-    "daily_budget": _number(0, 100_000),
-    "category_ttl": _lifetimes(),
-    "decay_half_life_days": _whole(0, 3_650),
-    "prune_below": _number(0, 1),
+GROUPS: Mapping[str, Mapping[str, Accepted]] = {
+    "found": {
+        "auto_retrieve_enabled": _flag(),
+        "auto_retrieve_max_results": _whole(1, 10),
+        "auto_retrieve_min_score": _number(0.3, 0.8),
+        "channel_scope": _flag(),
+    },
+    "always_on": {
+        "always_on_limit": _whole(0, 60),
+        "recent_hours": _whole(0, 168),
+        "important_threshold": _number(0, 1),
+        "shared_memories": _flag(),
+    },
+    "whole": {
+        "max_injection_count": _whole(1, 100),
+        "injection_token_budget": _whole(50, 10_000),
+        "context_window_depth": _whole(1, 1_000),
+        "session_timeout_minutes": _whole(1, 1_440),
+        "semantic_threshold": _number(0.5, 1),
+        "max_semantic_buffer": _whole(0, 1_000),
+        "hook_timeout_ms": _whole(10, 10_000),
+        "coalesce_ms": _whole(0, 2_000),
+    },
+    "live": {
+        "live_limit": _whole(0, 50),
+        "live_rooms": _names(),
+        "digest_hours": _hours(),
+    },
+    "notes": {
+        "obsidian_context_enabled": _flag(),
+        "obsidian_context_notes": _names(),
+        "obsidian_context_tag": Accepted(
+            f"1 to {MAX_LABEL_CHARACTERS} printable characters", _name, "text"
+        ),
+    },
+    "companion": {
+        "companion_names": _names(),
+        "companion_mode": _one_of("agentic", "systematic", "hybrid"),
+        "recent_messages": _whole(1, 1_000),
+        "daily_budget": _number(0, 100_000),
+    },
+    "place": {
+        "language": _one_of(*languages()),
+        "timezone": _zone(),
+    },
+    "upkeep": {
+        "retrieval_days": _whole(1, 365),
+        "category_ttl": _lifetimes(),
+        "decay_half_life_days": _whole(0, 3_650),
+        "prune_below": _number(0, 1),
+    },
 }
+"""The settings of a space, by what they govern."""
+_DECLARED = {name: each for group in GROUPS.values() for name, each in group.items()}
+ACCEPTED: Mapping[str, Accepted] = {each.name: _DECLARED[each.name] for each in fields(Settings)}
+"""The settings, in the order of their class."""
 
 
 def check(name: str, value: Any) -> Any:
@@ -172,6 +219,18 @@ def check(name: str, value: Any) -> Any:
 def defaults(config: Config) -> Settings:
     """The default settings of a space."""
     return Settings(timezone=config.timezone)
+
+
+def checked_changes(default: Settings, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Validate changes; None is the default.
+
+    Raises:
+        InvalidInput: A setting does not exist or a value is invalid.
+    """
+    return {
+        name: check(name, getattr(default, name, None) if value is None else value)
+        for name, value in changes.items()
+    }
 
 
 @dataclass(slots=True)
@@ -256,11 +315,7 @@ def update(settings: SpaceSettings, /, *, scope: Scope, **changes: Any) -> Setti
         InvalidInput: The setting does not exist or the value is invalid; nothing was changed.
     """
     default = defaults(settings.config)
-    checked = {
-        name: getattr(default, name, None) if value is None else value
-        for name, value in changes.items()
-    }
-    checked = {name: check(name, value) for name, value in checked.items()}
+    checked = checked_changes(default, changes)
     chosen = {name: v for name, v in checked.items() if v != getattr(default, name)}
     if checked:
         with settings.store.write() as connection:

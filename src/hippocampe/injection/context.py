@@ -13,9 +13,9 @@ from typing import TypedDict, cast
 from sqlalchemy import Connection
 
 from hippocampe.engine.corpus import Corpus
-from hippocampe.injection import open_questions
 from hippocampe.injection.context_cache import ContextCache, ContextItem
-from hippocampe.injection.open_questions import OpenQuestion
+from hippocampe.language import open_questions
+from hippocampe.language.open_questions import OpenQuestion
 from hippocampe.language.person import is_about_speaker
 from hippocampe.language.reading.statement import read
 from hippocampe.language.small_talk import is_small_talk
@@ -27,8 +27,8 @@ from hippocampe.store import always_on, embeddings, message_rows, turn_rows
 from hippocampe.store.turn_rows import Turn
 from hippocampe.types import Memory, Recollection, Route, Scope, Settings
 
-CONTEXT_LIMIT = 6
-"""Always-on memories per kind; doubled for open questions."""
+KINDS = 3
+"""Kinds of always-on memories, which share `always_on_limit`: identities, important and recent ones."""
 MAX_TURNS = 10
 """Turns that answer an open question."""
 MAX_TURNS_OF_PERIOD = 100
@@ -98,6 +98,7 @@ class ContextReader:
             self._channel(),
             self.settings.important_threshold,
             self.settings.recent_hours,
+            self.settings.always_on_limit,
             None if self.settings.shared_memories else self.scope.user,
         )
 
@@ -106,7 +107,7 @@ class ContextReader:
         since = self.now - timedelta(hours=self.settings.recent_hours)
         if is_open:
             since = self.window.start if self.window else _LONG_AGO
-        names, limit = self._names(), 2 * CONTEXT_LIMIT if is_open else CONTEXT_LIMIT
+        names, limit = self._names(), self._share() * (2 if is_open else 1)
         with self.corpus.store.read() as connection:
             listed = always_on.always_on(
                 connection,
@@ -142,6 +143,10 @@ class ContextReader:
             for path, item in found
         ]
 
+    def _share(self) -> int:
+        """Always-on memories of one kind; an open question, which few kinds answer, gets twice as many."""
+        return -(-self.settings.always_on_limit // KINDS)
+
     def _asks_about_asker(self) -> bool:
         question = self.question
         return question is not None and question.is_open and question.about == "person"
@@ -170,7 +175,7 @@ class ContextReader:
         if question is None or question.about != "talk" or (question.topic and window is None):
             return []
         where: _Talk = {
-            "channel": self._channel(),
+            "channel": question.room or self._channel(),
             "since": window.start if window else None,
             "until": window.end if window else None,
         }
@@ -216,11 +221,11 @@ class ContextReader:
         Statements in the first person are about their user.
         """
         space, channel = self.scope.space, self._channel()
-        limit = 2 * CONTEXT_LIMIT
+        limit = 2 * self._share()
         if person:
             names = set(fold_subjects([person]))
         elif subject:
-            limit = self.settings.max_injection_count
+            limit = self.settings.always_on_limit
             named = frozenset(words(subject))
             names = {each for each in subjects_of(self.text) if named.issuperset(words(each))}
             names |= set(fold_subjects([subject, " ".join(keywords(subject))]))
@@ -229,7 +234,7 @@ class ContextReader:
         aliases = self.corpus.aliases.of(space)
         names |= {other for each in names for other in aliases.get(each, ())}
         if self._asks_about_asker():
-            limit = self.settings.max_injection_count
+            limit = self.settings.always_on_limit
         about = always_on.about_names(
             connection, space, sorted(names), self.now, channel=channel, limit=limit
         )

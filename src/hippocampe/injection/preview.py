@@ -17,7 +17,7 @@ from hippocampe.injection.warmup import wait_until_loaded
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.text import cut
 from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS
-from hippocampe.types import HostMessage, Injection, Scope
+from hippocampe.types import HostMessage, Injection, Scope, Settings
 
 PATIENCE_MS = 10_000
 """Deadline of a preview: no answer waits for it, and it should show all that a turn can find."""
@@ -67,6 +67,11 @@ def past(corpus: Corpus, at: datetime) -> Generator[tuple[Corpus, TurnState]]:
             state.close()
 
 
+def patient(settings: Settings) -> Settings:
+    """Settings without a deadline that a turn would miss."""
+    return replace(settings, hook_timeout_ms=max(PATIENCE_MS, settings.hook_timeout_ms))
+
+
 def _preview(
     corpus: Corpus,
     state: TurnState,
@@ -83,7 +88,6 @@ def _preview(
     stopwatch = Stopwatch()
     if skipped is not None:
         return skip(stopwatch, skipped)
-    patient = replace(settings, hook_timeout_ms=max(PATIENCE_MS, settings.hook_timeout_ms))
     text, now = cut(" ".join(texts), MAX_QUERY_CHARACTERS), corpus.store.now()
-    turn = Turn(corpus, state, text, scope, patient, now, stopwatch, [])
+    turn = Turn(corpus, state, text, scope, patient(settings), now, stopwatch, [])
     return turn.serve(channel)[0]

@@ -2,12 +2,21 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import overload
 
 from hippocampe.injection.channel_history import Channel
 from hippocampe.protocols import Vector
 from hippocampe.store.retrievals import Line
-from hippocampe.types import Considered, Outcome, Recollection, Route, Settings, Signal
+from hippocampe.types import (
+    Considered,
+    LazyConsidered,
+    Outcome,
+    Part,
+    Recollection,
+    Route,
+    Settings,
+    Signal,
+    part_of,
+)
 
 LIVE_SCORE = 0.1
 """Minimum score of live messages. They are few and of the day: the ten best are useful, and "ok" or "lol" stay
@@ -22,6 +31,7 @@ class Candidate:
         path: The path that found it.
         item: The recollection, without its `why`.
         vector: Compared with earlier injections into the channel; None if there is none.
+        also: Another path that found it, which may bring it when a search has its fill.
         outcome: Its fate: selected, or the reason why not.
         explain: The signals of a search hit by its id; None for other paths.
         packed: The same as bytes for the log; None for other paths.
@@ -30,9 +40,15 @@ class Candidate:
     path: Route
     item: Recollection
     vector: Vector | None
+    also: Route | None = None
     outcome: Outcome = "injected"
     explain: Callable[[str], tuple[Signal, ...]] | None = None
     packed: Callable[[str], bytes] | None = None
+
+    @property
+    def part(self) -> Part:
+        """The part of an injection to which it belongs."""
+        return part_of(self.item.kind, self.path)
 
     def considered(self) -> Considered:
         """The candidate as the trace shows it."""
@@ -48,31 +64,9 @@ class Candidate:
         return item.id, item.kind, item.score, self.path, self.outcome, signals
 
 
-class LazyConsidered(Sequence[Considered]):
-    """The candidates of a trace. Signals are explained at the first access, which few turns need."""
-
-    def __init__(self, candidates: Sequence[Candidate]) -> None:
-        self._candidates = candidates
-        self._considered: tuple[Considered, ...] | None = None
-
-    def _all(self) -> tuple[Considered, ...]:
-        considered = self._considered
-        if considered is None:
-            considered = tuple(each.considered() for each in self._candidates)
-            self._considered = considered
-            # Free the measured signals, which are large.
-            self._candidates = ()
-        return considered
-
-    @overload
-    def __getitem__(self, index: int) -> Considered: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Considered]: ...
-    def __getitem__(self, index: int | slice) -> Considered | Sequence[Considered]:
-        return self._all()[index]
-
-    def __len__(self) -> int:
-        return len(self._candidates if self._considered is None else self._considered)
+def considered(candidates: Sequence[Candidate]) -> Sequence[Considered]:
+    """The candidates as the trace shows them, explained at the first access."""
+    return LazyConsidered(lambda: tuple(each.considered() for each in candidates), len(candidates))
 
 
 def least_score(kind: str, settings: Settings) -> float:
@@ -98,7 +92,9 @@ def merge(candidates: Sequence[Candidate], settings: Settings) -> list[Candidate
         first = unique.get(id)
         if first is not None and _is_below(first, settings):
             del unique[id]
-        unique.setdefault(id, candidate)
+        kept = unique.setdefault(id, candidate)
+        if kept is not candidate and kept.path == "search":
+            kept.also = kept.also or candidate.path
     return list(unique.values())
 
 
@@ -112,20 +108,27 @@ def select(
 ) -> list[Candidate]:
     """Select what to inject, most useful first, and set the outcome of each candidate.
 
-    Selected candidates are recorded in the channel's history.
+    Each part of an injection has its own limit. Selected candidates are recorded in the channel's history.
     """
     selected: list[Candidate] = []
-    room = {"search": settings.auto_retrieve_max_results, "live": settings.live_limit}
+    room: dict[Part, int] = {
+        "search": settings.auto_retrieve_max_results,
+        "live": settings.live_limit,
+        "always_on": settings.always_on_limit,
+        "named": settings.max_injection_count,
+    }
     for each in candidates:
-        limited_by = "live" if each.item.kind == "live" else each.path
+        if each.also is not None and room[each.part] < 1:
+            each.path = each.also
+        part = each.part
         if _is_below(each, settings):
             each.outcome = "below_threshold"
         elif refused := channel.refused(each.item, each.vector, settings.semantic_threshold):
             each.outcome = refused
-        elif len(selected) >= settings.max_injection_count or room.get(limited_by, 1) < 1:
+        elif len(selected) >= settings.max_injection_count or room[part] < 1:
             each.outcome = "too_many"
         else:
-            room[limited_by] = room.get(limited_by, len(candidates)) - 1
+            room[part] -= 1
             channel.give(each.item, each.vector, settings.max_semantic_buffer)
             selected.append(each)
     return selected

@@ -16,14 +16,14 @@ from hippocampe.engine.corpus import Corpus, Retired
 from hippocampe.engine.outages import log
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.errors import EmbedderUnavailable, HippocampeError, IndexUnavailable
-from hippocampe.injection import open_questions
 from hippocampe.injection.channel_history import Channel
 from hippocampe.injection.context import ContextReader
 from hippocampe.injection.context_cache import ContextItem
-from hippocampe.injection.open_questions import OpenQuestion
 from hippocampe.injection.render import Rendered, render_for
-from hippocampe.injection.selection import Candidate, LazyConsidered, least_score, merge, select
+from hippocampe.injection.selection import Candidate, considered, least_score, merge, select
 from hippocampe.injection.turn_state import TurnState
+from hippocampe.language import open_questions
+from hippocampe.language.open_questions import OpenQuestion
 from hippocampe.language.temporal.window import TimeWindow, parse_window
 from hippocampe.retrieval import recall
 from hippocampe.retrieval.request import RecallRequest
@@ -127,7 +127,7 @@ class Turn:
             rendered.shown,
             rendered.tokens,
             self.stopwatch.total(),
-            Trace(LazyConsidered(candidates), stages, tuple(self.missing)),
+            Trace(considered(candidates), stages, tuple(self.missing)),
         )
         return injection, tuple(each.line() for each in candidates)
 
@@ -155,9 +155,9 @@ class Turn:
             always_on = _of_context(cached or ())
         is_open = question is not None and question.is_open
         is_open = is_open or open_questions.subject_of(self.text) is not None
-        if is_open:
-            # Small talk resembles an open question, but asks nothing.
-            found = [c for c in found if c.item.kind not in TALK or reader.tells(c.item)]
+        # Small talk resembles an open question, but asks nothing; live, it answers no other question either.
+        said = TALK if is_open else ("live",)
+        found = [c for c in found if c.item.kind not in said or reader.tells(c.item)]
         ordered = [*always_on, *found] if is_open else [*found, *always_on]
         return [*ordered, *self._named_notes()]
 
@@ -170,6 +170,7 @@ class Turn:
             self.text,
             named_time=window.text if window else "",
             companions=self.settings.companion_names,
+            rooms=self.settings.live_rooms,
         )
         return question, window
 
@@ -228,7 +229,7 @@ class Turn:
         request = search_request(self.scope, self.settings)
         outages, stopwatch = (
             self.corpus.outages,
-            _SearchStopwatch(self.abandoned, partial(seconds_left, self.settings, self.stopwatch)),
+            _SearchStopwatch(self.abandoned, self._seconds_to_read),
         )
         missing: list[str] = []
         try:
@@ -259,6 +260,10 @@ class Turn:
             for item in found.items
         ]
         return _PathResult(candidates, stopwatch.spent, (*missing, *found.missing))
+
+    def _seconds_to_read(self) -> float:
+        """Time until the deadline; none while other turns wait for a place, which reading would take from them."""
+        return 0.0 if self.state.admission.crowded else seconds_left(self.settings, self.stopwatch)
 
     def _named_notes(self) -> list[Candidate]:
         """The notes that the settings name, as of the last refresh."""

@@ -13,8 +13,8 @@ from hippocampe.embed import tokens
 from hippocampe.embed.local import LocalEmbedder
 from hippocampe.engine.corpus import Corpus, Retired
 from hippocampe.errors import HippocampeError, ModelUnavailable
-from hippocampe.injection import open_questions
 from hippocampe.injection.turn_state import TurnState
+from hippocampe.language import open_questions
 from hippocampe.language.humanize import relative_time
 from hippocampe.language.i18n import languages, translate
 from hippocampe.language.temporal.window import parse_window

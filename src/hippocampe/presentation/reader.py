@@ -92,6 +92,18 @@ class Reader:
             values["reason"] = self.decision_reason(values["reason"])
         return self.label(decisions.FORM, form).format(**values)
 
+    def asked(self, stored: str) -> str:
+        """The question about a pair that waits for a person, from the reason that is stored with it."""
+        if decisions.question(stored)[0] in ("same", "in another language"):
+            return self.say("Do both say the same thing?")
+        return self.say("Does the second replace the first?")
+
+    def why_asked(self, stored: str) -> str:
+        """Why a pair waits for a person, as a sentence, from the reason that is stored with it."""
+        kind, values = decisions.question(stored)
+        relation = self.label("decided relation", values.get("relation", ""))
+        return self.label("why asked", kind).format(relation=relation)
+
     def number(self, value: float, digits: int = 0) -> str:
         """A number with `digits` decimals: `1,204` or `1 204`."""
         return _number(value, self.language, digits)

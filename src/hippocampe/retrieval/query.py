@@ -12,6 +12,7 @@ from hippocampe.engine.vocabulary import MAX_WORD_CHARACTERS, Vocabulary, spoken
 from hippocampe.language import questions
 from hippocampe.language.kin import kin_asked
 from hippocampe.language.manners import asks_nothing
+from hippocampe.language.open_questions import recalled
 from hippocampe.language.person import is_about_speaker, is_first_person
 from hippocampe.language.subjects import fold_subjects, subjects_of
 from hippocampe.language.temporal.window import TimeWindow, parse_window
@@ -31,7 +32,8 @@ class AnalysedQuery:
     """A query, analysed for the pipeline.
 
     Attributes:
-        text: The query, followed by the aliases of the names in it.
+        topic: The past talk that it asks for, from `open_questions.recalled`, if any.
+        text: The topic, or else the query, followed by the aliases of the names in it.
         dense: Its vector, shape (dimensions,); empty if it was not embedded.
         features: The features that the signals use.
         window: The time it names, if any.
@@ -39,6 +41,7 @@ class AnalysedQuery:
         asker: Folded names of the asker, if the question is about them.
     """
 
+    topic: str | None
     text: str
     dense: Vector
     features: QueryFeatures
@@ -56,6 +59,10 @@ def analyse(
     """
     aliases, vocabulary = corpus.aliases.of(scope.space), corpus.vocabulary
     query = questions.rewrite_idioms(query)
+    chosen = corpus.settings.of(scope.space)
+    window = parse_window(query, now=now, timezone=chosen.timezone)
+    topic = recalled(query.replace(window.text, " ", 1) if window else query)
+    asked = topic or query
     asks = questions.asks(query)
     spoken_words = words(query)
     named = [name for name in aliases if set(name.split()) <= set(spoken_words)]
@@ -63,9 +70,9 @@ def analyse(
         named += fold_subjects([scope.user])
     groups = [_known_names(vocabulary, (name, *sorted(aliases.get(name, ())))) for name in named]
     added = dict.fromkeys(name for group in groups for name in group if name not in spoken_words)
-    text = " ".join((query, *added))
+    text = " ".join((asked, *added))
     # One word for all names of a person: an answer uses only one of them.
-    significant = text_words(" ".join((query, *(group[0] for group in groups if group))))
+    significant = text_words(" ".join((asked, *(group[0] for group in groups if group))))
     # A query without words, such as an emoji, counts as one word.
     listed = list(dict.fromkeys(significant)) or [text[:MAX_WORD_CHARACTERS]]
     unknown = vocabulary.unknown(listed)
@@ -74,14 +81,13 @@ def analyse(
         dense, fresh = vocabulary.embedder.embed_query(text, spoken(unknown))
     else:
         listed, unknown = [word for word in listed if word not in unknown], []
-    chosen = corpus.settings.of(scope.space)
-    window = parse_window(query, now=now, timezone=chosen.timezone)
     features = _features(vocabulary, scope.space, listed, unknown, fresh, asks, window)
     own = _own_names(scope, aliases) if is_first_person(query) else frozenset[str]()
     asker = own if is_about_speaker(query) else frozenset[str]()
     called = {word for group in groups if group for word in group[0].split()}
     names = named_in(query, features.words, unknown) | called
     return AnalysedQuery(
+        topic=topic,
         text=text,
         dense=dense,
         features=replace(

@@ -25,6 +25,7 @@ from hippocampe.protocols import Vector
 from hippocampe.retrieval import candidates, features, reading, results, scoring, signals
 from hippocampe.retrieval.query import AnalysedQuery, analyse
 from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS, RecallRequest, check_request
+from hippocampe.retrieval.signals import SIGNALS
 from hippocampe.store import listing
 from hippocampe.store.store import Store
 from hippocampe.system.turnstile import Turnstile
@@ -49,6 +50,11 @@ from hippocampe.validation import (
 
 READ = 16
 """The first results, which are read with the query: at most this many."""
+
+RECALLED = 0.5
+"""Least score of talk that has all words of what a query asks to recall."""
+ALL_WORDS = 0.95
+"""Share of the words of a query, by rarity, that counts as all."""
 
 _TURNSTILE = Turnstile()
 """Searches compute one after the other: the threads of a process share one interpreter."""
@@ -217,8 +223,12 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
     items, read = scored.items, np.zeros(0, np.float32)
     missing: tuple[str, ...] = ()
     if not (query.features.nothing or reading.is_certain([score for *_, score in scored.ranked])):
-        items, read, missing = _read(corpus, text, request, items, stopwatch)
+        items, read, missing = _read(corpus, text, query.topic, request, items, stopwatch)
     rows = {id: row for row, id in enumerate(scored.loaded.ids)}
+    if query.topic is not None:
+        covered = scored.measured[:, SIGNALS.index("covered")]
+        items = [_recalled(item, float(covered[rows[item.id]])) for item in items]
+    items = sorted(items, key=lambda item: -item.score)
     said = dict(zip((each.id for each in scored.items), read.tolist(), strict=False))
     with corpus.store.read() as connection:
         items = results.select(connection, items, scored.ranked, request)
@@ -253,31 +263,44 @@ def _search(
         scores, rivals = scoring.score(measured)
         order: list[int] = np.lexsort((-loaded.features.at, -scores)).tolist()
         ranked = [(loaded.ids[i], loaded.kinds[i], float(scores[i])) for i in order]
+        ranked = results.live_among(ranked, request.read)
         stopwatch.end("score")
         items = results.load(connection, ranked, request, now)
         stopwatch.end("read")
     return _Scored(items, ranked, loaded, measured, rivals)
 
 
+def _recalled(item: Recollection, covered: float) -> Recollection:
+    """A result of a query that asks to recall what was said: talk that has all its words is what it means."""
+    if item.memory is not None or covered < ALL_WORDS or item.score >= RECALLED:
+        return item
+    return replace(item, score=RECALLED)
+
+
 def _read(
     corpus: Corpus,
     text: str,
+    topic: str | None,
     request: RecallRequest,
     items: list[Recollection],
     stopwatch: Stopwatch,
 ) -> tuple[list[Recollection], Floats, tuple[str, ...]]:
-    """The results in the order of their scores with the reader's log-odds; the latter; the missing parts."""
+    """The results with their scores after reading, the reader's log-odds, and the missing parts.
+
+    A text answers if it answers the query as it was put, or what it asks to recall.
+    """
     nothing = np.zeros(0, np.float32)
     first = items[: request.read]
     if not first:
         return items, nothing, ()
     try:
-        read = reading.read(corpus, text, request.scope.user, first, stopwatch.seconds_left())
+        queries = [text] if topic is None else [text, topic]
+        read = reading.read(corpus, queries, request.scope.user, first, stopwatch.seconds_left())
     except reading.NotRead:
         return items, nothing, ("not read",)
     except ModelUnavailable:
         return items, nothing, ("reader down",)
     scores = scoring.with_reader(np.array([item.score for item in items], np.float32), read)
-    order: list[int] = np.argsort(-scores, kind="stable").tolist()
     stopwatch.end("reader")
-    return [replace(items[at], score=float(scores[at])) for at in order], read, ()
+    said = [replace(item, score=float(score)) for item, score in zip(items, scores, strict=True)]
+    return said, read, ()

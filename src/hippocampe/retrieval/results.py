@@ -16,6 +16,10 @@ from hippocampe.types import MEMORY_COLLECTIONS, Memory, Message, Recollection
 Ranked = tuple[str, str, float]
 """Id, kind and score of a result."""
 
+LIVE_READ = 3
+"""Live messages among the results that are read: what was said a minute ago loses to much that is known of the
+same person, until both are read."""
+
 
 def of_single_search(
     connection: Connection, hits: Hits, request: RecallRequest, now: datetime
@@ -25,6 +29,15 @@ def of_single_search(
     order = sorted(scores, key=lambda id: (-scores[id], id))
     ranked = [(id, hits.kinds[id], max(0.0, min(1.0, scores[id]))) for id in order]
     return select(connection, load(connection, ranked, request, now), ranked, request)
+
+
+def live_among(ranked: Sequence[Ranked], first: int) -> list[Ranked]:
+    """Move the best live messages, at most `LIVE_READ`, to the end of the first results."""
+    live = [at for at, (_, kind, _) in enumerate(ranked) if kind == "live"][:LIVE_READ]
+    moved = {at for at in live if at >= first - len(live)}
+    kept = [each for at, each in enumerate(ranked) if at not in moved]
+    place = max(first - len(moved), 0)
+    return [*kept[:place], *(ranked[at] for at in sorted(moved)), *kept[place:]]
 
 
 def load(

@@ -157,70 +157,6 @@ def test_without_words_memories_are_listed(reader: Reader, memory: Hippocampe) -
     assert len(memory.memories(scope=HERE, subjects=["voilier"]).items) == 1
 
 
-def test_the_next_injection_obeys_the_sliders(reader: Reader, memory: Hippocampe) -> None:
-    for colour in ("rouge", "bleu", "vert", "jaune"):
-        memory.remember(f"Owen a un voilier {colour} au port de Nantes", scope=HERE)
-    memory.update_settings(
-        scope=HERE, recent_hours=0, auto_retrieve_min_score=0.3, obsidian_context_tag="none"
-    )
-    asked = "Owen a un voilier au port de Nantes ?"
-    memory.after_turn(asked, "Oui", scope=Scope(user="owen", channel="port"))
-    memory.flush()
-    page = reader.open("/memory")
-    nearby = page.locator("#next")
-    expect(nearby).to_contain_text(asked)
-    assert nearby.locator(".score").count() > 1
-    most = page.get_by_label("Results at most")
-    most.focus()
-    for _ in range(3):
-        most.press("ArrowLeft")
-    expect(page.locator("#most-shown")).to_have_text("1")
-    expect(nearby.locator(".score")).to_have_count(1)
-    assert memory.settings(scope=HERE).auto_retrieve_max_results == 1
-    least = page.get_by_label("Score at least")
-    least.focus()
-    with page.expect_response("**/memory/auto-retrieval"):
-        least.press("End")
-    expect(page.locator("#least-shown")).to_have_text("0.80")
-    assert memory.settings(scope=HERE).auto_retrieve_min_score == pytest.approx(0.8)
-    page.get_by_label("Give memories to each turn").click()
-    expect(nearby).to_contain_text("Auto-retrieval is switched off.")
-    assert not memory.settings(scope=HERE).auto_retrieve_enabled
-    memory.update_settings(scope=HERE, auto_retrieve_enabled=True)
-    memory.before_turn("voilier", scope=HERE)
-    page.reload()
-    expect(page.locator("#log")).to_contain_text("voilier")
-    assert memory.retrievals(scope=HERE)[0].message_preview == "voilier"  # previews are not logged
-
-
-def test_notes_are_fixed_tagged_and_read_again(
-    reader: Reader, memory: Hippocampe, tmp_path: Path
-) -> None:
-    page = reader.open("/memory")
-    notes = page.locator("#notes")
-    expect(notes).to_contain_text("A folder of this machine is read.")
-    expect(notes.locator("tr", has_text="Profil")).to_contain_text("always, by its tag")
-    sail = notes.locator("tr", has_text="Voilier")
-    expect(sail.get_by_text("Réviser le mât")).to_be_hidden()
-    sail.get_by_text("Beginning of the note").click()
-    expect(sail.get_by_text("Réviser le mât avant l'été.")).to_be_visible()
-    check_accessible(page)
-    notes.get_by_role("button", name=re.compile("when found.*Voilier")).click()
-    notes.get_by_role("button", name=re.compile("always given.*Voilier")).wait_for()
-    assert memory.settings(scope=HERE).obsidian_context_notes == ("Voilier.md",)
-    (tmp_path / "vault" / "Recette.md").write_text("La tarte à la rhubarbe.\n", "utf-8")
-    notes.get_by_role("button", name="Refresh").click()
-    expect(notes).to_contain_text("Recette")
-    expect(notes).to_contain_text("read just now")
-    notes.get_by_label("Tag of notes that are always given").fill("#important")
-    notes.get_by_role("button", name="Save").click()
-    expect(notes.locator("tr", has_text="Profil")).to_contain_text("when found")
-    with page.expect_response("**/memory/notes/settings"):
-        notes.get_by_label("Use notes").click()
-    assert memory.settings(scope=HERE).obsidian_context_tag == "important"
-    assert not memory.settings(scope=HERE).obsidian_context_enabled
-
-
 def test_a_part_that_fails_says_so_and_is_tried_again(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,9 +177,8 @@ def test_a_reader_may_look_and_change_nothing(reader: Reader, memory: Hippocampe
     page = reader.open("/memory", role="read")
     expect(facts_of(page)).to_have_count(1)
     assert page.get_by_role("button", name=re.compile("Edit|Delete|Add|Forget")).count() == 0
-    assert page.get_by_label("Results at most").is_disabled()
     check_accessible(page)
-    for path in ("/memory/facts", "/memory/facts/delete", "/memory/auto-retrieval"):
+    for path in ("/memory/facts", "/memory/facts/delete", "/settings"):
         status = page.evaluate(
             """([path, token]) => fetch(path, {method: "POST", body: new URLSearchParams({key: "a", value: "b"}),
             headers: {"X-CSRF-Token": token}}).then((answer) => answer.status)""",

@@ -68,11 +68,11 @@ def test_a_pair_is_decided_and_taken_back(
     lived.remember("Nina sells her small wooden boat", scope=LOBBY)
     assert len(lived.reviews(scope=LOBBY)) == 1
     page = reader.open("/overview")
-    page.get_by_role("button", name="Keep the newer one").click()
+    page.get_by_role("button", name="Replace").click()
     page.get_by_text("Nothing waits for you.").wait_for()
     assert not lived.get(first.id, scope=LOBBY).current
     page.get_by_role("button", name="Undo").click()
-    page.get_by_text("Restored").wait_for()
+    page.get_by_text("Undone").wait_for()
     assert lived.get(first.id, scope=LOBBY).current
 
 

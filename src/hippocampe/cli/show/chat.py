@@ -1,25 +1,21 @@
 """Terminal output of the chat: notices around answers, and the results of its commands."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from hippocampe.cli.show.layout import (
     beginning,
     grid,
     lines,
-    reader,
     reasons,
     spelled,
     spoken,
     text,
 )
 from hippocampe.cli.terminal import sign
-from hippocampe.companion import Reply, ToolCalled
-from hippocampe.language.detect import Language
-from hippocampe.language.i18n import translate
+from hippocampe.companion import Reply, Searched, ToolCalled
 from hippocampe.presentation.reader import Reader
-from hippocampe.types import Memory, Receipt
+from hippocampe.types import Considered, Injection, Memory, ReceiptItem, Recollection, Remembered
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -28,8 +24,44 @@ if TYPE_CHECKING:
     from hippocampe.companion import DeepRecall
 
 _MAX_ARGUMENT = 60
+_MAX_GIVEN = 3
+"""Given memories below an answer; `/why` shows all of them."""
+_MAX_CONTENT = 160
 _IDS = ("id", "replaces")
 """Arguments that are ids, which mean nothing to a reader."""
+
+
+def without_model(by: Reader) -> "RenderableType":
+    """The ways to get a language model."""
+    ways = {
+        by.say("A provider, with your key:"): (
+            "export HIPPOCAMPE_MODEL=openai:gpt-5-mini OPENAI_API_KEY=sk-…",
+        ),
+        by.say("A model on this machine, free and without a network (Ollama):"): (
+            "ollama pull qwen2.5:7b",
+            "export HIPPOCAMPE_MODEL=openai-chat:qwen2.5:7b",
+            "export OPENAI_BASE_URL=http://127.0.0.1:11434/v1 OPENAI_API_KEY=none",
+        ),
+        by.say("Any other server with the API of OpenAI, such as that of your company:"): (
+            "export HIPPOCAMPE_MODEL=openai-chat:NAME OPENAI_API_KEY=…",
+            "export OPENAI_BASE_URL=https://…",
+        ),
+    }
+    shown = [text(by.say("No language model is set. There are three ways to get one:"))]
+    for number, (way, commands) in enumerate(ways.items(), 1):
+        shown += [text(f"{number}. {way}"), *(text(f"   {each}", "bold") for each in commands)]
+    return lines(*shown)
+
+
+def memory_alone(by: Reader) -> "Text":
+    """A notice on the chat without a model."""
+    return text(
+        by.say(
+            "Meanwhile, try memory alone: tell it something, then ask. It answers with what it would give to a "
+            "model. /help lists the commands, Ctrl-D leaves."
+        ),
+        "dim",
+    )
 
 
 def tool(event: ToolCalled) -> "Text":
@@ -42,77 +74,151 @@ def tool(event: ToolCalled) -> "Text":
     return text(f"  {sign('·')} {event.name} {arguments}".rstrip(), "dim")
 
 
-def after(reply: Reply, language: Language) -> "RenderableType":
-    """Below an answer: what was stored and deleted, the expression, the cost."""
-    by = reader(language=language)
-    changed = [
-        text(f"  {'+' if memory.current else sign('−')} {_statement(memory, by)}", "dim")
-        for memory in reply.memories
-    ]
+def after(reply: Reply, by: Reader) -> "RenderableType":
+    """Below an answer: what was given and why, what was stored, replaced and deleted, the expression, the cost."""
     usage = reply.usage
     notes = [reply.expression, by.amount(usage.input_tokens + usage.output_tokens, "token")]
+    if usage.injected_tokens:
+        notes[-1] += by.say(" ({number} of memory)", number=by.number(usage.injected_tokens))
     if usage.price is not None:
         notes.append(by.dollars(usage.price))
-    return lines(*changed, text("  " + f" {sign('·')} ".join(notes), "dim"))
+    return lines(
+        *_given(reply.injected, reply.injection, by),
+        *changed(reply.memories, reply.replaced, by),
+        _notes(notes),
+    )
 
 
-def commands(language: Language) -> "RenderableType":
+def _given(
+    items: Sequence[Recollection], injection: Injection | None, by: Reader
+) -> "list[RenderableType]":
+    """The first items that a model was given, each with its strongest reason."""
+    shown: list[RenderableType] = []
+    for item, (_, found) in zip(items[:_MAX_GIVEN], _traced(items, injection), strict=False):
+        why = by.reasons(found.why, 1)
+        reason = f" {sign('·')} {why[0].text}" if why and not why[0].objection else ""
+        shown.append(text(f"  {sign('‹')} {_one_line(spoken(item), 100)}{reason}", "dim"))
+    if len(items) > _MAX_GIVEN:
+        more = by.number(len(items) - _MAX_GIVEN)
+        shown.append(text(by.say("    and {number} more: /why", number=more), "dim"))
+    return shown
+
+
+def changed(
+    memories: Sequence[Memory], replaced: Mapping[str, Sequence[Memory]], by: Reader
+) -> "list[RenderableType]":
+    """A line per memory that was stored or deleted, and per memory that it replaced."""
+    shown: list[RenderableType] = []
+    for memory in memories:
+        mark = "+" if memory.current else sign("−")
+        shown.append(text(f"  {mark} {_statement(memory, by)}", "dim"))
+        for old in replaced.get(memory.id, ()):
+            was = by.say("it replaces: {content}", content=_one_line(old.content))
+            shown.append(text(f"    {was}", "dim"))
+    return shown
+
+
+def remembered(stored: Remembered, replaced: Sequence[Memory], by: Reader) -> "RenderableType":
+    """The outcome of storing a statement."""
+    if stored.action == "reinforced":
+        known = by.say("known already: {content}", content=stored.memory.content)
+        return text(f"  = {known}", "dim")
+    return lines(*changed([stored.memory], {stored.memory.id: replaced}, by))
+
+
+def commands(by: Reader) -> "RenderableType":
     """The commands of the chat."""
     shown = {
-        "/memories [QUERY]": translate("recent memories, or those about something", language),
-        "/why": translate("what the companion was reminded of before its last answer", language),
-        "/forget TOPIC": translate("forget everything about a topic; asks first", language),
-        "/deep QUESTION": translate("search in several steps, with reasons", language),
-        "/self": translate("what the companion knows about itself, and its goals", language),
-        "/quit": translate("leave; Ctrl-D too", language),
-        "Ctrl-C": translate("cancel the answer", language),
+        "/memories [QUERY]": by.say("recent memories, or those about something"),
+        "/why": by.say("what the last answer was given from memory, and why"),
+        "/forget TOPIC": by.say("forget everything about a topic; asks first"),
+        "/deep QUESTION": by.say("search in several steps, with reasons"),
+        "/self": by.say("what the companion knows about itself, and its goals"),
+        "/quit": by.say("leave; Ctrl-D too"),
+        "Ctrl-C": by.say("cancel the answer"),
     }
     return grid((text(name, "bold"), text(use)) for name, use in shown.items())
 
 
-def memories(
-    found: Sequence[Memory], language: Language, timezone: str, now: datetime
-) -> "RenderableType":
-    """Memories, each on a line with its age."""
+def memories(found: Sequence[Memory], by: Reader) -> "RenderableType":
+    """Memories, each on a line with its age and who told it."""
     if not found:
-        return text(translate("Nothing found.", language), "dim")
-    by = Reader(language=language, timezone=timezone, now=now)
+        return text(by.say("Nothing found."), "dim")
     return grid(
-        (text(_statement(memory, by)), text(by.ago(memory.created_at), "dim")) for memory in found
+        (text(_statement(memory, by)), text(_origin(memory, by), "dim")) for memory in found
     )
 
 
-def reminders(reply: Reply, language: Language) -> "RenderableType":
-    """The reminders of the companion before an answer, with their reasons."""
-    if not reply.injected:
-        return text(translate("Nothing was injected.", language), "dim")
-    injection, by = reply.injection, reader(language=language)
-    considered = injection.trace.considered if injection is not None else ()
+def _origin(memory: Memory, by: Reader) -> str:
+    notes = [memory.user, by.ago(memory.created_at)]
+    return f" {sign('·')} ".join(filter(None, notes))
+
+
+def why(
+    items: Sequence[Recollection],
+    injection: Injection | None,
+    searched: Sequence[Searched],
+    tokens: int,
+    by: Reader,
+) -> "RenderableType":
+    """The items that a model was given before an answer and those that it found, with their reasons.
+
+    Args:
+        items: The items that it was given.
+        injection: The injection that they are from.
+        searched: Its searches in memory.
+        tokens: The length of the text that it was given.
+        by: The reader.
+    """
+    shown: list[RenderableType] = []
+    if items:
+        notes = [by.amount(tokens, "token")]
+        if injection is not None:
+            notes.append(by.milliseconds(injection.took_ms))
+        shown += [_rows(_traced(items, injection), by), _notes(notes, indent="")]
+    elif not searched:
+        return text(by.say("Nothing was injected."), "dim")
+    for each in searched:
+        shown.append(text(f"{sign('·')} {each.tool} {each.query}".rstrip(), "bold"))
+        found = [("", item) for item in each.items]
+        shown.append(_rows(found, by) if found else text(by.say("Nothing found."), "dim"))
+    return lines(*shown)
+
+
+def _traced(
+    items: Sequence[Recollection], injection: Injection | None
+) -> list[tuple[str, Recollection]]:
+    """Items with the path that found them, and their reasons."""
+    considered: Sequence[Considered] = () if injection is None else injection.trace.considered
     traced = {each.recollection.id: each for each in considered}
+    found = [(traced.get(item.id), item) for item in items]
+    return [
+        (known.path, known.recollection) if known else ("companion", item) for known, item in found
+    ]
+
+
+def _rows(found: Sequence[tuple[str, Recollection]], by: Reader) -> "RenderableType":
     rows: list[tuple[RenderableType, RenderableType]] = []
-    for item in reply.injected:
-        known = traced.get(item.id)
-        path, found = (known.path, known.recollection) if known else ("companion", item)
-        content = text(f"{by.label('kind', item.kind)} {sign('·')} {_one_line(spoken(item))}")
-        why = reasons(found, by)
-        rows.append(
-            (
-                text(f"{item.score:.2f} {by.label('route', path)}", "dim"),
-                lines(content, *([text(why, "dim italic")] if why else [])),
-            )
-        )
-    tokens = reply.usage.injected_tokens // max(reply.usage.turns, 1)
-    notes = [by.amount(tokens, "token")]
-    if injection is not None:
-        notes.append(by.milliseconds(injection.took_ms))
-    return lines(grid(rows), text(f" {sign('·')} ".join(notes), "dim"))
+    for path, item in found:
+        content = text(f"{_kind(item, by)} {sign('·')} {_one_line(spoken(item))}")
+        why = reasons(item, by)
+        score = f"{item.score:.2f} {by.label('route', path) if path else ''}".rstrip()
+        details = [text(why, "dim italic")] if why else []
+        rows.append((text(score, "dim"), lines(content, *details)))
+    return grid(rows)
 
 
-def deep(found: "DeepRecall", language: Language) -> "RenderableType":
+def _kind(item: Recollection, by: Reader) -> str:
+    teller = item.memory.user if item.memory is not None else None
+    kind = by.label("kind", item.kind)
+    return f"{kind} ({teller})" if teller else kind
+
+
+def deep(found: "DeepRecall", by: Reader) -> "RenderableType":
     """The results of a deep recall, each with the reason why it was chosen."""
-    searches = text("  " + f" {sign('·')} ".join(found.searches), "dim")
+    searches = _notes(found.searches)
     if not found.items:
-        return lines(searches, text(translate("Nothing found.", language), "dim"))
+        return lines(searches, text(by.say("Nothing found."), "dim"))
     results = (
         lines(
             text(f"{sign('·')} {_one_line(spoken(each.recollection))}"),
@@ -123,34 +229,41 @@ def deep(found: "DeepRecall", language: Language) -> "RenderableType":
     return lines(searches, text(found.summary), *results)
 
 
-def planned(receipt: Receipt, language: Language) -> "RenderableType":
+def planned(items: Sequence[ReceiptItem], by: Reader) -> "RenderableType":
     """The items that a topic would forget."""
-    by = reader(language=language)
     return lines(
         *(
             text(f"  {sign('−')} [{by.label('kind', item.kind)}] {_one_line(item.content)}")
-            for item in receipt.items
+            for item in items
         )
     )
 
 
-def own(groups: Mapping[tuple[str, str], Sequence[Memory]], language: Language) -> "RenderableType":
+def own(groups: Mapping[tuple[str, str], Sequence[Memory]], by: Reader) -> "RenderableType":
     """Statements of `self` and `goal`, by category."""
     shown: list[RenderableType] = []
-    by = reader(language=language)
     for kind, group in groups.items():
         if group:
             name = by.label("category", "/".join(kind))
             shown.append(text(f"{name} ({len(group)})", "bold"))
             shown += [text(f"  {memory.content}") for memory in group]
-    return lines(*shown) if shown else text(translate("Nothing found.", language), "dim")
+    return lines(*shown) if shown else text(by.say("Nothing found."), "dim")
 
 
 def _statement(memory: Memory, by: Reader) -> str:
+    """A memory after its kind; a fact with a key after the key too."""
     if memory.category is None:
-        return f"[{by.label('kind', memory.type)}] {memory.content}"
-    return f"[{by.label('category', f'{memory.collection}/{memory.category}')}] {memory.content}"
+        kind = by.label("kind", memory.type)
+    else:
+        kind = by.label("category", f"{memory.collection}/{memory.category}")
+    if memory.key is None:
+        return f"[{kind}] {memory.content}"
+    return f"[{kind}] " + by.say("{key}: {value}", key=memory.key, value=memory.content)
 
 
-def _one_line(content: str, limit: int = 160) -> str:
+def _notes(notes: Sequence[str], indent: str = "  ") -> "Text":
+    return text(indent + f" {sign('·')} ".join(notes), "dim")
+
+
+def _one_line(content: str, limit: int = _MAX_CONTENT) -> str:
     return beginning(" ".join(content.split()), limit)

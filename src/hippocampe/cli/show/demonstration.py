@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from hippocampe.cli.show.layout import beginning, count, grid, lines, reader, reasons, spoken, text
 from hippocampe.cli.terminal import sign
-from hippocampe.language.detect import guess_language
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -44,7 +43,7 @@ def demonstration(report: "Report", folder: Path | None) -> "RenderableType":
 
 
 def _answers(asked: "AskedQuestion") -> "RenderableType":
-    by = replace(reader("Europe/Paris", guess_language(asked.question)), now=asked.asked_at)
+    by = replace(reader("Europe/Paris"), now=asked.asked_at)
     rows: list[tuple[RenderableType, RenderableType]] = []
     for item in asked.found:
         at = by.ago(item.at) if item.at else ""

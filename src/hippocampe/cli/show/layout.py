@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 from zoneinfo import ZoneInfo
 
-from hippocampe.cli.terminal import escaped, sign
-from hippocampe.language.detect import guess_language
+from hippocampe.cli.terminal import escaped, language, sign
 from hippocampe.presentation.reader import Reader
 from hippocampe.types import Recollection
 
@@ -20,13 +19,13 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-def reader(timezone: str = "UTC", language: str = "en") -> Reader:
-    """The reader of a terminal: commands answer in English, except about talk in another language."""
-    return Reader(language=language, timezone=timezone, now=datetime.now(UTC))
+def reader(timezone: str = "UTC") -> Reader:
+    """The reader at the terminal, in the language of the locale."""
+    return Reader(language=language(), timezone=timezone, now=datetime.now(UTC))
 
 
 def label(kind: str, value: str) -> str:
-    """The name of a value, in English."""
+    """The name of a value."""
     return reader().label(kind, value)
 
 
@@ -142,9 +141,9 @@ def beginning(content: str, limit: int = 200) -> str:
     return content if len(content) <= limit else content[:limit].rsplit(maxsplit=1)[0] + sign("…")
 
 
-def when(at: datetime | None, content: str, timezone: str) -> str:
-    """A relative time, in the language of `content`."""
-    return "" if at is None else reader(timezone, guess_language(content)).ago(at)
+def when(at: datetime | None, timezone: str) -> str:
+    """A time relative to now; empty without one."""
+    return "" if at is None else reader(timezone).ago(at)
 
 
 def local_time(at: datetime, timezone: str) -> str:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def recollections(
-    found: Sequence[Recollection], *, query: str, timezone: str, took_ms: float | None = None
+    found: Sequence[Recollection], *, timezone: str, took_ms: float | None = None
 ) -> "RenderableType":
     """The results of a recall, best first."""
     if not found:
@@ -52,7 +52,7 @@ def recollections(
             label("state", "former")
             if item.memory is not None and item.memory.former
             else label("kind", item.kind),
-            when(item.at, query, timezone),
+            when(item.at, timezone),
             entry(spoken(item), item.id, *why),
         )
     if took_ms is None:
@@ -71,7 +71,7 @@ def memories(found: Sequence[Memory], timezone: str) -> "RenderableType":
         rows.add_row(
             label("kind", memory.type),
             *([label("state", state)] if with_state else []),
-            when(memory.created_at, memory.content, timezone),
+            when(memory.created_at, timezone),
             entry(memory.content, memory.id, *_metadata(memory)),
         )
     return rows
@@ -118,7 +118,7 @@ def history(found: History, timezone: str) -> "RenderableType":
     for version in found.versions:
         rows.add_row(
             label("state", state_of(version)),
-            when(version.created_at, version.content, timezone),
+            when(version.created_at, timezone),
             entry(version.content, version.id),
         )
     return lines(rows, associations(found.associations, found.versions))

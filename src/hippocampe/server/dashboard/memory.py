@@ -1,4 +1,4 @@
-"""The memory page: facts, search, auto-retrieval, notes."""
+"""The memory page: facts and search."""
 
 from starlette.responses import Response
 
@@ -11,5 +11,5 @@ router = page_router()
 
 @router.get("/memory")
 async def memory(page: ReadPage) -> Response:
-    """The four parts, which load separately."""
+    """The parts, which load separately."""
     return page.render("memory.html", section="memory", asked=asked_of(page), form=await form(page))

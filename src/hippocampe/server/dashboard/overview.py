@@ -9,6 +9,7 @@ from starlette.responses import Response
 from hippocampe.hippocampe import IMPORT_FORMATS
 from hippocampe.server.dashboard import drawing
 from hippocampe.server.dashboard.connect import doors
+from hippocampe.server.dashboard.reviews import pair_of
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Visit
 from hippocampe.types import Day, Memory, Stats
@@ -97,7 +98,7 @@ async def _lists(page: Visit) -> dict[str, Any]:
     learnt = await asyncio.gather(*(_learnt(page, memory) for memory in recent))
     return {
         "learnt": learnt,
-        "pairs": waiting[:WAITING],
+        "pairs": [pair_of(each) for each in waiting[:WAITING]],
         "waiting": len(waiting),
         "stuck": len(parked),
     }

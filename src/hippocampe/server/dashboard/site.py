@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.server.dashboard import (
-    auto_retrieval,
+    access,
     badges,
     brain,
     connect,
@@ -32,6 +32,7 @@ from hippocampe.server.dashboard import (
     retrievals,
     reviews,
     search,
+    settings,
 )
 from hippocampe.server.dashboard.rendering import STATIC_FOLDER
 from hippocampe.server.dashboard.routing import refused
@@ -46,7 +47,6 @@ PAGES = (
     memory,
     facts,
     search,
-    auto_retrieval,
     notes,
     # Its path matches any name after /memory: it is registered after the others.
     memory_detail,
@@ -62,7 +62,9 @@ PAGES = (
     connect,
     conversations,
     data,
+    access,
     playground,
+    settings,
 )
 """The modules with a `router`, one per page."""
 

@@ -8,9 +8,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from hippocampe.language.lexicon import languages, load, load_all, table_of
+from hippocampe.language.questions import is_question
 from hippocampe.language.text import STOP_WORDS, fold, words
 
 About = Literal["talk", "person"]
@@ -22,6 +23,7 @@ _NAME_WORDS: Final = 3
 
 _MACRO = re.compile(r"<([A-Z]+)(\*?)>")
 _WORD = re.compile(r"[a-z][a-z\[\]?]*")
+_CHUNK = re.compile(r"\w(?:\S*\w)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +33,12 @@ class OpenQuestion:
     Attributes:
         about: Talk or person.
         topic: The folded words of its topic; empty if the question is open.
+        room: The room whose talk it asks for, if it names one.
     """
 
     about: About
     topic: frozenset[str]
+    room: str | None = None
 
     @property
     def is_open(self) -> bool:
@@ -48,15 +52,21 @@ class _Phrases:
 
     of: Mapping[About, tuple[re.Pattern[str], ...]]
     any: re.Pattern[str]
+    recalling: tuple[re.Pattern[str], re.Pattern[str]]
     introduction: re.Pattern[str]
     subject: tuple[re.Pattern[str], ...]
     around: frozenset[str]
+    prepositions: frozenset[str]
     spellings: Mapping[str, str]
     rewritten: tuple[tuple[re.Pattern[str], str], ...]
 
 
 def parse(
-    text: str, *, named_time: str = "", companions: Collection[str] = ()
+    text: str,
+    *,
+    named_time: str = "",
+    companions: Collection[str] = (),
+    rooms: Collection[str] = (),
 ) -> OpenQuestion | None:
     """Parse a text; None if it asks neither about past talk nor about a person.
 
@@ -64,8 +74,12 @@ def parse(
         text: The message.
         named_time: The part of the message that names a time, which is not a topic.
         companions: Names of the companion, which are not topics either.
+        rooms: Names of the rooms that are observed, likewise.
     """
-    tokens = _words(text.replace(named_time, " ", 1) if named_time else text, companions)
+    said = words(text)
+    room = next((room for room in rooms if _contains(said, words(room))), None)
+    ignored = [*companions, *(words(room) if room else ())]
+    tokens = _words(text.replace(named_time, " ", 1) if named_time else text, ignored)
     phrases = _phrases()
     line = _line(tokens)
     if len(tokens) > MAX_WORDS or not phrases.any.search(line):
@@ -78,7 +92,13 @@ def parse(
     }
     about: About = "person" if len(spoken["person"]) > len(spoken["talk"]) else "talk"
     topic = frozenset(tokens) - spoken["talk"] - spoken["person"] - phrases.around - STOP_WORDS
-    return OpenQuestion(about, topic)
+    return OpenQuestion(about, topic, room if about == "talk" else None)
+
+
+def _contains(spoken: Sequence[str], name: Sequence[str]) -> bool:
+    """Return whether the words of a name follow each other in a text."""
+    size = len(name)
+    return size > 0 and any(spoken[at : at + size] == name for at in range(len(spoken) - size + 1))
 
 
 def subject_of(text: str) -> str | None:
@@ -93,6 +113,47 @@ def speaks_of_memory(text: str) -> bool:
     """Return whether `parse` finds a question. Cheaper than `parse`, which needs the time named in the text."""
     tokens = _words(text)
     return len(tokens) <= MAX_WORDS and _phrases().any.search(_line(tokens)) is not None
+
+
+def recalled(text: str) -> str | None:
+    """The topic of past talk that a message asks for, as written: "what did we say about the roof?" → "the roof ?".
+
+    "Tu te souviens de …" and "remind me of …" ask so too. None for other messages, and without a topic.
+    """
+    spoken = list(_spoken(text[: MAX_WORDS * 40]))
+    line = _line([each.norm for each in spoken])
+    phrases = _phrases()
+    found = [each for wanted in phrases.recalling for each in wanted.finditer(line)]
+    asked = is_question(text) or phrases.recalling[0].match(line)
+    if not found or not asked or len(spoken) > MAX_WORDS:
+        return None
+    said = {
+        at
+        for match in found
+        for at in range(line.count(" ", 0, match.start()), line.count(" ", 0, match.end()))
+    }
+    named = [
+        at
+        for at, each in enumerate(spoken)
+        if at not in said and each.norm not in phrases.around | STOP_WORDS
+    ]
+    if not named:
+        return None
+    first, last = named[0], named[-1]
+    while first and _precedes(spoken[first - 1].norm) and first - 1 not in said:
+        first -= 1
+    while last + 1 < len(spoken) and last + 1 not in said:
+        last += 1
+    return (
+        f"{text[spoken[first].start : spoken[last].end]} ?"
+        if first or last + 1 < len(spoken)
+        else None
+    )
+
+
+def _precedes(word: str) -> bool:
+    """Return whether a word before a topic belongs to it: an article, or "when" of "when Anna comes"."""
+    return word in STOP_WORDS and word not in _phrases().prepositions
 
 
 def introduced(text: str, *, companions: Collection[str] = ()) -> str | None:
@@ -117,6 +178,22 @@ def _words(text: str, ignored: Collection[str] = ()) -> list[str]:
     ]
 
 
+class _Spoken(NamedTuple):
+    """A word as the phrases match it, and its place in the text."""
+
+    norm: str
+    start: int
+    end: int
+
+
+def _spoken(text: str) -> Iterator[_Spoken]:
+    """The words of a text in the form of `_words`, each with its place."""
+    for chunk in _CHUNK.finditer(text):
+        # "Qu'on" asks at the beginning only.
+        for word in _words(chunk[0] if chunk.start() else f"{chunk[0]} "):
+            yield _Spoken(word, chunk.start(), chunk.end())
+
+
 def _line(tokens: Sequence[str]) -> str:
     """Words in the form that the phrases match: each with a leading space."""
     return "".join(f" {word}" for word in tokens)
@@ -133,6 +210,15 @@ def _phrases() -> _Phrases:
         )
         for about in ("talk", "person")
     }
+    recalling = [
+        "|".join(
+            f"(?:{_expression(phrase, each['macros'])})"
+            for each in each_of
+            for phrase in each["recalling"]
+            if phrase.startswith("^") == requests
+        )
+        for requests in (True, False)
+    ]
     everything = "|".join(f"(?:{each.pattern})" for found in patterns.values() for each in found)
     data = load_all("questions")["memory"]
     openings = [_expression(each, {}) for each in data["introduction"]]
@@ -140,11 +226,13 @@ def _phrases() -> _Phrases:
     return _Phrases(
         of=patterns,
         any=re.compile(everything),
+        recalling=(re.compile(recalling[0]), re.compile(recalling[1])),
         introduction=re.compile(
             rf"(?: (?:{greetings})\b)*(?:{'|'.join(openings)})(?P<name>(?: \w+){{1,{_NAME_WORDS}}})$"
         ),
         subject=tuple(re.compile(pattern) for pattern in data["subject"]),
         around=frozenset(data["around"].split()),
+        prepositions=frozenset(data["prepositions"].split()),
         spellings=table_of("memory.spellings", file="questions"),
         rewritten=tuple(
             (re.compile(pattern), written)

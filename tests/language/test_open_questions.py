@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hippocampe.injection import open_questions
+from hippocampe.language import open_questions
 from hippocampe.language.temporal.window import parse_window
 
 NOW = datetime(2026, 1, 17, 10, 23, tzinfo=UTC)
@@ -253,6 +253,52 @@ def test_the_topic_is_what_is_left_without_the_time(text: str, topic: set[str]) 
 
 
 @pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("Qu'est-ce qu'on avait dit sur les panneaux solaires ?", "les panneaux solaires ?"),
+        ("tu te souviens du devis pour le toit ?", "devis pour le toit ?"),
+        ("on avait parlé de quoi pour le garage ?", "le garage ?"),
+        ("rappelle-moi ce que je t'avais dit sur l'Espagne", "l'Espagne ?"),
+        ("tu te rappelles où on va à Pâques ?", "où on va à Pâques ?"),
+        ("le garage, on en avait dit quoi ?", "le garage ?"),
+        ("on en était où avec le café ?", "le café ?"),
+        ("what did we decide about the boiler?", "the boiler ?"),
+        ("do you remember when Paul's birthday is?", "when Paul's birthday is ?"),
+        ("remind me what I told you about Spain", "Spain ?"),
+        ("where were we with the coffee thing?", "the coffee thing ?"),
+        ("what did we decide?", None),
+        ("on a parlé de quoi ?", None),
+        ("je t'ai dit que David part en Grèce", None),
+        ("on a décidé de vendre la voiture", None),
+        ("I told you that Ana moved", None),
+        ("I decided to quit my job", None),
+        ("where does Ana live?", None),
+        ("Je me souviens de la maison de Pau", None),
+    ],
+)
+def test_what_a_message_asks_to_recall(text: str, topic: str | None) -> None:
+    assert open_questions.recalled(text) == topic
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "qu'est-ce qui se dit dans le lobby ?",
+        "quoi de neuf au lobby ?",
+        "résume-moi le lobby",
+        "what are people saying in the lobby?",
+        "what did I miss in the lobby?",
+        "any news from the lobby?",
+    ],
+)
+def test_the_talk_of_a_room_is_asked_for(text: str) -> None:
+    asked = open_questions.parse(text, rooms=["garden shed", "lobby"])
+    assert asked == open_questions.OpenQuestion("talk", frozenset(), "lobby")
+    other = open_questions.parse(text.replace("lobby", "cellar"), rooms=["lobby"])
+    assert other is None or not other.is_open
+
+
+@pytest.mark.parametrize(
     ("text", "name"),
     [
         ("je suis mickael", "mickael"),
@@ -277,6 +323,7 @@ def test_nothing_is_made_of_nothing_and_of_floods(text: str) -> None:
     assert open_questions.parse(text) is None
     assert not open_questions.speaks_of_memory(text)
     assert open_questions.introduced(text) is None
+    assert open_questions.recalled(text) is None
 
 
 def test_the_quick_look_agrees_with_the_reading() -> None:

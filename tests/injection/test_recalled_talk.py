@@ -1,0 +1,122 @@
+"""What was said is given when it is asked for: past talk by its topic, and the live talk of a room."""
+
+import pytest
+
+from hippocampe import Hippocampe, Scope
+
+LEA = Scope(user="Léa", channel="desk")
+SAID = [
+    ("On hésite à mettre des panneaux solaires sur le toit du garage", "Regardez son orientation."),
+    ("Je pars en Espagne en août avec les enfants", "Quelle région ?"),
+    ("Finalement on prend la chambre d'hôtes à Biarritz pour Pâques", "Bon choix."),
+    ("The committee voted to close the car park on Sundays", "Noted."),
+    ("We found a nanny, she starts on Monday", "Great news."),
+    ("I'm moving the piano to the veranda", "Mind the doorstep."),
+]
+LIVE = [
+    ("David", "je pars en Grèce demain, vol à 6h"),
+    ("Nora", "mdr"),
+    ("Nora", "ok"),
+    ("Élodie", "the printer of the second floor is out of ink"),
+    ("Nora", "le train de 18h est annulé, je prends celui de 19h12"),
+    ("David", "lol"),
+]
+KNOWN = [
+    "David habite à Toulouse",
+    "David travaille chez Airbus",
+    "David adore l'Espagne, il y va tous les étés",
+    "David part chaque hiver au ski à Font-Romeu",
+    "David est parti en Italie en 2023",
+    "David a un bateau à Sète",
+    "David joue au tennis le jeudi",
+    "David is Mickael's brother",
+    "David went to Peru last year",
+    "David wants to see Japan",
+]
+
+
+@pytest.fixture
+def hippo(hippo: Hippocampe, reading: None) -> Hippocampe:
+    hippo.update_settings(scope=LEA, recent_hours=0, auto_retrieve_min_score=0.3)
+    return hippo
+
+
+@pytest.fixture
+def talk(hippo: Hippocampe) -> Hippocampe:
+    for message, reply in SAID:
+        hippo.after_turn(message, reply, scope=LEA)
+    return hippo
+
+
+@pytest.fixture
+def lobby(hippo: Hippocampe) -> Hippocampe:
+    for content in KNOWN:
+        hippo.remember(content, scope=Scope(user="Mickael", channel="dm"))
+    for author, content in LIVE:
+        hippo.observe(content, scope=Scope(user=author, channel="lobby"))
+    return hippo
+
+
+def given(hippo: Hippocampe, message: str) -> list[str]:
+    items = hippo.before_turn(message, scope=Scope(user="Léa", channel=message[:40])).items
+    return [item.content.splitlines()[0] for item in items]
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("on avait parlé de quoi pour le garage déjà ?", 0),
+        ("rappelle-moi ce que je t'avais dit sur l'Espagne", 1),
+        ("souviens-toi, on avait discuté de la chambre d'hôtes", 2),
+        ("remember what they'd agreed on for the car park?", 3),
+        ("did you catch what I said about the nanny?", 4),
+        ("what did we say about the piano?", 5),
+    ],
+)
+def test_the_talk_that_a_message_recalls_is_given(
+    talk: Hippocampe, message: str, said: int
+) -> None:
+    assert SAID[said][0] in given(talk, message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "qu'est-ce qu'on avait dit sur la piscine ?",
+        "do you remember my dentist's name?",
+        "je pars en Italie demain",
+        "I'm flying to Norway tomorrow",
+    ],
+)
+def test_nothing_is_given_for_what_was_never_said(talk: Hippocampe, message: str) -> None:
+    assert given(talk, message) == []
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("il part où David ?", 0),
+        ("where is david off to?", 0),
+        ("elle prend quel train Nora ?", 4),
+        ("what's wrong with the printer?", 3),
+    ],
+)
+def test_what_was_said_a_minute_ago_is_given_beside_much_that_is_known(
+    lobby: Hippocampe, message: str, said: int
+) -> None:
+    told = given(lobby, message)
+    assert LIVE[said][1] in told
+    assert not {"mdr", "ok", "lol"} & set(told)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "qu'est-ce qui se dit dans le lobby ?",
+        "ça parle de quoi au lobby ?",
+        "what's being said in the lobby?",
+        "catch me up on the lobby",
+    ],
+)
+def test_the_talk_of_a_room_is_the_last_of_it(lobby: Hippocampe, message: str) -> None:
+    assert given(lobby, message) == [LIVE[0][1], LIVE[3][1], LIVE[4][1]]
