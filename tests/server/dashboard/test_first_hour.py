@@ -73,6 +73,10 @@ def test_a_chat_is_dropped_previewed_imported_and_read(reader: Reader, memory: H
     expect(page.get_by_role("heading", level=1)).to_have_text("Exchange")
     page.get_by_role("link", name="Next").click()
     expect(page.locator(".messages")).to_contain_text("pot bleu")
+    # The overview counts it, and leads to it.
+    page.goto("/overview")
+    tile = page.locator('.figures a[href="/conversations"]')
+    assert tile.locator(".big").inner_text() == "3"
     # The same file again brings nothing.
     page.goto("/data")
     page.locator("input[type=file]").set_input_files(
