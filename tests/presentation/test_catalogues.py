@@ -24,6 +24,7 @@ from hippocampe.types import (
     DEFAULT_IMPORTANCE,
     JOBS,
     RECALL_COLLECTIONS,
+    AuditAction,
     JobState,
     Mode,
     Order,
@@ -39,8 +40,10 @@ from hippocampe.verbs import documentation
 SOURCE = Path(hippocampe.__file__).parent
 PAGES = SOURCE / "server/dashboard"
 LABELS: dict[str, set[str]] = {
+    "actor": {"library", "command line", "local"},
     "association": set(ASSOCIATIONS),
     "association reversed": set(ASSOCIATIONS),
+    "audit": set(get_args(AuditAction)),
     "category": {f"{name}/{each}" for name, all in CATEGORIES.items() for each in all},
     "filter": {"place", "type", "subject", "user", "channel", "since", "until", "importance"},
     "forgotten reason": {BY_HAND, "expired"},

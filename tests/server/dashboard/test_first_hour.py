@@ -73,6 +73,10 @@ def test_a_chat_is_dropped_previewed_imported_and_read(reader: Reader, memory: H
     expect(page.get_by_role("heading", level=1)).to_have_text("Exchange")
     page.get_by_role("link", name="Next").click()
     expect(page.locator(".messages")).to_contain_text("pot bleu")
+    # The overview counts it, and leads to it.
+    page.goto("/overview")
+    tile = page.locator('.figures a[href="/conversations"]')
+    assert tile.locator(".big").inner_text() == "3"
     # The same file again brings nothing.
     page.goto("/data")
     page.locator("input[type=file]").set_input_files(
@@ -145,3 +149,47 @@ def test_who_may_not_import_is_offered_nothing(connect: Any, role: str) -> None:
     for path in ("/overview", "/conversations"):
         assert 'href="/data"' not in reading.get(path).text
     assert reading.get("/data").status_code == 403
+
+
+def test_a_key_that_may_only_read_sees_what_it_may_use(reader: Reader, memory: Hippocampe) -> None:
+    home = Scope(space="home")
+    memory.remember("Rose a un vélo", scope=home)
+    page = reader.open("/memory", role="read", space="home")
+    rail = page.get_by_role("navigation", name="Sections")
+    for name in ("Logs", "Import and export", "Keys and audit"):
+        assert rail.get_by_role("link", name=name).count() == 0
+    assert page.locator("main [data-key=edit], main [data-key=delete]").count() == 0
+    assert page.get_by_role("button", name="Forget").count() == 0
+    for path in ("/logs", "/data", "/access"):
+        page.goto(path)
+        expect(page.get_by_role("heading", level=1)).to_have_text("This is not allowed.")
+        # The menu leads out.
+        assert rail.get_by_role("link", name="Conversations").is_visible()
+    reader.forgive("403")
+    check_accessible(page)
+
+
+def test_keys_and_audit(reader: Reader, memory: Hippocampe, connect: Any) -> None:
+    id = memory.remember("Owen a un voilier", scope=Scope()).memory.id
+    memory.delete(id, scope=Scope(), reason="sold")
+    memory.create_key(scope=Scope(space="home"), role="admin", label="elsewhere")
+    page = reader.open("/access")
+    assert "elsewhere" not in page.locator("main").inner_text()
+    assert "a program" in page.locator("main").inner_text()
+    page.get_by_label("What it is for").fill("phone")
+    page.get_by_label("Role").select_option("write")
+    page.get_by_role("button", name="Make a key").click()
+    secret = page.locator("#made code").inner_text()
+    key = memory.find_key(secret)
+    assert key is not None
+    assert (key.label, key.role, key.space) == ("phone", "write", "default")
+    row = page.get_by_role("row", name="phone")
+    row.get_by_role("button", name="Revoke").click()
+    check_accessible(page)
+    page.locator("#confirm-yes").click()
+    expect(row.get_by_text("revoked", exact=True)).to_be_visible()
+    assert memory.find_key(secret) is None
+    audited = page.locator("section", has=page.get_by_role("heading", name="Audit"))
+    expect(audited).to_contain_text("revoked a key")
+    assert "someone on this machine" in audited.inner_text()
+    assert secret not in audited.inner_text()

@@ -1,4 +1,4 @@
-"""Who may use the space and who changed it: keys of the server, and the audit log."""
+"""Keys of the server and the audit log: who may use the space, and who changed it."""
 
 import asyncio
 from collections.abc import Mapping

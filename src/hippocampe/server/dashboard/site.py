@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.server.dashboard import (
+    access,
     badges,
     brain,
     connect,
@@ -59,6 +60,7 @@ PAGES = (
     connect,
     conversations,
     data,
+    access,
     playground,
     settings,
 )
