@@ -11,6 +11,7 @@ from starlette.types import Scope as Connection
 from hippocampe.server.dashboard import (
     badges,
     brain,
+    chat,
     connect,
     costs,
     digesting,
@@ -57,6 +58,7 @@ PAGES = (
     logs,
     connect,
     playground,
+    chat,
     settings,
 )
 """The modules with a `router`, one per page."""
