@@ -38,6 +38,7 @@ MENU: tuple[Section, ...] = (
     Section("graph", "memory", "waypoints"),
     Section("notes", "memory", "file-text"),
     Section("brain", "memory", "brain"),
+    Section("chat", "activity", "message-square"),
     Section("conversations", "activity", "message-square"),
     Section("live", "activity", "radio", badge=lambda stats: stats.live),
     Section("retrievals", "activity", "scan-search"),

@@ -12,6 +12,7 @@ from hippocampe.server.dashboard import (
     access,
     badges,
     brain,
+    chat,
     connect,
     conversations,
     costs,
@@ -62,6 +63,7 @@ PAGES = (
     data,
     access,
     playground,
+    chat,
     settings,
 )
 """The modules with a `router`, one per page."""
