@@ -15,7 +15,7 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.types import Recollection
 
 FEWEST: Final = 4
-"""With time for fewer texts, none counts as read: the others are scored by the lowest of those that were read."""
+"""The least texts to read, since the others are scored by the lowest of those that were read."""
 CERTAIN, UNLIKELY = 0.97, 0.3
 """Reading changes nothing if the first score is at least the one, and all others are at most the other."""
 SHARE_OF_TIME: Final = 0.3
