@@ -16,11 +16,13 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.types import Recollection
 
 FEWEST: Final = 4
-"""With time for fewer texts, none is read."""
+"""The least texts to read, since the others are scored by the lowest of those that were read."""
 CERTAIN, UNLIKELY = 0.97, 0.3
 """Reading changes nothing if the first score is at least the one, and all others are at most the other."""
 SHARE_OF_TIME: Final = 0.3
 """The share of the time left that reading may take: of a turn's 100 ms some 25, and as much to wait for others."""
+HOPE: Final = 0.9
+"""The factor of the expected time after a search had no time to read: only reading shows that a load has ended."""
 PATIENCE: Final = 0.2
 """Longest wait in seconds for other searches that read."""
 
@@ -68,7 +70,9 @@ def read(
     """
     reader = corpus.reader()
     seconds = SHARE_OF_TIME * seconds_left
-    if seconds < min(FEWEST, len(items)) * len(queries) * reader.seconds_per_pair:
+    fewest = min(FEWEST, len(items))
+    if seconds < fewest * len(queries) * reader.seconds_per_pair:
+        reader.seconds_per_pair *= HOPE
         raise NotRead
     if not _one_at_a_time.acquire(timeout=min(seconds, PATIENCE)):
         raise NotRead
@@ -85,6 +89,8 @@ def read(
     finally:
         _one_at_a_time.release()
     whole = len(odds) // len(queries)
+    if whole < fewest:
+        raise NotRead
     best: Floats = odds[: whole * len(queries)].reshape(whole, len(queries)).max(axis=1)
     found = best[: len(items)].copy()
     for (at, _), value in zip(told[len(items) : whole], best[len(items) :], strict=True):
