@@ -6,6 +6,7 @@ the first results are read, one query at a time, and only while there is time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from threading import Lock
 from typing import Final
@@ -22,6 +23,9 @@ SHARE_OF_TIME: Final = 0.3
 """The share of the time left that reading may take: of a turn's 100 ms some 25, and as much to wait for others."""
 PATIENCE: Final = 0.2
 """Longest wait in seconds for other searches that read."""
+
+_REPLY: Final = re.compile(r"\n[^:\n]{1,40}: ")
+"""Where a turn goes on with the words of another."""
 
 _one_at_a_time = Lock()
 
@@ -70,13 +74,31 @@ def read(
         raise NotRead
     try:
         asked = [_line(user, query) for query in queries]
-        told = [_line(item.author, item.content) for item in items]
-        pairs = [(query, text) for text in told for query in asked]
+        told = [(at, item.content) for at, item in enumerate(items)]
+        told += [
+            (at, alone)
+            for at, item in enumerate(items)
+            if (alone := _without_reply(item)) is not None
+        ]
+        pairs = [(query, _line(items[at].author, text)) for at, text in told for query in asked]
         odds = reader.read_pairs("answer", pairs, seconds)
     finally:
         _one_at_a_time.release()
     whole = len(odds) // len(queries)
-    return odds[: whole * len(queries)].reshape(whole, len(queries)).max(axis=1)
+    best: Floats = odds[: whole * len(queries)].reshape(whole, len(queries)).max(axis=1)
+    found = best[: len(items)].copy()
+    for (at, _), value in zip(told[len(items) : whole], best[len(items) :], strict=True):
+        found[at] = max(found[at], value)
+    return found
+
+
+def _without_reply(item: Recollection) -> str | None:
+    """What a person said in a turn, without the reply; None for other texts.
+
+    "She'll love it" hides from the reader that "I signed Zoe up for dance at 2 pm" tells a time.
+    """
+    reply = _REPLY.search(item.content) if item.kind == "turn" else None
+    return item.content[: reply.start()] if reply else None
 
 
 def _line(user: str | None, text: str) -> str:
