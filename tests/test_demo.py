@@ -49,6 +49,15 @@ def test_what_changed_was_corrected(report: demo.Report) -> None:
     assert len(new) >= 5
 
 
+def test_few_pairs_wait_for_a_person_likeliest_first(report: demo.Report, folder: Path) -> None:
+    with demo.open_after(report, folder) as hippo:
+        stats, pairs = hippo.stats(scope=Scope()), hippo.reviews(scope=Scope())
+    assert 0 < len(pairs) <= 0.05 * sum(stats.memories.values())
+    assert stats.reviews == len(pairs)
+    likely = [each.likelihood or 0 for each in pairs]
+    assert likely == sorted(likely, reverse=True)
+
+
 def test_the_data_stays_in_a_folder_of_ones_own(report: demo.Report, folder: Path) -> None:
     with Hippocampe.open(folder) as hippo:
         stats = hippo.stats(scope=Scope())

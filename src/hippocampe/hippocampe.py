@@ -49,6 +49,7 @@ from hippocampe.injection.turn_state import TurnState
 from hippocampe.notes.sync import NoteSync, open_notes, open_source
 from hippocampe.reader.network import load_reader
 from hippocampe.retrieval import activity, browse, graph, lookup, recall
+from hippocampe.retrieval import exchanges as exchanges_step
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.types import (
     HostMessage,
@@ -84,6 +85,8 @@ SETTING_VALUES: Mapping[str, str] = {name: accepted.says for name, accepted in S
 """The values that each setting accepts, in words."""
 IMPORT_FORMATS = importer.FORMATS
 """The formats of `import_from` by name, with the program that writes each."""
+preview_import = importer.preview
+ImportPreview = importer.ImportPreview
 check_setting = settings_step.check
 check_data = opening.check_data
 render_for = render.render_for
@@ -408,6 +411,9 @@ class Verbs:
     extract = bound(itself, extraction.extract)
     messages = bound(store_of, conversation.messages)
     search_text = bound(store_of, conversation.search_text)
+    conversations = bound(store_of, exchanges_step.conversations)
+    exchanges = bound(store_of, exchanges_step.exchanges)
+    exchange = provided(store_of, lambda memory: memory._turns.retrievals, exchanges_step.exchange)
 
     @own
     def notes(self, *, scope: Scope, refresh: bool = False) -> list[Note]:

@@ -16,6 +16,7 @@ Action = Literal["inserted", "updated", "reinforced"]
 Mode = Literal["hybrid", "semantic", "text"]
 State = Literal["current", "superseded", "forgotten", "all"]
 Order = Literal["newest", "oldest", "importance", "used"]
+TalkOrder = Literal["newest", "oldest"]
 MetadataValue = str | int | float | bool | None
 Metadata = Mapping[str, MetadataValue]
 JobState = Literal["waiting", "running", "done", "failed", "parked"]
@@ -169,10 +170,17 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of a listing; `next_cursor` selects the next page and is None on the last."""
+    """One page of a listing.
+
+    Attributes:
+        items: Its memories.
+        next_cursor: Selects the next page; None on the last.
+        total: The memories of all pages, if asked for.
+    """
 
     items: tuple[Memory, ...]
     next_cursor: str | None = None
+    total: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +261,7 @@ class Message:
 
     `live` messages were overheard since the last digest. `working` messages form the history that the
     companion restores after a restart; compaction removes the oldest from it. `expression` is the face of the
-    companion in its answer.
+    companion in its answer. `turn_id` is the id of its exchange; a live message has none.
     """
 
     id: str
@@ -268,6 +276,47 @@ class Message:
     live: bool = False
     working: bool = False
     expression: str | None = None
+    turn_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """The talk of one channel of a space, in numbers.
+
+    Attributes:
+        channel: The channel; None for talk without one.
+        messages: Its number of messages.
+        first_at: The time of its first message.
+        last_at: The time of its last message.
+    """
+
+    channel: str | None
+    messages: int
+    first_at: datetime
+    last_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A message of a user with the reply to it, or one message of a room.
+
+    Attributes:
+        id: Its id, that of a recollection of the kind `turn`.
+        space: Its space.
+        channel: Its channel.
+        author: Who began it.
+        at: When it began.
+        messages: Its messages with results of tools, oldest first.
+        forgotten_at: When it was hidden from recall, if it was.
+    """
+
+    id: str
+    space: str
+    channel: str | None
+    author: str | None
+    at: datetime
+    messages: tuple[Message, ...]
+    forgotten_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,11 +396,19 @@ class Forgetting:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """Two memories whose relation no rule could decide, for a person to review."""
+    """Two memories whose relation no rule could decide, for a person to review.
+
+    Attributes:
+        memory: One of them.
+        other: The other one.
+        reason: Why no rule decided.
+        likelihood: The probability that they belong together, 0 to 1; None if it was not weighed.
+    """
 
     memory: Memory
     other: Memory
     reason: str
+    likelihood: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -842,6 +899,25 @@ class Trial:
     retrieval: Retrieval
     before: Injection
     after: Injection
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeHistory:
+    """An exchange, and what became of it.
+
+    Attributes:
+        exchange: The exchange.
+        learnt: The memories with one of its messages as evidence, replaced and forgotten ones too, newest first.
+        given: The latest injections with it, newest first.
+        previous_id: The exchange before it in its channel.
+        next_id: The exchange after it in its channel.
+    """
+
+    exchange: Exchange
+    learnt: tuple[Memory, ...]
+    given: tuple[Retrieval, ...]
+    previous_id: str | None
+    next_id: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,6 +120,9 @@ _GROUPS: Mapping[str, tuple[Verb, ...]] = {
         _write("observe", idempotent_by="external_id"),
         _read("messages"),
         _read("search_text"),
+        _read("conversations", "count", http="GET /api/conversations"),
+        _read("exchanges", http="GET /api/exchanges"),
+        _read("exchange", http="GET /api/exchanges/{id}"),
         _write(
             "digest",
             "long",

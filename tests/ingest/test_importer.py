@@ -258,7 +258,8 @@ def whole(hippo: Hippocampe, scope: Scope) -> Any:
             for e in h.associations
         ),
         "messages": [
-            replace(m, id="", space="") for m in hippo.messages(scope=replace(scope, channel=None))
+            replace(m, id="", space="", turn_id=None)
+            for m in hippo.messages(scope=replace(scope, channel=None))
         ],
         "found": {
             query: [

@@ -9,10 +9,12 @@ from babel.messages.catalog import Message
 from babel.messages.extract import extract_from_dir
 
 import hippocampe
+from hippocampe.hippocampe import SETTING_GROUPS, SETTINGS
 from hippocampe.language.i18n import catalogue, translate
 from hippocampe.language.lexicon import languages, relation_schema
 from hippocampe.presentation.reasons import OBJECTIONS, REASONS
 from hippocampe.presentation.stages import STAGES
+from hippocampe.server.dashboard.memory import BY_HAND, Lifetime
 from hippocampe.server.dashboard.menu import MENU
 from hippocampe.server.dashboard.search import Place
 from hippocampe.server.dashboard.visit import THEMES
@@ -22,39 +24,56 @@ from hippocampe.types import (
     DEFAULT_IMPORTANCE,
     JOBS,
     RECALL_COLLECTIONS,
+    AuditAction,
     JobState,
     Mode,
     Order,
     Outcome,
+    Part,
     Role,
     Route,
+    Settings,
     State,
 )
+from hippocampe.verbs import documentation
 
 SOURCE = Path(hippocampe.__file__).parent
 PAGES = SOURCE / "server/dashboard"
 LABELS: dict[str, set[str]] = {
+    "actor": {"library", "command line", "local"},
     "association": set(ASSOCIATIONS),
     "association reversed": set(ASSOCIATIONS),
+    "audit": set(get_args(AuditAction)),
     "category": {f"{name}/{each}" for name, all in CATEGORIES.items() for each in all},
+    "filter": {"place", "type", "subject", "user", "channel", "since", "until", "importance"},
+    "forgotten reason": {BY_HAND, "expired"},
     "job": set(JOBS),
     "job state": set(get_args(JobState)),
     "kind": {*DEFAULT_IMPORTANCE, *RECALL_COLLECTIONS},
+    "lifetime": {*get_args(Lifetime), "always"} - {""},
     "menu": {each.group for each in MENU} - {""},
     "mode": set(get_args(Mode)),
     "order": set(get_args(Order)),
     "outcome": set(get_args(Outcome)),
+    "companion mode": set(SETTINGS["companion_mode"].choices),
+    "part": set(get_args(Part)),
     "place": set(get_args(Place)),
     "reason": {*REASONS, *OBJECTIONS.values()},
     "role": set(get_args(Role)),
     "route": {*get_args(Route), "companion"},
     "section": {each.name for each in MENU},
+    "setting": set(SETTINGS),
+    "setting group": set(SETTING_GROUPS),
     "stage": set(STAGES),
     "state": {*get_args(State), "expired", "former"},
+    "states": set(get_args(State)),
     "theme": set(THEMES),
 }
 """The values of each kind; kinds without a list of their values are not here."""
-OPEN = {"count", "decided outcome", "decided relation", "decision", "purpose", "skipped"}
+OPEN = {
+    *("count", "decided outcome", "decided relation", "decision", "purpose", "skipped"),
+    "why asked",
+}
 
 
 def extracted(folder: Path, keywords: dict[str, Any], files: str, method: str) -> set[Any]:
@@ -68,6 +87,7 @@ def in_source() -> set[Any]:
         extracted(SOURCE, {"translate": None, "say": None}, "**.py", "python")
         | extracted(PAGES, plural, "**.py", "python")
         | extracted(PAGES, {"_": None} | plural, "templates/**.html", "jinja2.ext:babel_extract")
+        | set(documentation(Settings).arguments.values())
     )
 
 

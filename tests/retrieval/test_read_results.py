@@ -2,10 +2,12 @@
 
 import logging
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from threading import Event
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -14,7 +16,9 @@ from hippocampe import Config, Hippocampe, Scope
 from hippocampe.engine.corpus import Corpus
 from hippocampe.errors import ModelUnavailable
 from hippocampe.reader import network
-from hippocampe.retrieval import scoring
+from hippocampe.retrieval import reading, scoring
+from hippocampe.types import Injection
+from proxying import eventually
 
 SCOPE = Scope(user="mickael", channel="salon")
 KNOWN = [
@@ -36,7 +40,9 @@ class Scripted:
     going: Event = field(default_factory=Event)
     begun: Event = field(default_factory=Event)
 
-    def read_pairs(self, head: str, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+    def read_pairs(
+        self, head: str, pairs: Sequence[tuple[str, str]], seconds: float = inf
+    ) -> np.ndarray:
         if head == "relation":
             return np.zeros((len(pairs), 5), np.float32)
         self.begun.set()
@@ -134,16 +140,40 @@ def test_a_turn_reads_the_first_eight_and_says_when_it_has_no_time(
     assert len(scripted.read) == 2
 
 
-def test_one_search_reads_at_a_time(memory: Hippocampe, scripted: Scripted) -> None:
-    scripted.going.clear()
-    with ThreadPoolExecutor(1) as pool:
-        first = pool.submit(memory.recall, "Qui conseille pour le dîner ?", scope=SCOPE)
-        assert scripted.begun.wait(20)
-        assert memory.recall("Qui conseille pour le dîner ?", scope=SCOPE)
-        assert not scripted.read
-        scripted.going.set()
-        first.result(20)
+def test_a_turn_does_not_read_while_another_waits(memory: Hippocampe, scripted: Scripted) -> None:
+    question = "Qui conseille pour le dîner ?"
+    admission = memory._turns.admission
+    places = [admission.ask(perf_counter() + 60) for _ in range(admission.limit)]
+    with ThreadPoolExecutor(2) as pool:
+        turns: list[Future[Injection]] = []
+        for channel in ("salon", "autre"):
+            scope = Scope(user="mickael", channel=channel)
+            turns.append(pool.submit(memory.before_turn, question, scope=scope))
+            eventually(lambda: admission._waiting, len(turns))
+        admission.leave(places[0])  # the newest runs first, then the other one
+        assert turns[1].result(20).trace.missing == ("not read",)
+        assert turns[0].result(20).trace.missing == ()
     assert len(scripted.read) == 1
+    admission.leave(places[1])
+
+
+def test_one_search_reads_at_a_time_and_the_others_wait_for_it(
+    memory: Hippocampe, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = "Qui conseille pour le dîner ?"
+    scripted.going.clear()
+    with ThreadPoolExecutor(10) as pool:
+        monkeypatch.setattr(reading, "PATIENCE", 0.01)
+        searches = [pool.submit(memory.recall, question, scope=SCOPE)]
+        assert scripted.begun.wait(20)
+        assert memory.recall(question, scope=SCOPE)
+        assert not scripted.read
+        monkeypatch.setattr(reading, "PATIENCE", 20)
+        searches += [pool.submit(memory.recall, question, scope=SCOPE) for _ in range(9)]
+        scripted.going.set()
+        for each in searches:
+            each.result(20)
+    assert len(scripted.read) == 10
 
 
 def test_a_damaged_reader_is_said_once_and_heals(
@@ -173,3 +203,33 @@ def test_results_that_were_not_read_stay_below_the_lowest_read() -> None:
     given = scoring.with_reader(scores, read)
     assert given[1] > given[0] > given[2] > given[3]
     assert np.array_equal(scoring.with_reader(scores, read[:0]), scores)
+
+
+@pytest.mark.parametrize(("pairs", "texts"), [(8, 4), (9, 4), (10, 5)])
+def test_a_text_counts_as_read_once_it_was_read_with_each_query(
+    memory: Hippocampe, scripted: Scripted, monkeypatch: pytest.MonkeyPatch, pairs: int, texts: int
+) -> None:
+    scripted.likes = frozenset({KNOWN[1]})
+    corpus = memory._context.corpus
+    found = memory.recall("chats", scope=SCOPE, mode="text")[0]
+    items = [replace(found, id=text, content=text, author="mickael") for text in KNOWN]
+    whole = Scripted.read_pairs
+    monkeypatch.setattr(Scripted, "read_pairs", lambda *given: whole(*given)[:pairs])
+    odds = reading.read(corpus, ["Des chats ?", "chats"], "mickael", items, inf)
+    assert odds.tolist() == [-8, 8, -8, -8, -8][:texts]
+    for few in (0, 7):
+        monkeypatch.setattr(Scripted, "read_pairs", lambda *given, few=few: whole(*given)[:few])
+        with pytest.raises(reading.NotRead):
+            reading.read(corpus, ["Des chats ?", "chats"], "mickael", items, inf)
+
+
+def test_turns_read_again_after_a_load(memory: Hippocampe, scripted: Scripted) -> None:
+    scripted.seconds_per_pair = 10.0
+    missing = [
+        memory.before_turn(
+            "Qui conseille pour le dîner ?", scope=Scope(user="mickael", channel=str(channel))
+        ).trace.missing
+        for channel in range(40)
+    ]
+    assert missing[0] == ("not read",)
+    assert missing[-1] == ()

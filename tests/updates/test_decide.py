@@ -410,6 +410,37 @@ DIFFERS = [
 ]
 
 
+UPDATES += [
+    # An aside about the subject, as models write it at the first mention.
+    ("David, le frère de Mickael, habite à Ordizan", "David a déménagé à Toulouse"),
+    ("Anna, who is our designer, lives in Leeds", "Anna moved to York"),
+    ("Tom (my neighbour) lives at 12 Mill Lane in Leeds", "Tom moved to York"),
+    ("Marie – ma cousine – est célibataire", "Marie est fiancée"),
+    ("Nadia, 34 ans, habite à Bordeaux", "Nadia s'est installée à Nantes"),
+    ("Mon frère David travaille chez Airbus", "David a rejoint Thales"),
+    ("My brother David works at Google", "David just joined Microsoft"),
+    ("Mickael's brother David lives in Ordizan", "David has moved to Toulouse"),
+    ("Le fils de Claire, Hugo, est végétarien", "Hugo est devenu végan"),
+    ("David, my brother, lives in Pau", "My brother David moved to Lille"),
+    ("La mère de Lou, Martine, habite à Auch", "Martine, la mère de Lou, a déménagé à Toulouse"),
+    ("Nora vit chez ses parents à Lyon", "Nora a déménagé à Brest"),
+    ("Décision : on utilise MySQL", "Decision: Use PostgreSQL"),
+    ("Decision: Use MySQL", "Decision: switch to PostgreSQL"),
+]
+DIFFERS += [
+    ("David, le frère de Mickael, habite à Pau", "Mickael a déménagé à Toulouse"),
+    ("David, le frère de Mickael, habite à Pau", "David, le collègue de Nora, a déménagé à Lille"),
+    ("Mon frère David habite à Pau", "Mon frère Paul a déménagé à Lille"),
+    ("My brother David lives in Leeds", "My boss David moved to York"),
+    ("La sœur de Léo, Emma, vit à Lyon", "La sœur de Léo, Inès, vit à Grenoble"),
+    ("La sœur de Léo, Emma, étudie à Lyon", "Léo étudie désormais à Grenoble"),
+    ("Anna, Tom and Zoe live in Leeds", "Anna moved to York"),
+    ("Marc, qui habite à Lyon, travaille chez Airbus", "Marc a déménagé à Brest"),
+    ("Sarah lives at 12 Mill Lane in Leeds", "Sarah lives at 14 Park Row in Leeds"),
+    ("Nora habite chez Paul à Lyon", "Nora habite chez Inès à Lyon"),
+]
+
+
 @pytest.mark.parametrize(("old", "new"), UPDATES)
 def test_what_must_be_updated_is(old: str, new: str) -> None:
     assert decide(new, old).verdict is Verdict.UPDATED, decide(new, old)
@@ -473,6 +504,13 @@ ACHIEVED = [
     ("My best time over 10 km is 45 minutes", "I have stopped running"),
     ("Camille won the Brest tournament in 2019", "Camille pulled out of the Brest tournament"),
     ("Paul finished second in the baking contest", "Paul no longer enters the baking contest"),
+]
+
+
+ACHIEVED += [
+    ("Camille ran the half marathon in 1:58", "Camille isn't running the half marathon after all"),
+    ("Camille a couru le semi-marathon en 1h58", "Camille ne fera pas le semi-marathon finalement"),
+    ("Tom a bouclé le trail en 5h", "Tom ne participera pas au trail"),
 ]
 
 

@@ -243,7 +243,7 @@ add(
 add(
     reviews_app,
     "list",
-    "Show the pairs to review, newest first.",
+    "Show the pairs to review, likeliest first.",
     lambda done: show.reviews(done.result),
     verb="reviews",
 )

@@ -15,6 +15,7 @@ from hippocampe.updates.judgement import stays_former
 from hippocampe.validation import (
     MAX_REASON_CHARACTERS,
     check_choice,
+    check_flag,
     check_id,
     check_text,
     clean_text,
@@ -31,8 +32,17 @@ def associate(
     *,
     scope: Scope,
     reason: str | None = None,
+    review: bool = False,
 ) -> Association:
     """Add a typed edge between two memories.
+
+    Args:
+        source_id: The memory from which the edge leads.
+        target_id: The other one.
+        kind: One of `hippocampe.types.ASSOCIATIONS`.
+        scope: The space.
+        reason: Why; it replaces that of an edge of the same kind.
+        review: List the pair for review; `settle` takes it off.
 
     Raises:
         InvalidInput: The kind is not in `hippocampe.types.ASSOCIATIONS`, or both ends are the same memory.
@@ -41,6 +51,7 @@ def associate(
     check_id(source_id, name="source_id")
     check_id(target_id, name="target_id")
     check_choice("association", kind, ASSOCIATIONS)
+    check_flag("review", review)
     if reason is not None:
         reason = clean_text(reason, what="reason", limit=MAX_REASON_CHARACTERS)
     if source_id == target_id:
@@ -50,7 +61,7 @@ def associate(
         found = memories.get(connection, scope.space, [source_id, target_id])
         for id in (source_id, target_id):
             require(found, id, scope)
-        associations.associate(connection, scope.space, edge, review=False)
+        associations.associate(connection, scope.space, edge, review=review)
     return edge
 
 
@@ -77,16 +88,19 @@ def neighbours(
 
 
 def reviews(store: Store, *, scope: Scope) -> list[Review]:
-    """Pairs of memories that no rule could decide, newest first."""
+    """Pairs of memories that no rule could decide, likeliest to belong together first, then newest first."""
     with store.read() as connection:
         edges = associations.to_review(connection, scope.space)
         ids = {id for edge in edges for id in (edge.source_id, edge.target_id)}
         found = memories.get(connection, scope.space, ids)
-    return [
-        Review(found[edge.source_id], found[edge.target_id], edge.reason or "")
-        for edge in edges
-        if found[edge.source_id].current and found[edge.target_id].current
-    ]
+    pairs: dict[frozenset[str], Review] = {}
+    for edge in edges:
+        memory, other = found[edge.source_id], found[edge.target_id]
+        if memory.current and other.current:
+            likely = associations.likelihood(edge.reason)
+            review = Review(memory, other, edge.reason or "", likely)
+            pairs.setdefault(frozenset((memory.id, other.id)), review)
+    return sorted(pairs.values(), key=lambda each: -(each.likelihood or 0))
 
 
 def settle(

@@ -6,6 +6,7 @@ from datetime import datetime
 from hippocampe.engine.documents import memory_point
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
+from hippocampe.ingest.asking import worth_asking
 from hippocampe.language.equality import equality_digest
 from hippocampe.language.equated import equated_names
 from hippocampe.language.relations import relation_of
@@ -88,11 +89,12 @@ def _hand_over_reviews(
     known = {by.id, *(id for edge in linked for id in (edge.source_id, edge.target_id))}
     others = memories.get(connection, by.space, reasons.keys() - known)
     same = equality_digest(by.content)
-    edges = [
-        (Association(by.id, id, "related_to", associations.without_model(reasons[id]), at), True)
-        for id, other in others.items()
-        if other.current and equality_digest(other.content) != same
-    ]
+    edges: list[tuple[Association, bool]] = []
+    for id, other in others.items():
+        if other.current and equality_digest(other.content) != same:
+            reason = associations.without_model(reasons[id])
+            asked = worth_asking(by.content, other.content, reason or "")
+            edges.append((Association(by.id, id, "related_to", reason, at), asked))
     associations.add(connection, by.space, edges)
 
 
@@ -103,10 +105,11 @@ def supersede_and_link(change: UnitOfWork, memory: Memory, judgement: Judgement)
         (Association(memory.id, old.id, "updates", judgement.reason, at), False)
         for old in judgement.replaced
     ]
-    edges += [
-        (Association(memory.id, old.id, "related_to", old.reason, at), old.review)
-        for old in judgement.related
-    ]
+    unsure = [old.id for old in judgement.related if old.review]
+    olds = memories.get(change.connection, memory.space, unsure)
+    for old in judgement.related:
+        asked = old.id in olds and worth_asking(memory.content, olds[old.id].content, old.reason)
+        edges.append((Association(memory.id, old.id, "related_to", old.reason, at), asked))
     associations.add(change.connection, memory.space, edges)
     supersede(change, judgement.replaced, memory, at, former=judgement.former)
 

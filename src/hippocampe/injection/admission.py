@@ -51,6 +51,11 @@ class Admission:
         self._waiting: list[Place] = []
         self._lock = threading.Lock()
 
+    @property
+    def crowded(self) -> bool:
+        """Return whether turns wait for a place."""
+        return bool(self._waiting)
+
     def enter(self, deadline: float) -> Place | None:
         """Wait for a place; None if the turn can no longer meet its deadline.
 

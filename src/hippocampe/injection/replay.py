@@ -21,7 +21,7 @@ SAME_SCORE = 0.03
 def replay(corpus: Corpus, state: TurnState, id: str, *, scope: Scope) -> Injection:
     """Rebuild the injection of a logged turn, with what was known at its time.
 
-    Memories edited in place since have their present text; what was erased is missing, and so are live
+    Memories edited in place since and notes have their present text; what was erased is missing, and so are live
     messages that were digested. A trace explains the scores that come out the same again.
 
     Raises:
@@ -31,6 +31,9 @@ def replay(corpus: Corpus, state: TurnState, id: str, *, scope: Scope) -> Inject
     there = Scope(space=entry.space, user=entry.user, channel=entry.channel)
     with past(corpus, entry.created_at) as (then, _):
         items = _items(then.store, entry)
+        if state.notes is not None:
+            # Notes that the settings name are given whole, and are no rows of the store.
+            items = state.notes.excerpts(space=entry.space) | items
         reasons = _reasons(then, entry, there)
         settings = then.settings.of(there.space)
     rendered = render_for(
@@ -48,7 +51,7 @@ def replay(corpus: Corpus, state: TurnState, id: str, *, scope: Scope) -> Inject
     return Injection(entry.id, rendered.text, rendered.shown, rendered.tokens, entry.took_ms, trace)
 
 
-def _items(store: Store, entry: Retrieval) -> Mapping[str, Recollection]:
+def _items(store: Store, entry: Retrieval) -> dict[str, Recollection]:
     ranked = [(each.id, results.kind_of(each.kind), each.score or 0.0) for each in entry.items]
     with store.read() as connection:
         return results.by_id(connection, ranked, entry.space, entry.created_at)

@@ -229,7 +229,7 @@ class Turn:
         request = search_request(self.scope, self.settings)
         outages, stopwatch = (
             self.corpus.outages,
-            _SearchStopwatch(self.abandoned, partial(seconds_left, self.settings, self.stopwatch)),
+            _SearchStopwatch(self.abandoned, self._seconds_to_read),
         )
         missing: list[str] = []
         try:
@@ -260,6 +260,10 @@ class Turn:
             for item in found.items
         ]
         return _PathResult(candidates, stopwatch.spent, (*missing, *found.missing))
+
+    def _seconds_to_read(self) -> float:
+        """Time until the deadline; none while other turns wait for a place, which reading would take from them."""
+        return 0.0 if self.state.admission.crowded else seconds_left(self.settings, self.stopwatch)
 
     def _named_notes(self) -> list[Candidate]:
         """The notes that the settings name, as of the last refresh."""

@@ -78,7 +78,9 @@ class Relation:
 
 def relation_of(text: str) -> Relation | None:
     """Return the first relation of `text`, used to nominate memories by subject and relation."""
-    return next(iter(relations(parse(text))), None)
+    statement = parse(text)
+    stated = relations(statement) or relations(statement.plain or statement)
+    return next(iter(stated), None)
 
 
 @lru_cache(maxsize=256)

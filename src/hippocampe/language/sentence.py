@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
+from hippocampe.language.asides import without_aside
 from hippocampe.language.calendar import ORDINALS
 from hippocampe.language.detect import guess_language
 from hippocampe.language.lexicon import languages, load_all, words_of
@@ -67,6 +68,8 @@ class Statement:
         auxiliary: Whether the negation removed a "do" ("does not like").
         question: Whether it is a question.
         subjects: Its subject tags, folded.
+        aside: The words of the aside about its subject: "le frère de Mickael".
+        plain: The statement without it, if it has one.
     """
 
     text: str
@@ -81,6 +84,8 @@ class Statement:
     auxiliary: bool
     question: bool
     subjects: frozenset[str]
+    aside: frozenset[str]
+    plain: Statement | None
 
     @property
     def language(self) -> str:
@@ -153,6 +158,7 @@ def _parse(text: str, subjects: tuple[str, ...], names: tuple[_Renaming, ...]) -
     core, negations, unclear, auxiliary = _without_negation(_without_openers(words, norms), text)
     tags = (_renamed(tokenize(subject), canonical) for subject in subjects)
     counts = Counter(norms)
+    plain = without_aside(text)
     return Statement(
         text=text,
         words=tuple(words),
@@ -166,6 +172,8 @@ def _parse(text: str, subjects: tuple[str, ...], names: tuple[_Renaming, ...]) -
         auxiliary=auxiliary,
         question="?" in text or folded.lstrip().startswith(_FORMAL_QUESTIONS),
         subjects=frozenset(" ".join(w.norm for w in tag) for tag in tags) - {""},
+        aside=plain.aside if plain else frozenset(),
+        plain=_parse(plain.text, subjects, names) if plain else None,
     )
 
 

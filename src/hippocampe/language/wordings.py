@@ -33,6 +33,7 @@ _GROUPS: Final = {
     "{one}": r"(?P<value>\S+ )",
     "{head}": r"(?P<slot>\S+ )",
     "{from}": r"(?P<from>(?:\S+ ){1,4}?)",
+    "{where}": r"(?P<rest>(?:\S+ ){1,6}?)",
     "{any}": r"(?:\S+ ){1,4}?",
 }
 

@@ -66,6 +66,10 @@ class NoteCache:
         """The digests of the readable notes by path."""
         return {path: note.digest for path, note in self.notes().items()}
 
+    def excerpts(self) -> list[Recollection]:
+        """The excerpts of all readable notes."""
+        return [entry.excerpt for entry in self.entries.values() if entry.excerpt is not None]
+
     def find(self, names: Sequence[str], tag: str) -> list[Recollection]:
         """Excerpts of the notes with one of the names, then of those with a tag or a tag below it."""
         paths = [path for name in names for path in self.by_name.get(_key(name), ())]

@@ -70,6 +70,12 @@ class NoteSync:
             return []
         return self._cache.find(names, tag)
 
+    def excerpts(self, *, space: str) -> dict[str, Recollection]:
+        """The excerpt of each note by its id, as `context` gives them; none for another space."""
+        if space != self.space:
+            return {}
+        return {each.id: each for each in self._cache.excerpts()}
+
     # Refreshing
 
     def start(self, serve: Serve, outages: Outages, seconds: float, *, thread: bool) -> None:

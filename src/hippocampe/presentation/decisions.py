@@ -12,6 +12,11 @@ from hippocampe.language.i18n import catalogue
 FORM = "decision"
 """Context of the forms in the catalogues."""
 
+UNSURE = "alike, and no rule is sure"
+"""The form of a pair that resembles, without more to say of it."""
+LEFT = ("left to a person by model", "left by the local reader")
+"""Beginnings of the forms of pairs that a model could not decide either, followed by the reason before."""
+
 
 def parse(reason: str) -> tuple[str, dict[str, str]] | None:
     """The form of a reason and the values of its placeholders; None if its form is unknown."""
@@ -19,6 +24,20 @@ def parse(reason: str) -> tuple[str, dict[str, str]] | None:
         if found := pattern.fullmatch(reason):
             return form, found.groupdict()
     return None
+
+
+def question(reason: str) -> tuple[str, dict[str, str]]:
+    """The entry of the catalogues that says why a pair waits, and the values of its reason.
+
+    A reason without an entry of its own has that of a pair that is alike.
+    """
+    form, values = parse(reason) or (UNSURE, {})
+    if "outcome" in values:
+        return values["outcome"], values
+    if form.startswith(LEFT):
+        return question(values["reason"])
+    kind = form.partition(":")[0]
+    return (kind if kind in _entries("why asked") else UNSURE), values
 
 
 @cache
@@ -43,5 +62,6 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     }
 
 
+@cache
 def _entries(context: str) -> list[str]:
     return [str(entry.id) for entry in catalogue("en") if entry.context == context]

@@ -92,6 +92,18 @@ class Reader:
             values["reason"] = self.decision_reason(values["reason"])
         return self.label(decisions.FORM, form).format(**values)
 
+    def asked(self, stored: str) -> str:
+        """The question about a pair that waits for a person, from the reason that is stored with it."""
+        if decisions.question(stored)[0] in ("same", "in another language"):
+            return self.say("Do both say the same thing?")
+        return self.say("Does the second replace the first?")
+
+    def why_asked(self, stored: str) -> str:
+        """Why a pair waits for a person, as a sentence, from the reason that is stored with it."""
+        kind, values = decisions.question(stored)
+        relation = self.label("decided relation", values.get("relation", ""))
+        return self.label("why asked", kind).format(relation=relation)
+
     def number(self, value: float, digits: int = 0) -> str:
         """A number with `digits` decimals: `1,204` or `1 204`."""
         return _number(value, self.language, digits)
@@ -136,6 +148,13 @@ def state_of(memory: Memory) -> State:
     if memory.forgotten_at is not None:
         return "forgotten"
     return "current" if memory.current else "superseded"
+
+
+def standing(memory: Memory, now: datetime) -> str:
+    """The state of a memory in more detail: a current one may be expired, a replaced one may be `former`."""
+    if state_of(memory) == "current" and memory.expires_at is not None and memory.expires_at <= now:
+        return "expired"
+    return "former" if memory.former and state_of(memory) == "superseded" else state_of(memory)
 
 
 def _label(kind: str, value: str, language: str) -> str:

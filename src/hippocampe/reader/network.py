@@ -9,9 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from importlib import import_module, resources
 from io import BytesIO
+from math import inf
 from os import cpu_count
 from threading import Lock
 from time import perf_counter
@@ -31,17 +34,15 @@ Logits = NDArray[np.float32]
 FORMAT: Final = 1
 MAX_PIECES: Final = 96
 """Pieces read of each text."""
-BATCH: Final = 16
-"""Pairs read at a time; more gain nothing and need memory."""
 THREADS: Final = 2
-"""Threads of the shipped reader: with two, eight pairs take 36 ms instead of 46, with more hardly less."""
-FIRST_EXPECTED: Final = 0.006
+"""Threads that read the pairs of a call with the shipped reader. More would take the cores of other callers."""
+FIRST_EXPECTED: Final = 0.003
 """Expected seconds of a pair before any was read."""
 SMOOTHING: Final = 0.1
 """Weight of the latest call in the moving average."""
 MAX_GROWTH: Final = 4.0
 """An outlier is clipped to this many times the average."""
-_BEGIN, _PADDING, _END = 0, 1, 2
+_BEGIN, _END = 0, 2
 _FILE: Final = "reader.zip"
 _DAMAGED: Final = f"the reader cannot use its own weights, {_FILE}: reinstall Hippocampe."
 
@@ -49,16 +50,18 @@ _DAMAGED: Final = f"the reader cannot use its own weights, {_FILE}: reinstall Hi
 class Reader:
     """Reads pairs of texts. Thread-safe.
 
+    Each pair is read alone: a batch of texts of unequal lengths is padded, and costs more than it saves.
+
     Args:
         archive: The file of weights: a graph, a tokenizer and their provenance.
-        threads: Threads of one call.
+        threads: Threads of one call, that of the caller included.
 
     Attributes:
         about: How the weights were made.
         seconds_per_pair: Moving average of the time to read a pair.
 
     Raises:
-        ModelUnavailable: The file is damaged or of another format.
+        ModelUnavailable: The file is damaged or of another format, or a library that it needs cannot be loaded.
     """
 
     def __init__(self, archive: bytes, threads: int = 1) -> None:
@@ -71,61 +74,76 @@ class Reader:
         found = [hashlib.sha256(each).hexdigest() for each in (graph, pieces)]
         if self.about.get("format") != FORMAT or self.about.get("sha256") != found:
             raise ModelUnavailable(_DAMAGED)
-        self._session = _session(graph, threads)
-        self._tokenizer = import_module("tokenizers").Tokenizer.from_str(pieces.decode())
+        try:
+            self._session = _session(graph)
+            self._tokenizer = import_module("tokenizers").Tokenizer.from_str(pieces.decode())
+        except Exception as exc:  # each library has errors of its own
+            raise ModelUnavailable(
+                f"the reader cannot run here ({type(exc).__name__}): reinstall onnxruntime and tokenizers."
+            ) from exc
         self._tokenizer.enable_truncation(MAX_PIECES)
+        self._helpers = threads - 1
+        self._pool = ThreadPoolExecutor(max(self._helpers, 1), "hippocampe-reader")
         self.seconds_per_pair = FIRST_EXPECTED
 
-    def read_pairs(self, head: Head, pairs: Sequence[tuple[str, str]]) -> Logits:
-        """Logits of a head, shape (pairs, logits).
+    def read_pairs(
+        self, head: Head, pairs: Sequence[tuple[str, str]], seconds: float = inf
+    ) -> Logits:
+        """Logits of a head for the first pairs, as many as there is time for: shape (pairs read, logits).
 
         Args:
             head: What is asked of each pair.
             pairs: For `answer`, a message and a text, each after the name of its user and a colon where it is known;
                 for `relation`, an old statement and a new one.
+            seconds: No pair is begun after this time.
         """
         began = perf_counter()
-        cut = [(self._pieces(one), self._pieces(two)) for one, two in pairs]
-        order = sorted(range(len(cut)), key=lambda at: len(cut[at][0]) + len(cut[at][1]))
-        parts = [
-            self._session.run([head], _padded([cut[at] for at in order[start : start + BATCH]]))[0]
-            for start in range(0, len(order), BATCH)
-        ]
-        if not parts:
-            return np.zeros((0, 1 if head == "answer" else 5), np.float32)
-        read = np.concatenate(parts)
-        logits = np.empty_like(read)
-        logits[order] = read
-        pace = min((perf_counter() - began) / len(pairs), MAX_GROWTH * self.seconds_per_pair)
+        pieces = {text: self._pieces(text) for pair in pairs for text in pair}
+        places = iter(range(len(pairs)))
+        read: dict[int, NDArray[np.float32]] = {}
+
+        def work() -> None:
+            while perf_counter() - began < seconds and (place := next(places, None)) is not None:
+                one, two = pairs[place]
+                inputs = _inputs(pieces[one], pieces[two])
+                read[place] = self._session.run([head], inputs)[0][0]
+
+        helpers: list[Future[None]] = []
+        with suppress(RuntimeError):  # no thread starts while the interpreter ends
+            helpers += [self._pool.submit(work) for _ in range(min(self._helpers, len(pairs) - 1))]
+        work()
+        for each in helpers:
+            if not each.cancel():
+                each.result()
+        if not read:
+            return np.zeros((0, _LOGITS[head]), np.float32)
+        pace = min((perf_counter() - began) / len(read), MAX_GROWTH * self.seconds_per_pair)
         self.seconds_per_pair += SMOOTHING * (pace - self.seconds_per_pair)
-        return logits
+        return np.stack([read[place] for place in range(len(read))])
 
     def _pieces(self, text: str) -> list[int]:
         return self._tokenizer.encode(text, add_special_tokens=False).ids
 
 
-def _session(graph: bytes, threads: int) -> Any:
+_LOGITS: Final[dict[Head, int]] = {"answer": 1, "relation": 5}
+
+
+def _session(graph: bytes) -> Any:
     runtime = import_module("onnxruntime")
     options = runtime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
+    # Threads that share one pair wait for each other at every node, and on a busy machine for the slowest.
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    # A waiting thread that spins takes the core from the caller: see `embed.local`.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # A twentieth of the time; the logits change less than by the rounding of the weights.
+    options.add_session_config_entry("optimization.enable_gelu_approximation", "1")
     return runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
 
-def _padded(cut: Sequence[tuple[list[int], list[int]]]) -> dict[str, NDArray[np.int64]]:
-    """The inputs of the graph: pieces, and 1 or 2 for those of either text."""
-    tokens = [[_BEGIN, *one, _END, _END, *two, _END] for one, two in cut]
-    longest = max(map(len, tokens))
-    ids = np.full((len(cut), longest), _PADDING, np.int64)
-    sides = np.zeros((len(cut), longest), np.int64)
-    for row, (each, (one, _)) in enumerate(zip(tokens, cut, strict=True)):
-        ids[row, : len(each)] = each
-        sides[row, : len(each)] = 2
-        sides[row, : len(one) + 2] = 1
-    return {"ids": ids, "sides": sides}
+def _inputs(one: list[int], two: list[int]) -> dict[str, NDArray[np.int64]]:
+    """The inputs of the graph for a pair: pieces, and 1 or 2 for those of either text."""
+    ids = [_BEGIN, *one, _END, _END, *two, _END]
+    sides = [1] * (len(one) + 2) + [2] * (len(two) + 2)
+    return {"ids": np.array([ids], np.int64), "sides": np.array([sides], np.int64)}
 
 
 _loading: Final = Lock()
@@ -135,16 +153,23 @@ def load_reader() -> Reader:
     """The shipped reader, loaded at the first call and shared within the process.
 
     Raises:
-        ModelUnavailable: Its file is missing or damaged.
+        ModelUnavailable: Its file is missing or damaged, or a library that it needs cannot be loaded. This is found
+            once; then it stays so until the process ends.
     """
     with _loading:
-        return _shipped()
+        found = _shipped()
+    if isinstance(found, str):
+        raise ModelUnavailable(found)
+    return found
 
 
 @cache
-def _shipped() -> Reader:
+def _shipped() -> Reader | str:
+    """The shipped reader, or why it cannot be used."""
     try:
         archive = (resources.files("hippocampe") / "data" / _FILE).read_bytes()
-    except OSError as exc:
-        raise ModelUnavailable(_DAMAGED) from exc
-    return Reader(archive, min(THREADS, cpu_count() or 1))
+        return Reader(archive, min(THREADS, cpu_count() or 1))
+    except OSError:
+        return _DAMAGED
+    except ModelUnavailable as exc:
+        return str(exc)

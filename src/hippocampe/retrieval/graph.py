@@ -1,6 +1,6 @@
 """The memories and the subjects of a space as a graph."""
 
-from hippocampe.language.text import fold
+from hippocampe.retrieval.subject_names import subject_names
 from hippocampe.store import associations, listing
 from hippocampe.store.store import Store
 from hippocampe.types import Graph, GraphEdge, GraphNode, Scope
@@ -28,23 +28,28 @@ def graph(store: Store, *, scope: Scope, limit: int = 5000) -> Graph:
         ids = [each.id for each in found]
         subjects = listing.subjects_by_memory(connection, scope.space, ids)
         linked = associations.inside(connection, scope.space, ids)
-    spelled = {fold(name): name for each in found for name in each.subjects}
+    names = subject_names(
+        (each.content, each.subjects, subjects.get(each.id, ())) for each in found
+    )
     nodes = [
         GraphNode(
             each.id,
             _label(each.content),
             each.type,
             each.collection,
-            subjects.get(each.id, ()),
+            tuple(name for name in subjects.get(each.id, ()) if name in names),
             each.created_at,
         )
         for each in found
     ]
-    names = sorted({name for each in subjects.values() for name in each})
-    nodes += [GraphNode(_subject(name), spelled.get(name, name), "subject") for name in names]
+    # Two words of one name ("Raspberry Pi") are one subject.
+    ids_by_label = {label: _subject(name) for name, label in sorted(names.items(), reverse=True)}
+    nodes += [GraphNode(id, label, "subject") for label, id in reversed(ids_by_label.items())]
     edges = [GraphEdge(source, target, kind) for source, target, kind in linked]
     edges += [
-        GraphEdge(id, _subject(name), "about") for id, each in subjects.items() for name in each
+        GraphEdge(id, subject, "about")
+        for id, each in subjects.items()
+        for subject in dict.fromkeys(ids_by_label[names[name]] for name in each if name in names)
     ]
     return Graph(tuple(nodes), tuple(edges))
 

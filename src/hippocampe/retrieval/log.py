@@ -148,7 +148,7 @@ def retrievals(
     """
     limit, since = check_limit(limit), as_utc(since, name="since")
     channel = scope.channel if check_flag("channel_only", channel_only) else None
-    _flush_with_room(store, buffer)
+    flush_with_room(store, buffer)
     with store.read() as connection:
         before = None
         if cursor is not None:
@@ -169,7 +169,7 @@ def retrieval(store: Store, buffer: RetrievalBuffer, id: str, *, scope: Scope) -
         NotFound: The log of the space has no entry with this id.
     """
     check_id(id)
-    _flush_with_room(store, buffer)
+    flush_with_room(store, buffer)
     with store.read() as connection:
         found = rows.get(connection, scope.space, id)
     if found is None:
@@ -180,7 +180,7 @@ def retrieval(store: Store, buffer: RetrievalBuffer, id: str, *, scope: Scope) -
     return found
 
 
-def _flush_with_room(store: Store, buffer: RetrievalBuffer) -> None:
+def flush_with_room(store: Store, buffer: RetrievalBuffer) -> None:
     """Write the buffered retrievals before a read, unless the disk is full."""
     with suppress(StoreFull):
         flush(store, buffer)

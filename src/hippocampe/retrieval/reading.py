@@ -6,6 +6,7 @@ the first results are read, one query at a time, and only while there is time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from threading import Lock
 from typing import Final
@@ -15,11 +16,18 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.types import Recollection
 
 FEWEST: Final = 4
-"""With time for fewer texts, none is read."""
+"""The least texts to read, since the others are scored by the lowest of those that were read."""
 CERTAIN, UNLIKELY = 0.97, 0.3
 """Reading changes nothing if the first score is at least the one, and all others are at most the other."""
-SHARE_OF_TIME: Final = 0.5
-"""The share of the time left that reading may take, since a busy machine is slower than expected."""
+SHARE_OF_TIME: Final = 0.3
+"""The share of the time left that reading may take: of a turn's 100 ms some 25, and as much to wait for others."""
+HOPE: Final = 0.9
+"""The factor of the expected time after a search had no time to read: only reading shows that a load has ended."""
+PATIENCE: Final = 0.2
+"""Longest wait in seconds for other searches that read."""
+
+_REPLY: Final = re.compile(r"\n[^:\n]{1,40}: ")
+"""Where a turn goes on with the words of another."""
 
 _one_at_a_time = Lock()
 
@@ -39,36 +47,64 @@ def is_certain(scores: Sequence[float]) -> bool:
 
 def read(
     corpus: Corpus,
-    query: str,
+    queries: Sequence[str],
     user: str | None,
     items: Sequence[Recollection],
     seconds_left: float,
 ) -> Floats:
-    """Log-odds that each text answers the query, shape (texts,): for the first results, as many as there is time for.
+    """Log-odds that each text answers one of the queries: for the first results, as many as there is time for.
 
     Args:
         corpus: The corpus.
-        query: The query.
+        queries: The query, and perhaps its topic.
         user: Who asks.
         items: The results, best first.
         seconds_left: Time until the deadline of the caller.
+
+    Returns:
+        Shape (at most items,).
 
     Raises:
         NotRead: There is no time.
         ModelUnavailable: The reader cannot be loaded.
     """
     reader = corpus.reader()
-    if not _one_at_a_time.acquire(blocking=False):
+    seconds = SHARE_OF_TIME * seconds_left
+    fewest = min(FEWEST, len(items))
+    if seconds < fewest * len(queries) * reader.seconds_per_pair:
+        reader.seconds_per_pair *= HOPE
+        raise NotRead
+    if not _one_at_a_time.acquire(timeout=min(seconds, PATIENCE)):
         raise NotRead
     try:
-        most = int(min(len(items), SHARE_OF_TIME * seconds_left / reader.seconds_per_pair))
-        if most < min(FEWEST, len(items)):
-            raise NotRead
-        asked = _line(user, query)
-        pairs = [(asked, _line(item.author, item.content)) for item in items[:most]]
-        return reader.read_pairs("answer", pairs)[:, 0]
+        asked = [_line(user, query) for query in queries]
+        told = [(at, item.content) for at, item in enumerate(items)]
+        told += [
+            (at, alone)
+            for at, item in enumerate(items)
+            if (alone := _without_reply(item)) is not None
+        ]
+        pairs = [(query, _line(items[at].author, text)) for at, text in told for query in asked]
+        odds = reader.read_pairs("answer", pairs, seconds)
     finally:
         _one_at_a_time.release()
+    whole = len(odds) // len(queries)
+    if whole < fewest:
+        raise NotRead
+    best: Floats = odds[: whole * len(queries)].reshape(whole, len(queries)).max(axis=1)
+    found = best[: len(items)].copy()
+    for (at, _), value in zip(told[len(items) : whole], best[len(items) :], strict=True):
+        found[at] = max(found[at], value)
+    return found
+
+
+def _without_reply(item: Recollection) -> str | None:
+    """What a person said in a turn, without the reply; None for other texts.
+
+    "She'll love it" hides from the reader that "I signed Zoe up for dance at 2 pm" tells a time.
+    """
+    reply = _REPLY.search(item.content) if item.kind == "turn" else None
+    return item.content[: reply.start()] if reply else None
 
 
 def _line(user: str | None, text: str) -> str:

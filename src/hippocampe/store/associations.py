@@ -1,5 +1,6 @@
 """Rows of associations, the edges between memories. Each function takes a connection."""
 
+import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -52,6 +53,8 @@ BY_READER = "settled by the local reader: "
 """The beginning of the reason of an edge that the reader of an earlier version decided in the background."""
 RESTORED = "had superseded it"
 """The beginning of the reason of a pair that a `restore` made undecided."""
+
+_LIKELIHOOD = re.compile(r"\bperhaps (?:update|same|detail), (\d+)%")
 
 PER_MEMORY = 16
 """Edges followed per memory and direction: a hub has thousands, and recall needs a few."""
@@ -151,6 +154,12 @@ def is_for_a_person(edge: Association) -> bool:
     settlement was undone."""
     beginnings = (BY_HAND, BY_MODEL, LEFT_BY_MODEL, BY_READER, RESTORED)
     return (edge.reason or "").startswith(beginnings)
+
+
+def likelihood(reason: str | None) -> float | None:
+    """The probability of a merge in the reason of an undecided pair, 0 to 1; None if it states none."""
+    found = _LIKELIHOOD.search(reason or "")
+    return int(found[1]) / 100 if found else None
 
 
 def without_model(reason: str | None) -> str | None:

@@ -138,11 +138,14 @@ def forget(connection: Connection, old: Memory, at: datetime, reason: str) -> Me
     return replace(old, **changed)
 
 
-def resting_on(connection: Connection, space: str, messages: Collection[str]) -> list[Memory]:
-    """The current memories of a space with one of some messages as evidence."""
+def resting_on(
+    connection: Connection, space: str, messages: Collection[str], *, current_only: bool = True
+) -> list[Memory]:
+    """The memories of a space with one of some messages as evidence, by default the current ones."""
     named = func.json_each(memory.c.evidence).table_valued("value")
     rests = select(named.c.value).where(named.c.value.in_(list(messages))).exists()
-    return find(connection, memory.c.space == space, CURRENT, rests)
+    conditions = (CURRENT, rests) if current_only else (rests,)
+    return find(connection, memory.c.space == space, *conditions)
 
 
 def _update(connection: Connection, id: str, values: Mapping[str, Any]) -> None:

@@ -22,9 +22,7 @@ from hippocampe.store import sqlite
 from hippocampe.store.schema import message, turn
 from hippocampe.types import Message
 
-_MESSAGE = [
-    column for column in message.c if column.name not in ("number", "turn_id", "created_at")
-]
+_MESSAGE = [column for column in message.c if column.name not in ("number", "created_at")]
 
 
 def of_row(row: Row[Any]) -> Message:

@@ -6,7 +6,7 @@ from itertools import groupby
 from struct import unpack
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, delete, func, insert, literal, select, tuple_
+from sqlalchemy import Connection, Row, and_, delete, exists, func, insert, literal, select, tuple_
 
 from hippocampe.store.driver import write, write_ready
 from hippocampe.store.schema import retrieval, retrieval_item
@@ -79,6 +79,18 @@ def get(connection: Connection, space: str, id: str) -> Retrieval | None:
     query = select(retrieval).where(retrieval.c.id == id, retrieval.c.space == space)
     found = _with_items(connection, connection.execute(query).all())
     return found[0] if found else None
+
+
+def giving(connection: Connection, space: str, item_id: str, limit: int) -> list[Retrieval]:
+    """The latest entries of a space that injected an item, newest first."""
+    injected = and_(
+        retrieval_item.c.retrieval_id == retrieval.c.id,
+        retrieval_item.c.item_id == item_id,
+        retrieval_item.c.outcome == "injected",
+    )
+    query = select(retrieval).where(retrieval.c.space == space, exists().where(injected))
+    newest = query.order_by(retrieval.c.created_at.desc(), retrieval.c.id.desc()).limit(limit)
+    return _with_items(connection, connection.execute(newest).all())
 
 
 def _with_items(connection: Connection, found: Sequence[Row[Any]]) -> list[Retrieval]:

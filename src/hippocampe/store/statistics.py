@@ -40,15 +40,23 @@ def count(connection: Connection, space: str, now: datetime) -> dict[str, Any]:
         "messages": number(of=message),
         "turns": number(turn.c.forgotten_at.is_(None), of=turn),
         "live": number(message.c.live.is_(True), of=message),
-        "reviews": number(
-            association.c.review.is_(True),
-            _is_current(association.c.source_id),
-            _is_current(association.c.target_id),
-            of=association,
-        ),
+        "reviews": _pairs_to_review(connection, space),
         "jobs": {row.state: row.many for row in states},
         "last_written": connection.execute(last).scalar(),
     }
+
+
+def _pairs_to_review(connection: Connection, space: str) -> int:
+    """The pairs to review, each once, whichever way its edges lead."""
+    one, other = association.c.source_id, association.c.target_id
+    pairs = select(func.min(one, other), func.max(one, other)).where(
+        association.c.space == space,
+        association.c.review.is_(True),
+        _is_current(one),
+        _is_current(other),
+    )
+    query = select(func.count()).select_from(pairs.distinct().subquery())
+    return connection.execute(query).scalar_one()
 
 
 def _is_current(id: ColumnElement[str]) -> ColumnElement[bool]:

@@ -16,6 +16,7 @@ from typing import Final, Literal
 
 from hippocampe.language.difference import SWAPPED, difference, proper_names, shared_words
 from hippocampe.language.lexicon import load_all, words_of
+from hippocampe.language.reading.statement import read
 from hippocampe.language.relations import Relation, relations
 from hippocampe.language.sentence import CanonicalNames, Statement, parse, spelling
 from hippocampe.language.text import fold
@@ -111,7 +112,20 @@ def decide(
 
 
 def compare(new: Statement, old: Statement) -> Decision:
-    """Decide like `decide`, on statements parsed with the same aliases."""
+    """Decide like `decide`, on statements parsed with the same aliases.
+
+    An aside about the subject ("David, le frère de Mickael, …") changes nothing, unless the two have different ones:
+    then they may be about two people of one name.
+    """
+    decision = _compare(new, old)
+    if decision.is_final or (new.aside and old.aside and new.aside.isdisjoint(old.aside)):
+        return decision
+    plain = _compare(new.plain or new, old.plain or old)
+    loses_nothing = plain.verdict is Verdict.UPDATED or not new.aside
+    return plain if plain.is_final and loses_nothing else decision
+
+
+def _compare(new: Statement, old: Statement) -> Decision:
     for rule in (_same, _negation, _end, _relation, _past, _detail):
         decision = rule(new, old)
         if decision is not None:
@@ -254,7 +268,9 @@ def _past(new: Statement, old: Statement) -> Decision | None:
 def _is_dropped(statement: Statement) -> bool:
     """Return whether a plan or an activity has ended."""
     classes = word_classes()
-    if statement.negations and classes.occurs("ceased", statement.norms):
+    if statement.negations and (
+        classes.occurs("ceased", statement.norms) or "future" in read(statement.text).signs
+    ):
         return True
     return classes.occurs("dropped", statement.norms)
 

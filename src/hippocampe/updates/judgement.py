@@ -8,6 +8,7 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared, Vocabulary
 from hippocampe.errors import ModelUnavailable, NotFound
+from hippocampe.language.asides import without_aside
 from hippocampe.language.equality import equality_digest
 from hippocampe.language.reading.statement import read
 from hippocampe.language.sentence import CanonicalNames, parse
@@ -226,11 +227,12 @@ def _weigh_nearest(
     ]
     unmerged.sort(reverse=True)
     nearest, farther = unmerged[:MAX_WEIGHED], unmerged[MAX_WEIGHED:]
+    known = [compared[row][0].content for _, row in nearest]
+    if without_aside(content) is None:
+        known = [(plain.text if (plain := without_aside(each)) else each) for each in known]
     olds = [
-        Weighed(
-            side_of(corpus.vocabulary, compared[row][0].content, prepared), cosine, compared[row][2]
-        )
-        for cosine, row in nearest
+        Weighed(side_of(corpus.vocabulary, each, prepared), cosine, compared[row][2])
+        for each, (cosine, row) in zip(known, nearest, strict=True)
     ]
     new = side_of(corpus.vocabulary, content, prepared)
     weighed = weigh(olds, new, model, lambda pairs: read_pairs(corpus, pairs))

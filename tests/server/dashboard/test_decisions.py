@@ -151,20 +151,52 @@ def test_pairs_are_decided_by_button_and_key(
     assert current(3) == [True, True]
     # The next pair has the focus.
     page.locator("[data-review]:focus").wait_for()
+    page.locator("#toasts .toast").last.get_by_role("button", name="Undo").click()
+    page.locator("[data-review]").nth(3).wait_for()
+    page.locator("[data-review]", has_text="trois ruches").focus()
+    page.keyboard.press("1")
+    page.locator("[data-review]").nth(3).wait_for(state="detached")
+    page.locator("[data-review]:focus").wait_for()
     page.keyboard.press("2")
-    decided(2, "The newer one is history now.")
+    decided(2, "The second one is history now.")
     assert current(2) == [True, False]
     page.locator("[data-review]").first.get_by_role("button", name="Replace").click()
-    decided(1, "The older one is history now.")
+    decided(1, "The first one is history now.")
     assert current(1) == [False, True]
     page.locator("#toasts .toast").last.get_by_role("button", name="Undo").click()
     page.locator("[data-review]").nth(1).wait_for()
     assert current(1) == [True, True]
-    for left in (1, 0):
-        page.locator("[data-review]").first.focus()
-        page.keyboard.press("1")
-        page.locator("[data-review]").nth(left).wait_for(state="detached")
+    page.get_by_label("Select all").check()
+    assert "2 selected" in page.locator("#bulk").inner_text()
+    page.locator("#bulk").get_by_role("button", name="Replace").click()
     page.locator("#pairs", has_text="Nothing waits for you.").wait_for()
+    assert [current(0), current(1)] == [[False, True], [False, True]]
+    page.locator("#toasts .toast").last.get_by_role("button", name="Undo").click()
+    page.locator("[data-review]").nth(1).wait_for()
+    assert [current(0), current(1)] == [[True, True], [True, True]]
+
+
+def test_the_likeliest_pair_is_first_and_says_why(
+    reader: Reader, memory: Hippocampe, pair: Pair
+) -> None:
+    for older, newer, reason in (
+        ("La clé est sous le pot", "La clé est au clou", "perhaps update, 61%: pot → clou"),
+        ("Ana court le lundi", "Ana court peut-être", "a doubt: lundi → peut"),
+        ("Owen dort mal", "Owen dort très mal", "perhaps same, 40%: – → tres"),
+    ):
+        first, second = pair(older, newer)
+        memory.associate(second.id, first.id, "related_to", scope=HERE, reason=reason, review=True)
+    page = reader.open("/reviews", role="write")
+    asked = page.locator("[data-review] > header").all_inner_texts()
+    assert [each.replace("\n\n", "\n").split("\n")[1:] for each in asked] == [
+        [
+            "Does the second replace the first?",
+            "The second looks like news of the same matter.",
+            "61% likely",
+        ],
+        ["Do both say the same thing?", "Both seem to say the same thing.", "40% likely"],
+        ["Does the second replace the first?", "The second says so with a doubt."],
+    ]
 
 
 def test_a_pair_is_decided_as_soon_as_it_shows(reader: Reader, pair: Pair) -> None:
@@ -197,6 +229,7 @@ def test_a_pair_is_merged_into_one_text(reader: Reader, memory: Hippocampe, pair
     page.get_by_role("button", name="Undo").click()
     page.locator("[data-review]").wait_for()
     assert memory.get(older.id, scope=HERE).current
+    assert memory.get(newer.id, scope=HERE).content == "Ana boit un thé chaque matin"
 
 
 def test_a_reader_decides_nothing(reader: Reader, pair: Pair) -> None:
@@ -205,6 +238,6 @@ def test_a_reader_decides_nothing(reader: Reader, pair: Pair) -> None:
     check_accessible(page)
     check_fits(page)
     assert page.locator("[data-review]").count() == 1
-    assert "proches, et aucune règle n’est sûre" in page.locator("[data-review] .foot").inner_text()
+    assert "aucune règle ne tranche" in page.locator("[data-review] > header").inner_text()
     assert page.locator("[data-digit]").count() == 0
     shoot(page, "reviews-fr-dark-phone")

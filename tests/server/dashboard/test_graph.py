@@ -146,3 +146,54 @@ def test_a_graph_that_cannot_be_loaded_says_so(reader: Reader, linked: Hippocamp
     page.get_by_role("button", name="Try again").click()
     drawn(page)
     reader.forgive("503")
+
+
+def test_lines_can_be_seen_and_shapes_are_those_of_the_legend(
+    reader: Reader, linked: Hippocampe
+) -> None:
+    """The contrast of a line to the paper is 3, in both themes, also of the few that a filter leaves."""
+    for theme in ("light", "dark"):
+        page = drawn(reader.open("/graph", theme=theme))
+        for about in ("", "ville"):
+            page.get_by_label("Subject", exact=True).fill(about)
+            contrasts = page.evaluate(CONTRASTS)
+            assert contrasts["lines"] and min(contrasts["lines"]) >= 3
+            # The corner of the square around a circle is paper or line, not the colour of the circle.
+            assert contrasts["corners"] == []
+
+
+CONTRASTS = """async () => {
+    const { view } = document.getElementById("graph");
+    view.again();
+    await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+    const { data, places, scale, x, y, ratio, context, visible, subject, ink } = view;
+    const parts = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map(Number);
+    const light = (rgb) => rgb.map((each) => each / 255)
+        .map((each) => each <= .04045 ? each / 12.92 : ((each + .055) / 1.055) ** 2.4)
+        .reduce((sum, each, n) => sum + each * [.2126, .7152, .0722][n], 0);
+    const paper = light(parts(ink.surface));
+    const contrast = (rgb) => {
+        const [low, high] = [light(rgb), paper].sort((a, b) => a - b);
+        return (high + .05) / (low + .05);
+    };
+    const at = (n) => [places[2 * n] * scale + x, places[2 * n + 1] * scale + y];
+    const around = (px, py, by) => {
+        const size = 2 * by + 1;
+        const { data: found } = context.getImageData((px - by) * ratio, (py - by) * ratio, size, size);
+        return Array.from({ length: size * size }, (_, n) => [...found.slice(4 * n, 4 * n + 3)]);
+    };
+    const lines = data.source.flatMap((from, n) => {
+        const to = data.target[n];
+        if (!visible[from] || !visible[to]) return [];
+        const [[ax, ay], [bx, by]] = [at(from), at(to)];
+        return [Math.max(...around((ax + 3 * bx) / 4, (ay + 3 * by) / 4, 2).map(contrast))];
+    });
+    const accent = parts(ink.accent).join();
+    const corners = [...data.ids.keys()].filter((n) => {
+        if (!visible[n] || data.type[n] === subject || view.square[n]) return false;
+        const [px, py] = at(n);
+        const r = view.drawnDot.half - 1;
+        return around(px - r, py - r, 0).join() === accent;
+    });
+    return { lines, corners };
+}"""

@@ -22,7 +22,7 @@ ROUTES = [
 ]
 CHANGES = [(method, path) for method, path in ROUTES if method not in SAFE_METHODS]
 FOR_ALL = {LOGIN, "/logout", "/preferences"}
-READING = {"/playground"}
+READING = {"/playground", "/settings/effect"}
 """Paths of a POST that changes nothing that is kept."""
 STREAMS = {"/logs/stream"}
 FORM = {

@@ -10,7 +10,7 @@ from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Toast, Visit, WritePage
 from hippocampe.types import Note
 
-router = page_router(prefix="/memory/notes")
+router = page_router(prefix="/notes")
 CHANGED = "notes-changed"
 SHOWN = 200
 EXCERPT = 500
@@ -18,6 +18,12 @@ EXCERPT = 500
 
 
 @router.get("")
+async def notes_page(page: ReadPage) -> Response:
+    """The page; its list loads later."""
+    return page.render("notes/page.html", section="notes")
+
+
+@router.get("/list")
 async def notes(page: ReadPage) -> Response:
     """The notes as of the last refresh."""
     return await _shown(page, refresh=False)
@@ -68,7 +74,7 @@ async def _shown(page: Visit, *, refresh: bool) -> Response:
     settings = await page.hippo.settings(scope=page.scope)
     tag = settings.obsidian_context_tag.casefold()
     return page.part(
-        "memory/notes.html",
+        "notes/list.html",
         configured=configured,
         vault_lines=[] if configured else vault_lines(page),
         folder=config.notes_folder is not None,

@@ -2,13 +2,15 @@
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
+from urllib.parse import urlencode
 
-from fastapi import Form
+from fastapi import Form, Query
 from starlette.responses import Response
 
+from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Toast, Visit, WritePage
 from hippocampe.types import Memory, Review
@@ -17,6 +19,10 @@ router = page_router()
 PAGE_SIZE = 20
 """Pairs per page; the next ones load as these are settled."""
 _WORD = re.compile(r"\w+|\s+|[^\w\s]+")
+_ALIKE = 0.5
+"""Least share of common pieces for which the differences are marked: otherwise nearly all would be."""
+_LONGEST_KEPT = 2_000
+"""Characters up to which the text before a merge is part of the address that undoes it."""
 
 Decision = Literal["both", "same", "replace"]
 Marked = Sequence[tuple[str, bool]]
@@ -30,8 +36,14 @@ class Pair:
     older: Memory
     newer: Memory
     reason: str
+    likelihood: float | None
     older_text: Marked
     newer_text: Marked
+
+    @property
+    def id(self) -> str:
+        """Both ids, the older one first: the value of its fields."""
+        return f"{self.older.id}.{self.newer.id}"
 
 
 def pair_of(review: Review) -> Pair:
@@ -41,14 +53,28 @@ def pair_of(review: Review) -> Pair:
     matcher = difflib.SequenceMatcher(
         None, [word.casefold() for word in left], [word.casefold() for word in right], False
     )
+    alike = matcher.ratio() >= _ALIKE
     old_text: list[tuple[str, bool]] = []
     new_text: list[tuple[str, bool]] = []
     for tag, start, stop, begin, end in matcher.get_opcodes():
         if start < stop:
-            old_text.append(("".join(left[start:stop]), tag != "equal"))
+            old_text.append(("".join(left[start:stop]), alike and tag != "equal"))
         if begin < end:
-            new_text.append(("".join(right[begin:end]), tag != "equal"))
-    return Pair(older, newer, review.reason, old_text, new_text)
+            new_text.append(("".join(right[begin:end]), alike and tag != "equal"))
+    older_text, newer_text = _joined(old_text), _joined(new_text)
+    return Pair(older, newer, review.reason, review.likelihood, older_text, newer_text)
+
+
+def _joined(pieces: Sequence[tuple[str, bool]]) -> Marked:
+    """The same pieces; a space between two marked ones is marked with them."""
+    joined: list[tuple[str, bool]] = []
+    for at, (piece, marked) in enumerate(pieces):
+        inside = not piece.strip() and 0 < at < len(pieces) - 1
+        marked = marked or (inside and pieces[at - 1][1] and pieces[at + 1][1])
+        if joined and joined[-1][1] == marked:
+            piece = joined.pop()[0] + piece
+        joined.append((piece, marked))
+    return joined
 
 
 @router.get("/reviews")
@@ -71,32 +97,100 @@ async def _listed(page: Visit) -> dict[str, Any]:
 @router.post("/reviews/decide")
 async def decide(
     page: WritePage,
-    older: Annotated[str, Form()],
-    newer: Annotated[str, Form()],
+    pair: Annotated[list[str], Form()],
     decision: Annotated[Decision, Form()],
 ) -> Response:
-    """Settle a pair."""
-    keep = {"both": None, "same": older, "replace": newer}[decision]
-    await page.hippo.settle(newer, older, scope=page.scope, keep=keep)
+    """Settle one or more pairs, each the id of its older memory, a dot, and that of its newer one."""
+    done: list[str] = []
+    for each, (older, newer) in zip(pair, map(_ids, pair), strict=True):
+        keep = {"both": None, "same": older, "replace": newer}[decision]
+        try:
+            await page.hippo.settle(newer, older, scope=page.scope, keep=keep)
+        except NotFound:
+            # An earlier pair of the same decision had one of them.
+            if len(pair) == 1:
+                raise
+        else:
+            done.append(each)
     match decision:
         case "both":
-            toast = Toast(page.say("Both memories stay."))
+            text = page.count("Both memories stay.", "{number} pairs: both stay.", len(done))
         case "same":
-            toast = Toast(page.say("The newer one is history now."), f"/memory/{newer}/restore")
+            text = page.count(
+                "The second one is history now.",
+                "{number} pairs: the second one is history now.",
+                len(done),
+            )
         case "replace":
-            toast = Toast(page.say("The older one is history now."), f"/memory/{older}/restore")
+            text = page.count(
+                "The first one is history now.",
+                "{number} pairs: the first one is history now.",
+                len(done),
+            )
+    return page.part(toast=Toast(text, _undo(decision, done)), changed="memory-changed")
+
+
+@router.post("/reviews/undo")
+async def undo(
+    page: WritePage,
+    pair: Annotated[list[str], Query()],
+    decision: Annotated[Decision, Query()],
+    text: Annotated[str | None, Query()] = None,
+) -> Response:
+    """Undo a decision: what became history is current again, and the pairs are listed again.
+
+    `text` is what the newer memory of a merge said before it.
+    """
+    for older, newer in map(_ids, pair):
+        if decision == "both":
+            await _list_again(page, older, newer)
+            continue
+        if text is not None:
+            await page.hippo.edit(newer, scope=page.scope, content=text)
+        await page.hippo.restore(older if decision == "replace" else newer, scope=page.scope)
+    toast = Toast(page.say("Undone: it waits for your decision again."))
     return page.part(toast=toast, changed="memory-changed")
+
+
+async def _list_again(page: Visit, older: str, newer: str) -> None:
+    _, edges = await page.hippo.neighbours(newer, scope=page.scope, depth=1)
+    reasons = [e for e in edges if {e.source_id, e.target_id} == {older, newer}]
+    for edge in [e for e in reasons if e.kind == "related_to"][:1]:
+        await page.hippo.associate(
+            edge.source_id,
+            edge.target_id,
+            edge.kind,
+            scope=page.scope,
+            reason=edge.reason,
+            review=True,
+        )
+
+
+def _ids(pair: str) -> tuple[str, str]:
+    older, dot, newer = pair.partition(".")
+    if not dot:
+        raise InvalidInput(
+            "a pair is the id of its older memory, a dot, and that of its newer one."
+        )
+    return older, newer
+
+
+def _undo(decision: Decision, pairs: Iterable[str], text: str | None = None) -> str:
+    fields = [("decision", decision), *(("pair", each) for each in pairs)]
+    return "/reviews/undo?" + urlencode([*fields, *([("text", text)] if text else [])])
 
 
 @router.post("/reviews/merge")
 async def merge(
     page: WritePage,
-    older: Annotated[str, Form()],
-    newer: Annotated[str, Form()],
+    pair: Annotated[str, Form()],
     content: Annotated[str, Form()],
 ) -> Response:
     """Merge a pair into one memory, with a text that states the facts of both."""
+    older, newer = _ids(pair)
+    before = (await page.hippo.get(newer, scope=page.scope)).content
     await page.hippo.edit(newer, scope=page.scope, content=content)
     await page.hippo.settle(newer, older, scope=page.scope, keep=newer)
-    toast = Toast(page.say("The pair is one memory now."), f"/memory/{older}/restore")
+    kept = before if len(before) <= _LONGEST_KEPT else None
+    toast = Toast(page.say("The pair is one memory now."), _undo("replace", [pair], kept))
     return page.part(toast=toast, changed="memory-changed")

@@ -9,14 +9,18 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.server.dashboard import (
-    auto_retrieval,
+    access,
     badges,
     brain,
+    chat,
     connect,
+    conversations,
     costs,
+    data,
     digesting,
     facts,
     graph,
+    importing,
     jobs,
     live,
     login,
@@ -28,7 +32,7 @@ from hippocampe.server.dashboard import (
     playground,
     retrievals,
     reviews,
-    search,
+    settings,
 )
 from hippocampe.server.dashboard.rendering import STATIC_FOLDER
 from hippocampe.server.dashboard.routing import refused
@@ -42,8 +46,6 @@ PAGES = (
     overview,
     memory,
     facts,
-    search,
-    auto_retrieval,
     notes,
     # Its path matches any name after /memory: it is registered after the others.
     memory_detail,
@@ -57,7 +59,12 @@ PAGES = (
     jobs,
     logs,
     connect,
+    conversations,
+    data,
+    access,
     playground,
+    chat,
+    settings,
 )
 """The modules with a `router`, one per page."""
 
@@ -109,6 +116,7 @@ def install(app: FastAPI) -> None:
     """Add the pages and their files to an application whose errors are problems."""
     app.mount(STATIC.rstrip("/"), StaticFiles(directory=STATIC_FOLDER), name="static")
     app.state.digests = digesting.Digests()
+    app.state.imports = importing.Imports()
     app.state.log_tail = LogTail()
     app.add_middleware(Listening, tail=app.state.log_tail)
     app.add_api_route("/", _home, include_in_schema=False)

@@ -3,9 +3,10 @@ const MOVING_EDGES = 1500;
 const STILL_EDGES = 40000;
 const STILL_MS = 160;
 const LABELS = 60;
-const MANY = 1500;
+const MANY_LINES = 1500;
 const LARGE = 6;
 const REDUCED_MS = 2000;
+const DOT = 2.6;
 
 export class View {
   constructor(canvas, tip, { data, many, subject, choose }) {
@@ -13,6 +14,7 @@ export class View {
     this.count = data.ids.length;
     this.places = null;
     this.visible = new Uint8Array(this.count).fill(1);
+    this.lines = data.source.length;
     this.around = new Set();
     this.marked = -1;
     this.scale = 1;
@@ -25,7 +27,7 @@ export class View {
     this.glide = null;
     this.reduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.context = canvas.getContext("2d", { alpha: false });
-    this.radius = Float32Array.from(many, (links, n) => (data.type[n] === subject ? 2.5 + Math.min(7, Math.sqrt(links)) : 2.6));
+    this.radius = Float32Array.from(many, (links, n) => (data.type[n] === subject ? 2.5 + Math.min(7, Math.sqrt(links)) : DOT));
     const plain = new Set(["self", "goal", "summary"]);
     this.square = Uint8Array.from(data.type, (_, n) => Number(plain.has(data.collection?.[n])));
     new ResizeObserver(() => this.resize()).observe(canvas);
@@ -87,7 +89,15 @@ export class View {
   }
 
   fit() { this.fitted = true; this.frame(); this.again(); }
-  show(visible) { this.visible = visible; if (this.fitted) this.frame(); this.again(); }
+
+  show(visible) {
+    const { source, target } = this.data;
+    this.visible = visible;
+    this.lines = source.reduce((sum, from, n) => sum + (visible[from] & visible[target[n]]), 0);
+    if (this.fitted) this.frame();
+    this.again();
+  }
+
   mark(node, around) { this.marked = node; this.around = new Set(around); this.again(); }
 
   zoom(factor, x = this.width / 2, y = this.height / 2) {
@@ -159,7 +169,7 @@ export class View {
     if (this.glide) this.slide();
     const moving = performance.now() - this.movedAt < STILL_MS;
     this.edges(c, ink, moving);
-    this.nodes(c, ink, moving);
+    this.nodes(c, ink);
     if (this.marked >= 0) this.highlight(c, ink);
     if (!moving) this.labels(c, ink);
     if (moving) {
@@ -168,16 +178,15 @@ export class View {
     }
   }
 
+  // A line has a contrast of 3 to the paper however many are drawn; many lines are thin instead of pale.
   edges(c, ink, moving) {
     const { source, target } = this.data;
     const step = Math.max(1, Math.ceil(source.length / (moving ? MOVING_EDGES : STILL_EDGES)));
-    c.globalAlpha = Math.max(0.16, Math.min(0.7, this.scale * 0.4)) * Math.min(1, Math.max(0.25, 4000 / source.length) * (moving ? 2 : 1));
     c.strokeStyle = ink.edge;
-    c.lineWidth = 0.6;
+    c.lineWidth = this.lines > MANY_LINES && this.scale < 1 ? 1 : 1.4;
     c.beginPath();
     for (let n = 0; n < source.length; n += step) this.edge(c, source[n], target[n]);
     c.stroke();
-    c.globalAlpha = 1;
   }
 
   edge(c, from, to) {
@@ -190,11 +199,25 @@ export class View {
     c.lineTo(x2, y2);
   }
 
-  nodes(c, ink, moving) {
+  // A round memory, drawn once and copied: thousands of arcs are too slow while the picture moves.
+  dot(colour, radius) {
+    const key = `${colour} ${radius.toFixed(2)} ${this.ratio}`;
+    if (this.drawnDot?.key === key) return this.drawnDot;
+    const half = Math.ceil(radius + 1);
+    const made = new OffscreenCanvas(2 * half * this.ratio, 2 * half * this.ratio);
+    const c = made.getContext("2d");
+    c.scale(this.ratio, this.ratio);
+    c.fillStyle = colour;
+    c.arc(half, half, radius, 0, 7);
+    c.fill();
+    this.drawnDot = Object.assign(made, { key, half });
+    return made;
+  }
+
+  nodes(c, ink) {
     const { places, scale, x, y, width, height, data, subject } = this;
     const size = Math.max(0.45, Math.min(2.2, Math.sqrt(scale)));
-    const round = this.count <= MANY || (size * 2.6 > 2.2 && !moving);
-    const dots = new Path2D();
+    const dot = this.dot(ink.accent, DOT * size);
     const squares = new Path2D();
     const rings = new Path2D();
     for (let n = 0; n < this.count; n += 1) {
@@ -205,11 +228,8 @@ export class View {
       const r = this.radius[n] * size;
       if (data.type[n] === subject) { rings.moveTo(px + r, py); rings.arc(px, py, r, 0, 7); }
       else if (this.square[n]) squares.rect(px - r, py - r, 2 * r, 2 * r);
-      else if (round) { dots.moveTo(px + r, py); dots.arc(px, py, r, 0, 7); }
-      else dots.rect(px - r, py - r, 2 * r, 2 * r);
+      else c.drawImage(dot, px - dot.half, py - dot.half, 2 * dot.half, 2 * dot.half);
     }
-    c.fillStyle = ink.accent;
-    c.fill(dots);
     c.fillStyle = ink.ink;
     c.fill(squares);
     c.fillStyle = ink.surface;

@@ -19,3 +19,17 @@ document.addEventListener("htmx:afterSettle", (event) => {
   pairs[Math.min(place, pairs.length - 1)]?.focus();
   place = -1;
 });
+
+// The pairs that are selected are decided together.
+document.addEventListener("change", (event) => {
+  const form = document.getElementById("bulk");
+  if (!form || event.target.form !== form) return;
+  const pairs = [...document.querySelectorAll("[form=bulk][name=pair]")];
+  const all = form.querySelector("[data-all]");
+  if (event.target === all) for (const each of pairs) each.checked = all.checked;
+  const selected = pairs.filter((each) => each.checked).length;
+  all.checked = selected === pairs.length;
+  all.indeterminate = selected > 0 && selected < pairs.length;
+  for (const button of form.querySelectorAll("button")) button.disabled = selected === 0;
+  form.querySelector("[data-selected]").textContent = selected ? form.dataset.bulk.replace("{number}", selected.toLocaleString(document.documentElement.lang)) : "";
+});

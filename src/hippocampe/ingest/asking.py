@@ -1,0 +1,52 @@
+"""Decide which undecided pairs of statements are worth the time of a person.
+
+The learnt model compares what it is given: of two statements about one person it is often unsure, whatever they
+are about. A person is asked only about pairs with a common matter, and only if a merge is likely enough.
+"""
+
+from hippocampe.language.reading.statement import Reading, read
+from hippocampe.store.associations import RESTORED, likelihood
+
+_LIKELY = 0.3
+"""Least likelihood of a merge. Below it, a person keeps both of nearly all pairs of the sample."""
+_LIKELY_ALONE = 0.75
+"""The same without a common word: a paraphrase, or a report of what came of a plan."""
+
+_DOUBT = "a doubt"
+"""The beginning of the reason of a statement that says itself that it is not sure, of more than a name in common."""
+
+
+def worth_asking(new: str, old: str, reason: str) -> bool:
+    """Return whether to list an undecided pair for review.
+
+    Args:
+        new: The new statement.
+        old: The old one.
+        reason: Why it was not decided.
+    """
+    if reason.startswith(RESTORED):
+        return True
+    likely, one, other = likelihood(reason), read(new), read(old)
+    if one.language != other.language and _values(one) == _values(other):
+        # Their later updates replace both: see `hippocampe.updates.twins`.
+        return True
+    if reason.startswith(_DOUBT) and len(_stems(one) & _stems(other)) > 1:
+        return True
+    if _matter(one).isdisjoint(_matter(other)):
+        return likely is not None and likely >= _LIKELY_ALONE
+    return likely is None or likely >= _LIKELY
+
+
+def _stems(reading: Reading) -> set[str]:
+    return {reading.tokens[at].stem for at in reading.content}
+
+
+def _matter(reading: Reading) -> set[str]:
+    """The content words of a statement without names, numbers and dates, which many statements share."""
+    tokens = [reading.tokens[at] for at in reading.content]
+    return {token.stem for token in tokens if token.kind == "word" and not token.name}
+
+
+def _values(reading: Reading) -> set[str]:
+    """The names, numbers, dates and other values of a statement, which need no translation."""
+    return {token.stem for token in reading.tokens if token.kind != "word" or token.name}

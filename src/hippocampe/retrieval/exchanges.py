@@ -1,0 +1,121 @@
+"""Read the stored talk: conversations, exchanges page by page, and one exchange with what became of it."""
+
+from datetime import datetime
+from typing import get_args
+
+from hippocampe.errors import InvalidInput, NotFound
+from hippocampe.language.datetimes import as_utc
+from hippocampe.retrieval.log import RetrievalBuffer, flush_with_room
+from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS
+from hippocampe.store import exchange_rows, memories, retrievals, turn_rows
+from hippocampe.store.store import Store
+from hippocampe.store.turn_rows import Turn
+from hippocampe.types import Conversation, Exchange, ExchangeHistory, Message, Scope, TalkOrder
+from hippocampe.validation import check_choice, check_id, check_limit, clean_text
+
+MOST_GIVEN = 50
+"""Most injections of an exchange that its history lists; the latest."""
+
+
+def conversations(store: Store, *, scope: Scope) -> list[Conversation]:
+    """The talk of each channel of the space in numbers, the most recent first."""
+    with store.read() as connection:
+        return exchange_rows.conversations(connection, scope.space)
+
+
+def exchanges(
+    store: Store,
+    *,
+    scope: Scope,
+    query: str | None = None,
+    user: str | None = None,
+    channel: str | None = None,
+    since: datetime | str | None = None,
+    until: datetime | str | None = None,
+    order: TalkOrder = "newest",
+    limit: int = 20,
+    cursor: str | None = None,
+) -> list[Exchange]:
+    """The exchanges of the space page by page, without forgotten ones.
+
+    Args:
+        scope: The space.
+        query: Only those with all these words in one message, as in `search_text`.
+        user: Only those that this user began.
+        channel: Only those of this channel.
+        since: Earliest time, inclusive.
+        until: Latest time, exclusive.
+        order: `newest` or `oldest` first.
+        limit: At most this many, 1 to 1,000.
+        cursor: The id of the last exchange of the page before.
+
+    Raises:
+        InvalidInput: An argument is invalid.
+    """
+    check_choice("order", order, get_args(TalkOrder))
+    labels = Scope(user=user, channel=channel)
+    words = query and clean_text(query, what="query")[:MAX_QUERY_CHARACTERS]
+    with store.read() as connection:
+        after = None
+        if cursor is not None:
+            after = turn_rows.get(connection, scope.space, [check_id(cursor, name="cursor")]).get(
+                cursor
+            )
+            if after is None:
+                raise InvalidInput(
+                    "cursor is the id of no exchange: give that of the last one of a page, or leave it out."
+                )
+        found = exchange_rows.page(
+            connection,
+            scope.space,
+            author=labels.user,
+            channel=labels.channel,
+            since=as_utc(since, name="since"),
+            until=as_utc(until, name="until"),
+            words=words,
+            after=after,
+            oldest_first=order == "oldest",
+            limit=check_limit(limit),
+        )
+        messages = exchange_rows.messages_of(connection, [each.id for each in found])
+    return [_exchange(each, messages[each.id]) for each in found]
+
+
+def exchange(store: Store, buffer: RetrievalBuffer, id: str, *, scope: Scope) -> ExchangeHistory:
+    """One exchange with what was learnt from it and where it was given.
+
+    Args:
+        id: The id that `after_turn` returned, or that of a recollection of the kind `turn`.
+        scope: The space.
+
+    Raises:
+        NotFound: The space has no exchange of this id.
+    """
+    check_id(id)
+    flush_with_room(store, buffer)
+    with store.read() as connection:
+        found = turn_rows.get(connection, scope.space, [id]).get(id)
+        if found is None:
+            raise NotFound(
+                f"space {scope.space!r} has no exchange {id!r}: take ids from exchanges or recall."
+            )
+        messages = exchange_rows.messages_of(connection, [id])[id]
+        learnt = memories.resting_on(
+            connection, scope.space, [each.id for each in messages], current_only=False
+        )
+        given = retrievals.giving(connection, scope.space, id, MOST_GIVEN)
+    return ExchangeHistory(
+        _exchange(found, messages), tuple(learnt), tuple(given), found.previous_id, found.next_id
+    )
+
+
+def _exchange(turn: Turn, messages: list[Message]) -> Exchange:
+    return Exchange(
+        id=turn.id,
+        space=turn.space,
+        channel=turn.channel or None,
+        author=turn.author,
+        at=turn.at,
+        messages=tuple(messages),
+        forgotten_at=turn.forgotten_at,
+    )

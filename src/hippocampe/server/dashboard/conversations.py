@@ -1,0 +1,124 @@
+"""Conversations: the stored talk by channel, person and day, and each exchange with what became of it."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import date, datetime, time, timedelta
+from itertools import groupby
+from typing import Annotated, Any
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+from fastapi import Depends
+from starlette.responses import Response
+
+from hippocampe.errors import InvalidInput
+from hippocampe.server.dashboard.routing import page_router
+from hippocampe.server.dashboard.visit import ReadPage, Visit
+from hippocampe.types import Exchange
+
+router = page_router(prefix="/conversations")
+PAGE_SIZE = 50
+CLAMPED = 600
+"""Displayed characters of a message in the list; its exchange has all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The filters of the page, which are those of its address."""
+
+    q: str = ""
+    channel: str = ""
+    user: str = ""
+    day: str = ""
+
+    def address(self, **other: str) -> str:
+        """The address of the page with these filters, some of them replaced."""
+        chosen = replace(self, **other)
+        named = {each.name: getattr(chosen, each.name) for each in fields(chosen)}
+        query = urlencode({name: value for name, value in named.items() if value})
+        return f"/conversations?{query}" if query else "/conversations"
+
+
+Filters = Annotated[Chosen, Depends()]
+
+
+@router.get("")
+async def conversations_page(page: ReadPage, chosen: Filters) -> Response:
+    """The exchanges that pass the filters, and the choices of these."""
+    rows, channels, users = await asyncio.gather(
+        _rows(page, chosen, None),
+        page.hippo.conversations(scope=page.scope),
+        page.hippo.users(scope=page.scope),
+    )
+    spoken = [name for name, counts in users.items() if counts.messages]
+    return page.render(
+        "conversations/page.html",
+        section="conversations",
+        channels=channels,
+        users=spoken,
+        **rows,
+    )
+
+
+@router.get("/more")
+async def more(page: ReadPage, chosen: Filters, cursor: str) -> Response:
+    """The next rows of the list."""
+    return page.part("conversations/rows.html", **await _rows(page, chosen, cursor))
+
+
+@router.get("/{id}")
+async def exchange_page(page: ReadPage, id: str) -> Response:
+    """One exchange: its messages, what was learnt from it, and where it was given."""
+    history = await page.hippo.exchange(id, scope=page.scope)
+    said = history.exchange
+    return page.render(
+        "conversations/one.html",
+        section="conversations",
+        history=history,
+        exchange=said,
+        near=Chosen(channel=said.channel or "", day=f"{page.here(said.at).date()}"),
+    )
+
+
+async def _rows(page: Visit, chosen: Chosen, cursor: str | None) -> dict[str, Any]:
+    since, until = _bounds(page, chosen.day)
+    found = await page.hippo.exchanges(
+        scope=page.scope,
+        query=chosen.q.strip() or None,
+        user=chosen.user or None,
+        channel=chosen.channel or None,
+        since=since,
+        until=until,
+        # A day is read from its beginning.
+        order="oldest" if chosen.day else "newest",
+        limit=PAGE_SIZE + 1,
+        cursor=cursor,
+    )
+    shown = found[:PAGE_SIZE]
+    more = None
+    if len(found) > PAGE_SIZE:
+        query = chosen.address().partition("?")[2]
+        more = f"/conversations/more?{query}&{urlencode({'cursor': shown[-1].id})}"
+    return {"chosen": chosen, "days": _by_day(page, shown), "more": more, "clamped": CLAMPED}
+
+
+def _by_day(page: Visit, shown: Sequence[Exchange]) -> list[tuple[date, list[Exchange]]]:
+    """The exchanges of a page of the list by their day, in its order."""
+    return [
+        (day, list(each))
+        for day, each in groupby(shown, key=lambda each: page.here(each.at).date())
+    ]
+
+
+def _bounds(page: Visit, text: str) -> tuple[datetime | None, datetime | None]:
+    """The beginning and the end of a day in the timezone of the space; of all time without one."""
+    if not text:
+        return None, None
+    try:
+        day = date.fromisoformat(text)
+        days = day, day + timedelta(days=1)
+    except (ValueError, OverflowError) as exc:
+        raise InvalidInput(f"{text[:20]!r} is not a date: write it like 2026-01-17.") from exc
+    start, end = (datetime.combine(each, time(), ZoneInfo(page.timezone)) for each in days)
+    return start, end

@@ -1,0 +1,35 @@
+"""Which undecided pairs a person is asked about."""
+
+import pytest
+
+from hippocampe.ingest.asking import worth_asking
+
+UPDATE = "perhaps update, {}%: words → words"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason", "asked"),
+    [
+        ("La clé était sous le pot", "La clé pend au clou", UPDATE.format(38), True),
+        # Too unlikely, though both are about the key.
+        ("La clé était sous le pot", "La clé pend au clou", UPDATE.format(29), False),
+        # Nothing in common but the person and the year.
+        (
+            "Owen garde le chat en avril 2026",
+            "Owen aura 36 ans en mars 2026",
+            UPDATE.format(54),
+            False,
+        ),
+        # A paraphrase has no word in common.
+        ("Owen est licencié", "Owen a perdu son emploi", UPDATE.format(80), True),
+        ("Owen habite à Toulon", "Il paraît qu'Owen a quitté Toulon", "a doubt: x → y", True),
+        ("Owen habite à Toulon", "Owen aurait soif", "a doubt: x → y", False),
+        ("The flat has mould", "Owen turned the flat down", "not done: x → y", True),
+        ("Camille joue du violoncelle", "Camille a mangé des noix", "in part: x → y", False),
+        # An update of either replaces both.
+        ("Zoé habite à Metz", "Zoé lives in Metz", UPDATE.format(10), True),
+        ("Ana aime le thé", "Ana a un vélo", "had superseded it", True),
+    ],
+)
+def test_what_a_person_is_asked(old: str, new: str, reason: str, asked: bool) -> None:
+    assert worth_asking(new, old, reason) == asked

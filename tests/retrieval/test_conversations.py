@@ -1,0 +1,94 @@
+"""Conversations, exchanges page by page, and one exchange with what became of it."""
+
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from conftest import FakeClock
+from hippocampe import Hippocampe, InvalidInput, NotFound, Scope
+
+LOBBY = Scope(user="owen", channel="lobby")
+PHONE = Scope(user="nina", channel="phone")
+
+
+@pytest.fixture
+def talked(memory: Hippocampe, clock: FakeClock) -> dict[str, str]:
+    """The ids of three exchanges on two days, by a word in each."""
+    ids = {"voilier": memory.after_turn("Le voilier est à Nantes", "Bien noté", scope=LOBBY)}
+    clock.advance(days=1)
+    ids["train"] = memory.after_turn("Le train part à 9 h", None, scope=PHONE)
+    ids["clé"] = memory.after_turn("La clé du voilier est ici", "Ah !", scope=PHONE)
+    return ids
+
+
+def test_conversations_by_channel(memory: Hippocampe, talked: dict[str, str]) -> None:
+    found = memory.conversations(scope=Scope())
+    assert [(each.channel, each.messages) for each in found] == [("phone", 3), ("lobby", 2)]
+    assert found[0].first_at < found[0].last_at
+    assert memory.conversations(scope=Scope(space="other")) == []
+
+
+def test_exchanges_by_person_channel_day_and_words(
+    memory: Hippocampe, talked: dict[str, str], clock: FakeClock
+) -> None:
+    def ids(**filters: object) -> list[str]:
+        return [each.id for each in memory.exchanges(scope=Scope(), **filters)]  # pyright: ignore[reportArgumentType]
+
+    boat, train, key = talked.values()
+    assert ids() == [key, train, boat]
+    assert ids(order="oldest") == [boat, train, key]
+    assert ids(user="owen") == ids(channel="lobby") == [boat]
+    assert ids(query="voilier") == [key, boat]
+    assert ids(query="voilier", channel="phone") == [key]
+    assert ids(query="voilier neige") == ids(query="!?") == []
+    today = clock.now.astimezone(ZoneInfo("Europe/Paris")).replace(hour=0)
+    assert ids(since=today) == [key, train]
+    assert ids(until=today) == [boat]
+    memory.forget("le train", scope=Scope())
+    assert train not in ids()
+    first = memory.exchanges(scope=Scope())[-1]
+    assert [each.content for each in first.messages] == ["Le voilier est à Nantes", "Bien noté"]
+    assert {each.turn_id for each in first.messages} == {boat}
+    assert (first.author, first.channel) == ("owen", "lobby")
+
+
+@pytest.mark.parametrize("order", ["newest", "oldest"])
+def test_pages_of_one_minute_miss_nothing(memory: Hippocampe, order: str) -> None:
+    at = datetime(2026, 1, 2, tzinfo=ZoneInfo("UTC"))
+    for number in range(7):
+        memory.after_turn(f"Message {number}", None, scope=LOBBY, at=at)
+    memory.after_turn("Plus tard", None, scope=LOBBY, at=at + timedelta(hours=1))
+    seen: list[str] = []
+    cursor = None
+    while page := memory.exchanges(scope=Scope(), limit=3, cursor=cursor, order=order):  # pyright: ignore[reportArgumentType]
+        seen += [each.id for each in page]
+        cursor = page[-1].id
+    assert len(seen) == len(set(seen)) == 8
+
+
+def test_what_became_of_an_exchange(memory: Hippocampe, talked: dict[str, str]) -> None:
+    id = talked["voilier"]
+    (message, *_) = memory.exchange(id, scope=Scope()).exchange.messages
+    learnt = memory.remember("Owen a un voilier", scope=LOBBY, evidence=[message.id]).memory
+    memory.remember("Owen n'a plus de voilier", scope=LOBBY, replaces=[learnt.id])
+    given = memory.before_turn("où est le voilier à Nantes ?", scope=Scope(user="rose"))
+    assert id in [item.id for item in given.items]
+    found = memory.exchange(id, scope=Scope())
+    assert [each.id for each in found.learnt] == [learnt.id]
+    assert not found.learnt[0].current
+    assert [each.id for each in found.given] == [given.id]
+    assert (found.previous_id, found.next_id) == (None, None)
+    assert memory.exchange(talked["train"], scope=Scope()).next_id == talked["clé"]
+    assert memory.exchange(talked["train"], scope=Scope()).given == ()
+
+
+def test_the_exchanges_of_another_space_are_not_there(
+    memory: Hippocampe, talked: dict[str, str]
+) -> None:
+    other = Scope(space="other")
+    assert memory.exchanges(scope=other) == []
+    with pytest.raises(NotFound, match="no exchange"):
+        memory.exchange(talked["clé"], scope=other)
+    with pytest.raises(InvalidInput, match="cursor"):
+        memory.exchanges(scope=other, cursor=talked["clé"])
