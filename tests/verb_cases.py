@@ -229,6 +229,7 @@ _OWN: dict[str, tuple[Arguments, ...]] = {
         ),
         _always(query="lire les images", scope=ME, collections=["goal"], category="understanding"),
         _always(query="le voilier rouge", scope=ME, collections=["turn"], as_of=PREPARED),
+        _always(query="le voilier rouge", scope=ME, peek=True),
     ),
     "memories": (
         _next_page(
@@ -238,11 +239,13 @@ _OWN: dict[str, tuple[Arguments, ...]] = {
             state="all",
             order="oldest",
             min_importance=0.1,
+            count=True,
             limit=1,
             **FILTERS,
         ),
         _always(scope=ME, metadata=CRM),
-        _always(scope=ME, category="understanding"),
+        _always(scope=ME, category="understanding", skip=1),
+        _always(scope=ME, words="voilier"),
     ),
     "get": (_on("id", "boat"),),
     "history": (_on("id", "boat"),),

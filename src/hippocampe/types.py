@@ -170,10 +170,17 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of a listing; `next_cursor` selects the next page and is None on the last."""
+    """One page of a listing.
+
+    Attributes:
+        items: Its memories.
+        next_cursor: Selects the next page; None on the last.
+        total: The memories of all pages, if asked for.
+    """
 
     items: tuple[Memory, ...]
     next_cursor: str | None = None
+    total: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from hippocampe.types import (
 MAX_LIMIT = 1_000
 """Most results of one call: larger lists are read page by page."""
 MAX_DAYS = 366
+MAX_SKIPPED = 1_000_000_000
 MAX_SUBJECTS = 100
 """Most subjects of one memory or of one filter: each is a row that every search by subject reads."""
 MAX_REPLACES = 100
@@ -294,10 +295,21 @@ def check_days(days: int) -> int:
     return _check_whole("days", days, MAX_DAYS)
 
 
-def _check_whole(name: str, value: int, most: int) -> int:
+def check_skip(skip: int) -> int:
+    """Check a number of items to leave out.
+
+    Raises:
+        InvalidInput: It is not a whole number from 0 to 1,000,000,000.
+    """
+    return _check_whole("skip", skip, MAX_SKIPPED, least=0)
+
+
+def _check_whole(name: str, value: int, most: int, *, least: int = 1) -> int:
     whole = isinstance(value, int) and not isinstance(value, bool)  # pyright: ignore[reportUnnecessaryIsInstance]
-    if not whole or not 1 <= value <= most:
-        raise InvalidInput(f"{name} must be a whole number from 1 to {most}, not {shown(value)}.")
+    if not whole or not least <= value <= most:
+        raise InvalidInput(
+            f"{name} must be a whole number from {least} to {most}, not {shown(value)}."
+        )
     return value
 
 

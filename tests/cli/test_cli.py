@@ -469,7 +469,7 @@ class TestFacts:
         id = run("facts", "town", "--json").json["town"]["id"]
         versions = run("history", id, "--json").json["versions"]
         assert [version["content"] for version in versions] == ["Ordizan", "Toulouse"]
-        assert re.search(r"superseded .+ Ordizan", run("history", id).out)
+        assert re.search(r"replaced .+ Ordizan", run("history", id).out)
         assert run("facts", "delete", "town").code == 0
         assert run("facts").code == 3
 

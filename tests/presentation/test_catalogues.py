@@ -14,6 +14,7 @@ from hippocampe.language.i18n import catalogue, translate
 from hippocampe.language.lexicon import languages, relation_schema
 from hippocampe.presentation.reasons import OBJECTIONS, REASONS
 from hippocampe.presentation.stages import STAGES
+from hippocampe.server.dashboard.memory import Lifetime
 from hippocampe.server.dashboard.menu import MENU
 from hippocampe.server.dashboard.search import Place
 from hippocampe.server.dashboard.visit import THEMES
@@ -23,6 +24,7 @@ from hippocampe.types import (
     DEFAULT_IMPORTANCE,
     JOBS,
     RECALL_COLLECTIONS,
+    AuditAction,
     JobState,
     Mode,
     Order,
@@ -38,12 +40,16 @@ from hippocampe.verbs import documentation
 SOURCE = Path(hippocampe.__file__).parent
 PAGES = SOURCE / "server/dashboard"
 LABELS: dict[str, set[str]] = {
+    "actor": {"library", "command line", "local"},
     "association": set(ASSOCIATIONS),
     "association reversed": set(ASSOCIATIONS),
+    "audit": set(get_args(AuditAction)),
     "category": {f"{name}/{each}" for name, all in CATEGORIES.items() for each in all},
+    "filter": {"place", "type", "subject", "user", "channel", "since", "until", "importance"},
     "job": set(JOBS),
     "job state": set(get_args(JobState)),
     "kind": {*DEFAULT_IMPORTANCE, *RECALL_COLLECTIONS},
+    "lifetime": {*get_args(Lifetime), "always"} - {""},
     "menu": {each.group for each in MENU} - {""},
     "mode": set(get_args(Mode)),
     "order": set(get_args(Order)),
@@ -59,6 +65,7 @@ LABELS: dict[str, set[str]] = {
     "setting group": set(SETTING_GROUPS),
     "stage": set(STAGES),
     "state": {*get_args(State), "expired", "former"},
+    "states": set(get_args(State)),
     "theme": set(THEMES),
 }
 """The values of each kind; kinds without a list of their values are not here."""

@@ -249,6 +249,32 @@ class TestMemories:
             with pytest.raises(InvalidInput, match="min_importance"):
                 hippo.memories(scope=HERE, min_importance=wrong)  # type: ignore[arg-type]
 
+    def test_numbered_pages_with_the_number_of_all(self, hippo: Hippocampe) -> None:
+        for thing in THINGS[:4]:
+            remember(hippo, f"le {thing} est là")
+        whole = hippo.memories(scope=HERE)
+        assert whole.total is None
+        page = hippo.memories(scope=HERE, limit=2, skip=1, count=True)
+        assert (page.items, page.total) == (whole.items[1:3], 4)
+        after = hippo.memories(scope=HERE, cursor=page.next_cursor)
+        assert after.items == whole.items[3:]
+        assert hippo.memories(scope=HERE, skip=9, count=True).items == ()
+        for wrong in (-1, 0.5, True):
+            with pytest.raises(InvalidInput, match="skip"):
+                hippo.memories(scope=HERE, skip=wrong)  # type: ignore[arg-type]
+
+    def test_words_of_the_text_or_of_the_key(self, hippo: Hippocampe) -> None:
+        remember(hippo, "Le canoë a 100 % de bois")
+        remember(hippo, "Le four est là")
+        hippo.set_fact("canoë_couleur", "rouge", scope=HERE)
+        gone = remember(hippo, "Le tuba est là")
+        hippo.delete(gone.id, scope=HERE, reason="vendu")
+        assert set(contents(hippo, words="canoë")) == {"rouge", "Le canoë a 100 % de bois"}
+        assert contents(hippo, words="LE bois") == ["Le canoë a 100 % de bois"]
+        assert contents(hippo, words="%") == ["Le canoë a 100 % de bois"]
+        assert contents(hippo, words="tuba") == []
+        assert contents(hippo, words="tuba", state="forgotten") == ["Le tuba est là"]
+
     @pytest.mark.parametrize("order", ["newest", "oldest", "importance", "used"])
     def test_pages_neither_repeat_nor_skip(self, hippo: Hippocampe, order: Order) -> None:
         for number, thing in enumerate(THINGS):
@@ -283,6 +309,7 @@ class TestMemories:
             {"order": "oldest"},
             {"state": "all"},
             {"types": ["fact"]},
+            {"words": "là"},
             {"subjects": ["tuba"]},
             {"user": "dev"},
             {"metadata": {"row": 1}},

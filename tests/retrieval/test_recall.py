@@ -334,6 +334,7 @@ def test_every_signal_is_explained(told: Hippocampe, scope: Scope) -> None:
 def test_recalls_are_counted_in_batches(told: Hippocampe, scope: Scope, clock: FakeClock) -> None:
     first = told.recall("abeilles", scope=scope, limit=1)[0]
     told.recall("abeilles", scope=scope, limit=1)
+    told.recall("abeilles", scope=scope, limit=1, peek=True)
     assert told.get(first.id, scope=scope).access_count == 0
     clock.advance(hours=1)
     told.flush()

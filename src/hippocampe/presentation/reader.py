@@ -157,6 +157,13 @@ def state_of(memory: Memory) -> State:
     return "current" if memory.current else "superseded"
 
 
+def standing(memory: Memory, now: datetime) -> str:
+    """The state of a memory in more detail: a current one may be expired, a replaced one may be `former`."""
+    if state_of(memory) == "current" and memory.expires_at is not None and memory.expires_at <= now:
+        return "expired"
+    return "former" if memory.former and state_of(memory) == "superseded" else state_of(memory)
+
+
 def _label(kind: str, value: str, language: str) -> str:
     entry = catalogue(language).get(value, kind)
     return value if entry is None else str(entry.string) or value.replace("_", " ")

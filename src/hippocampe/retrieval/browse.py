@@ -31,11 +31,14 @@ from hippocampe.validation import (
     MAX_SUBJECTS,
     MAX_TOKEN_CHARACTERS,
     check_choice,
+    check_flag,
     check_id,
     check_limit,
     check_list,
     check_metadata,
     check_number,
+    check_skip,
+    check_text,
 )
 
 
@@ -53,10 +56,13 @@ def memories(
     since: datetime | str | None = None,
     until: datetime | str | None = None,
     min_importance: float | None = None,
+    words: str | None = None,
     state: State = "current",
     order: Order = "newest",
     limit: int = 50,
     cursor: str | None = None,
+    skip: int = 0,
+    count: bool = False,
 ) -> Page:
     """List the memories of the space, page by page.
 
@@ -74,12 +80,15 @@ def memories(
         since: Only what was learnt at or after this.
         until: Only what was learnt before this.
         min_importance: Only memories of this importance or more, 0 to 1.
+        words: Only memories whose text or key has all of these words, as parts of its own words.
         state: `current`, `superseded`, `forgotten` (also expired) or `all`.
         order: `newest` or `oldest` learnt first, `importance`, the highest first, or `used`, the most often
             recalled first.
         limit: At most this many per page, 1 to 1,000.
         cursor: `next_cursor` of the page before; the other arguments must be the same, except
             `limit`.
+        skip: Leave out this many first, for numbered pages.
+        count: Give the number of memories on all pages.
 
     Raises:
         InvalidInput: An argument cannot be used, or the cursor belongs to another query.
@@ -89,6 +98,9 @@ def memories(
     check_choice("order", order, get_args(Order))
     if min_importance is not None:
         check_number("min_importance", min_importance, 0, 1)
+    skip = check_skip(skip)
+    check_flag("count", count)
+    wanted = check_text("words", words)
     start, end = as_utc(since, name="since"), as_utc(until, name="until")
     if start and end and start >= end:
         raise InvalidInput("since must be before until.")
@@ -108,7 +120,10 @@ def memories(
     pairs = {} if metadata is None else check_metadata(metadata)
     _check_labels(equal, any_of["types"])
     query = _digest(
-        [scope.space, equal, any_of, pairs, str(start), str(end), min_importance, state, order]
+        [
+            *(scope.space, equal, any_of, pairs, str(start), str(end)),
+            *(min_importance, wanted, state, order),
+        ]
     )
     after = None
     if cursor is not None:
@@ -117,15 +132,18 @@ def memories(
     conditions += _filters(scope.space, equal, any_of, pairs)
     if min_importance is not None:
         conditions.append(memory.c.importance >= min_importance)
+    conditions += [listing.has_word(each) for each in (wanted or "").split()]
     if start is not None:
         conditions.append(memory.c.created_at >= start)
     if end is not None:
         conditions.append(memory.c.created_at < end)
     with store.read() as connection:
-        found = listing.page(connection, scope.space, conditions, order, after, limit + 1)
+        found = listing.page(connection, scope.space, conditions, order, after, limit + 1, skip)
+        total = listing.total(connection, scope.space, conditions) if count else None
     items = tuple(found[:limit])
     more = len(found) > limit
-    return Page(items, _cursor(query, listing.position(items[-1], order)) if more else None)
+    after = _cursor(query, listing.position(items[-1], order)) if more else None
+    return Page(items, after, total)
 
 
 def _check_labels(equal: dict[str, str | None], types: Sequence[str] | None) -> None:

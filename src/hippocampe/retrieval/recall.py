@@ -79,6 +79,7 @@ def recall(
     mode: Mode = "hybrid",
     explain: bool = False,
     as_of: datetime | str | None = None,
+    peek: bool = False,
 ) -> list[Recollection]:
     """Find what answers a question, best first, without a language model.
 
@@ -101,6 +102,7 @@ def recall(
         as_of: Only what was known at this time: what was learnt by then, and not yet superseded,
             forgotten or expired. Memories edited in place since then have their present text. It takes
             longer, and does not count as a use of what is found.
+        peek: Only look: this does not count as a use of what is found, which would keep it important.
 
     Raises:
         InvalidInput: An argument is invalid.
@@ -131,12 +133,14 @@ def recall(
     pairs = check_metadata(metadata) if metadata else {}
     moment = as_utc(as_of, name="as_of")
     check_flag("explain", explain)
+    check_flag("peek", peek)
     backlog.catch_up_with_talk(context.writer)
     if moment is not None:
         with known_at(corpus, moment) as then:
             return search(then, query, _with_metadata(then.store, request, pairs), explain=explain)
     found = search(corpus, query, _with_metadata(corpus.store, request, pairs), explain=explain)
-    context.accesses.add([item.id for item in found if item.memory is not None])
+    if not peek:
+        context.accesses.add([item.id for item in found if item.memory is not None])
     return found
 
 
@@ -223,7 +227,7 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
     items, read = scored.items, np.zeros(0, np.float32)
     missing: tuple[str, ...] = ()
     if not (query.features.nothing or reading.is_certain([score for *_, score in scored.ranked])):
-        items, read, missing = _read(corpus, text, query.topic, request, items, stopwatch)
+        items, read, missing = _read(corpus, query.spoken, query.topic, request, items, stopwatch)
     rows = {id: row for row, id in enumerate(scored.loaded.ids)}
     if query.topic is not None:
         covered = scored.measured[:, SIGNALS.index("covered")]

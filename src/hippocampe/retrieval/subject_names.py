@@ -16,13 +16,13 @@ from hippocampe.language.word_classes import word_classes
 _WORD = re.compile(r"[^\W\d_]+")
 _ENDS = frozenset(".!?…:\n")
 _TOGETHER = frozenset((" ", "-"))
-"""What may be between two words of a name."""
+"""Characters between two words of a name."""
 _ARTICLES = words_of("articles")
 
 
 @dataclass(slots=True)
 class _Use:
-    """How a word is written.
+    """The forms of a word.
 
     Attributes:
         inside: Its forms inside sentences.

@@ -45,6 +45,14 @@ def has_subject(space: str, names: Collection[str]) -> ColumnElement[bool]:
     return memory.c.id.in_(about)
 
 
+def has_word(word: str) -> ColumnElement[bool]:
+    """The condition for memories with a word in the text or the key; only the letters a to z may differ in case."""
+    return or_(
+        memory.c.content.icontains(word, autoescape=True),
+        memory.c.key.icontains(word, autoescape=True),
+    )
+
+
 def has_metadata(wanted: Metadata) -> ColumnElement[bool]:
     """The condition for memories whose metadata has all of these pairs, equal in value and type.
 
@@ -87,11 +95,13 @@ def page(
     order: Order,
     after: Sequence[Any] | None,
     limit: int,
+    skip: int = 0,
 ) -> list[Memory]:
     """One page of the memories of a space that meet all conditions.
 
     Args:
         after: The `position` of the last memory of the previous page; None for the first page.
+        skip: Memories left out before the page.
     """
     columns, descending = _ORDERS[order]
     query = select(memory.c.id).where(memory.c.space == space, *conditions)
@@ -100,9 +110,15 @@ def page(
         there = tuple_(*(literal(v, c.type) for v, c in zip(after, columns, strict=True)))
         query = query.where(here < there if descending else here > there)
     ordered = query.order_by(*(c.desc() if descending else c.asc() for c in columns))
-    ids = connection.execute(ordered.limit(limit)).scalars().all()
+    ids = connection.execute(ordered.limit(limit).offset(skip)).scalars().all()
     found = get(connection, space, ids)
     return [found[id] for id in ids]
+
+
+def total(connection: Connection, space: str, conditions: Sequence[ColumnElement[bool]]) -> int:
+    """The number of memories of a space that meet all conditions."""
+    query = select(func.count()).select_from(memory).where(memory.c.space == space, *conditions)
+    return connection.execute(query).scalar_one()
 
 
 def position(item: Memory, order: Order) -> tuple[Any, ...]:

@@ -1,13 +1,12 @@
-"""The page of memory in a browser: every control of its four parts."""
+"""The pages of memories and of facts in a browser: every control."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from browsing import PHONE, WIDE, Reader, check_accessible, check_fits
+from browsing import PHONE, WIDE, Reader, check_accessible, check_fits, settle
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
 
@@ -15,13 +14,9 @@ HERE = Scope(user="owen", channel="lobby")
 
 
 @pytest.fixture
-def memory(hashed: None, open_hippo: Opener, tmp_path: Path) -> Hippocampe:
-    """A memory with a vault."""
-    vault = tmp_path / "vault"
-    vault.mkdir()
-    (vault / "Profil.md").write_text("---\ntags: [hippocampe]\n---\nOwen vit à Nantes.\n", "utf-8")
-    (vault / "Voilier.md").write_text("Réviser le mât avant l'été.\n", "utf-8")
-    hippo = open_hippo(embedder="hashed:64", notes_folder=vault)
+def memory(hashed: None, open_hippo: Opener) -> Hippocampe:
+    """A memory of two people."""
+    hippo = open_hippo(embedder="hashed:64")
     hippo.remember("Owen a un voilier rouge", scope=HERE, subjects=["voilier"], type="fact")
     hippo.remember("Rose veut un chien", scope=Scope(user="rose", channel="port"), type="goal")
     hippo.after_turn("Le voilier est à Nantes", "Bien noté", scope=HERE)
@@ -33,65 +28,76 @@ def facts_of(page: Page) -> Any:
     return page.locator("#facts-list tbody tr")
 
 
-def test_a_fact_is_added_edited_and_deleted(reader: Reader, memory: Hippocampe) -> None:
-    page = reader.open("/memory")
-    facts = page.locator("#facts")
-    expect(facts).to_contain_text("There are no facts yet.")
-    facts.get_by_label("Name").fill("boisson")
-    facts.get_by_label("Value").fill("le thé")
-    facts.get_by_role("button", name="Add").click()
-    expect(facts_of(page)).to_have_count(1)
-    expect(facts.get_by_label("Name")).to_have_value("")
+def rows_of(page: Page) -> Any:
+    return page.locator("#found [data-row]")
 
-    facts.get_by_role("button", name="Edit: boisson").click()
-    field = facts.get_by_label("Value: boisson")
+
+def test_a_fact_is_added_edited_and_forgotten(reader: Reader, memory: Hippocampe) -> None:
+    page = reader.open("/facts")
+    main = page.locator("main")
+    expect(main).to_contain_text("There are no facts yet.")
+    main.get_by_role("button", name="Add").click()
+    main.get_by_label("Name", exact=True).fill("boisson")
+    main.get_by_label("Value").fill("le thé")
+    main.get_by_role("button", name="Save").click()
+    expect(facts_of(page)).to_have_count(1)
+    expect(main.get_by_label("Name", exact=True)).to_have_value("")
+
+    edit = main.get_by_role("button", name="Edit: boisson")
+    edit.click()
+    field = main.get_by_label("Value: boisson")
     expect(field).to_be_focused()
     field.press("Escape")
-    facts.get_by_role("button", name="Edit: boisson").click()
+    expect(facts_of(page).first).to_be_focused()  # where the keyboard was
+    edit.click()
     field.fill("le café")
-    field.press("Enter")
+    field.press("Escape")  # which would lose it
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    expect(field).to_be_focused()
+    field.press("Control+Enter")
     expect(facts_of(page)).to_contain_text("le café")
     expect(facts_of(page).first).to_be_focused()
     assert memory.facts(scope=HERE)["boisson"].content == "le café"
 
-    facts.get_by_role("button", name="Delete: boisson").click()
-    dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("Delete “boisson”?")
-    expect(dialog).to_contain_text("le café")
-    check_accessible(page)
-    dialog.get_by_role("button", name="Cancel").click()
-    expect(facts_of(page)).to_have_count(1)
-    facts.get_by_role("button", name="Delete: boisson").click()
-    dialog.get_by_role("button", name="Delete").click()
-    expect(facts).to_contain_text("There are no facts yet.")
+    page.keyboard.press("x")
+    expect(main).to_contain_text("There are no facts yet.")
     page.get_by_role("button", name="Undo").last.click()
     expect(facts_of(page)).to_contain_text("le café")
+    check_accessible(page)
 
 
-def test_a_table_by_keyboard_and_by_its_heads(reader: Reader, memory: Hippocampe) -> None:
-    for key, value in (("b", "deux"), ("a", "trois"), ("c", "un")):
+def test_facts_by_keyboard_by_their_heads_and_by_words(reader: Reader, memory: Hippocampe) -> None:
+    for key, value in (
+        ("b", "deux"),
+        ("a", "trois"),
+        ("c", "un"),
+        *((f"n{n}", "z") for n in range(98)),
+    ):
         memory.set_fact(key, value, scope=HERE)
-    page = reader.open("/memory")
-    expect(facts_of(page)).to_have_count(3)
+    page = reader.open("/facts")
+    expect(facts_of(page)).to_have_count(100)
+    page.get_by_role("link", name="Page 2").click()
+    expect(facts_of(page)).to_have_count(1)
+    page.wait_for_load_state()
+    page.keyboard.press("/")
+    page.keyboard.type("u")
+    expect(facts_of(page)).to_have_count(2)
+    expect(page).to_have_url(re.compile(r"/facts\?q=u$"))
+    page.reload()
+    expect(facts_of(page)).to_have_count(2)
 
     def names() -> list[str]:
         return [each.strip() for each in page.locator("#facts-list td.name").all_inner_texts()]
 
-    assert names() == ["a", "b", "c"]
+    assert names() == ["b", "c"]
     value = page.locator("#facts-list").get_by_role("button", name="Value")
     value.click()
-    assert names() == ["b", "a", "c"]
     value.click()
-    assert names() == ["c", "a", "b"]
-    page.keyboard.press("Escape")
+    assert names() == ["c", "b"]
     page.locator("h1").click()
     for key in ("j", "j", "k"):
         page.keyboard.press(key)
     expect(facts_of(page).first).to_be_focused()
-    page.keyboard.press("x")
-    expect(page.get_by_role("dialog")).to_contain_text("Delete “c”?")
-    page.keyboard.press("Escape")
-    facts_of(page).first.focus()
     page.keyboard.press("e")
     expect(page.locator("#facts-list input[name=value]")).to_be_focused()
     page.keyboard.press("Escape")
@@ -100,74 +106,177 @@ def test_a_table_by_keyboard_and_by_its_heads(reader: Reader, memory: Hippocampe
     page.wait_for_url("**/memory/*-*")
 
 
-def test_a_search_in_its_three_modes_with_filters(reader: Reader) -> None:
+def test_one_search_whose_state_is_the_address(reader: Reader, memory: Hippocampe) -> None:
     page = reader.open("/overview")
     page.keyboard.press("/")
     page.keyboard.type("voilier")
     page.keyboard.press("Enter")
-    page.wait_for_url("**/memory?q=voilier#search")
-    results = page.locator("#results")
-    expect(results).to_contain_text("Owen a un voilier rouge")
-    expect(results.locator("mark").first).to_have_text("voilier")
-    expect(results.locator(".score svg").first).to_have_attribute("width", "64")
-    results.get_by_text("why").first.click()
-    expect(results.locator(".reasons").first).to_be_visible()
+    page.wait_for_url("**/memory?q=voilier")
+    expect(page.get_by_role("searchbox")).to_have_count(1)
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    expect(rows_of(page).first).to_contain_text("Owen a un voilier rouge")
+    expect(rows_of(page).locator("mark").first).to_have_text("voilier")
+    expect(rows_of(page).locator(".score svg").first).to_have_attribute("width", "64")
     form = page.locator("#search-form")
-    for mode in ("Semantic", "Text", "Hybrid"):
-        with page.expect_response(re.compile("/memory/search")) as answer:
-            form.get_by_text(mode, exact=True).click()
-        assert f"mode={mode.lower()}" in answer.value.url
+    form.get_by_text("Text", exact=True).click()
+    expect(page).to_have_url(re.compile("mode=text"))
+    form.get_by_text("Hybrid", exact=True).click()
     form.get_by_text("Filters").click()
-    form.locator("select[name=place]").select_option("talk")
-    expect(results).to_contain_text("Le voilier est à Nantes")
-    expect(results).not_to_contain_text("rouge")
-    form.locator("select[name=place]").select_option("all")
-    form.locator("select[name=user]").select_option("rose")
-    expect(results).not_to_contain_text("rouge")
-    form.locator("select[name=user]").select_option("")
+    form.get_by_label("Search in").select_option("talk")
+    expect(page.locator("#found")).to_contain_text("Le voilier est à Nantes")
+    expect(page.locator("#found")).not_to_contain_text("rouge")
+    page.get_by_role("link", name="remove this filter").click()
+    expect(page.locator("#found")).to_contain_text("rouge")
+    form.get_by_text("Filters").click()
+    form.get_by_label("Told by").fill("rose")
+    expect(page).to_have_url(re.compile("user=rose"))
+    expect(page.locator("#found")).not_to_contain_text("rouge")
+    address = page.url
+
+    page.goto("/overview")
+    page.go_back()
+    page.wait_for_url(address)
+    expect(page.get_by_role("searchbox")).to_have_value("voilier")
+    expect(form.get_by_label("Told by")).to_have_value("rose")
+    expect(page.locator("#found")).not_to_contain_text("rouge")
     form.get_by_label("To, inclusive").fill("2020-01-01")
-    expect(results).to_contain_text("Nothing was found for “voilier”.")
-    check_accessible(page)
-
-
-def test_without_words_memories_are_listed(reader: Reader, memory: Hippocampe) -> None:
-    for number in range(12):
-        memory.remember(f"Le bateau numéro {number} est au port", scope=HERE, type="event")
-    page = reader.open("/memory")
-    results = page.locator("#results")
-    expect(results.locator("[data-row]")).to_have_count(10)
-    results.get_by_role("button", name="Show more").click()
-    expect(results.locator("[data-row]")).to_have_count(14)
-    form = page.locator("#search-form")
-    form.get_by_text("Filters").click()
-    form.locator("select[name=type]").select_option("goal")
-    expect(results.locator("[data-row]")).to_have_count(1)
-    form.get_by_label("Subject").fill("voilier")
-    form.get_by_label("Subject").press("Tab")
-    expect(results).to_contain_text("There are no such memories.")
-    form.locator("select[name=type]").select_option("")
-    expect(results).to_contain_text("rouge")
-    expect(results.locator("[data-row]")).to_have_count(1)
-    results.get_by_role("button", name="Forget: ").click()
-    page.get_by_role("dialog").get_by_role("button", name="Forget").click()
-    expect(results).to_contain_text("There are no such memories.")
-    form.locator("select[name=state]").select_option("forgotten")
-    results.get_by_role("button", name="Restore").click()
-    expect(results).to_contain_text("There are no such memories.")
-    assert len(memory.memories(scope=HERE, subjects=["voilier"]).items) == 1
-
-
-def test_a_part_that_fails_says_so_and_is_tried_again(
-    reader: Reader, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = reader.open("/memory")
-    page.route("**/memory/facts", lambda route: route.abort())
+    expect(page.locator("#found")).to_contain_text("Nothing was found for “voilier”.")
     page.reload()
+    expect(page.locator("#found")).to_contain_text("Nothing was found for “voilier”.")
+    check_accessible(page)
+    memory.flush()
+    counts = [each.access_count for each in memory.memories(scope=HERE).items]
+    assert counts == [0] * len(counts)  # looking is no use
+
+
+def test_the_first_click_after_typing_counts(reader: Reader) -> None:
+    page = reader.open("/memory?q=voil")
+    why = rows_of(page).get_by_text("why").first
+    page.get_by_role("searchbox").press("End")
+    page.get_by_role("searchbox").press_sequentially("ier")
+    why.hover()
+    page.mouse.down()  # at once, while the search for what was typed is about to start
+    page.wait_for_timeout(600)
+    page.mouse.up()
+    expect(page.locator("#found .reasons").first).to_be_visible()
+    expect(page).to_have_url(re.compile("q=voilier"))
+
+
+def test_what_was_replaced_is_marked(reader: Reader, memory: Hippocampe) -> None:
+    old = memory.remember("La coque du voilier est verte", scope=HERE).memory
+    new = memory.remember("La coque du voilier est bleue", scope=HERE, replaces=[old.id]).memory
+    memory.flush()
+    page = reader.open("/memory?q=coque&state=superseded")
+    expect(rows_of(page)).to_have_count(1)
+    expect(rows_of(page).first).to_contain_text("replaced")
+    page.get_by_role("link", name="by what?").click()
+    expect(page.locator("#panel h2").first).to_have_text(new.content)
+    page.get_by_role("link", name=re.compile("^All")).click()
+    expect(rows_of(page)).to_have_count(2)
+
+
+def test_a_long_list_has_numbered_pages_and_sorted_columns(
+    reader: Reader, memory: Hippocampe
+) -> None:
+    items = [
+        {"content": f"Le bateau numéro {n} est au port {n}", "type": "event"} for n in range(120)
+    ]
+    memory.remember_many(items, scope=HERE)
+    total = len(memory.memories(scope=HERE, limit=1000).items)
+    page = reader.open("/memory")
+    expect(page.get_by_role("link", name=f"Current {total}")).to_have_attribute(
+        "aria-current", "page"
+    )
+    expect(rows_of(page)).to_have_count(50)
+    first = rows_of(page).first.inner_text()
+    page.get_by_role("link", name="Page 3").click()
+    expect(page).to_have_url(re.compile(r"\?page=3$"))
+    expect(rows_of(page)).to_have_count(total - 100)
+    page.get_by_role("link", name="Learnt").click()
+    page.get_by_role("link", name="Page 1").wait_for()
+    assert rows_of(page).first.inner_text() != first
+    expect(page.locator("th[aria-sort=ascending]")).to_have_text("Learnt")
+    page.go_back()
+    expect(rows_of(page)).to_have_count(total - 100)
+
+
+def test_several_at_once(reader: Reader, memory: Hippocampe) -> None:
+    for thing in ("le mât", "la quille", "la barre"):
+        memory.remember(f"Owen répare {thing}", scope=HERE, subjects=["atelier"])
+    page = reader.open("/memory?subject=atelier")
+    bar = page.locator("#several")
+    expect(bar).to_be_hidden()
+    rows_of(page).nth(0).get_by_role("checkbox").check()
+    rows_of(page).nth(2).get_by_role("checkbox").click(modifiers=["Shift"])
+    expect(bar).to_contain_text("3 selected")
+    check_accessible(page)
+    page.keyboard.press("Escape")
+    rows_of(page).nth(1).focus()
+    page.keyboard.press("Space")
+    expect(bar).to_contain_text("2 selected")
+    bar.get_by_role("button", name="Forget").click()
+    expect(rows_of(page)).to_have_count(1)
+    assert len(memory.memories(scope=HERE, subjects=["atelier"], state="forgotten").items) == 2
+    page.get_by_role("button", name="Undo").click()
+    expect(rows_of(page)).to_have_count(3)
+    page.get_by_role("checkbox", name="Select all").check()
+    bar.get_by_label("Keep for").select_option("7d")
+    expect(page.get_by_role("status").last).to_be_attached()
+    expect(page.locator(".toast").last).to_contain_text("3 memories changed.")
+    assert all(each.expires_at for each in memory.memories(scope=HERE, subjects=["atelier"]).items)
+
+
+def test_a_memory_opens_beside_the_list(reader: Reader, memory: Hippocampe) -> None:
+    page = reader.open("/memory")
+    panel = page.locator("#panel")
+    rows_of(page).filter(has_text="rouge").get_by_role("link", name="Owen").first.click()
+    expect(panel.get_by_role("heading", level=2).first).to_have_text("Owen a un voilier rouge")
+    expect(page).to_have_url(re.compile("open="))
+    page.reload()
+    expect(panel).to_contain_text("Owen a un voilier rouge")
+    check_accessible(page)
+    panel.get_by_role("button", name="Edit").click()
+    panel.get_by_label("Statement").fill("Owen a un voilier bleu")
+    rows_of(page).filter(has_text="Rose").get_by_role(
+        "link", name="Rose veut un chien", exact=True
+    ).click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Discard your changes?")
+    dialog.get_by_role("button", name="Cancel").click()
+    panel.get_by_label("Statement").press("Control+Enter")
+    expect(panel.get_by_role("heading", level=2).first).to_have_text("Owen a un voilier bleu")
+    expect(rows_of(page).filter(has_text="bleu")).to_have_count(1)
+    page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(panel).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("x")
+    expect(page.locator(".toast").last).to_contain_text("Forgotten: “")
+
+
+def test_a_memory_is_added_by_hand(reader: Reader, memory: Hippocampe) -> None:
+    page = reader.open("/memory")
+    page.get_by_role("button", name="Add").click()
+    add = page.locator("#add")
+    add.get_by_label("Statement").fill("Rose a vendu son vélo")
+    add.get_by_label("Told by").fill("rose")
+    add.get_by_label("Statement").press("Control+Enter")
+    expect(rows_of(page).first).to_contain_text("Rose a vendu son vélo")
+    assert memory.recent(1, scope=HERE)[0].user == "rose"
+
+
+def test_a_part_that_fails_says_so_and_is_tried_again(reader: Reader, memory: Hippocampe) -> None:
+    page = reader.open("/facts")
+    page.route("**/facts/list?*", lambda route: route.abort())
+    page.get_by_role("searchbox").fill("boisson")
     facts = page.locator("#facts-list")
     expect(facts).to_contain_text("The server does not answer.")
-    page.unroute("**/memory/facts")
+    page.unroute("**/facts/list?*")
     facts.get_by_role("button", name="Try again").click()
-    expect(facts).to_contain_text("There are no facts yet.")
+    expect(facts).to_contain_text("Nothing was found for “boisson”.")
     for complaint in ("net::ERR_FAILED", "htmx:afterRequest", "htmx:sendError"):
         reader.forgive(complaint)
 
@@ -175,19 +284,20 @@ def test_a_part_that_fails_says_so_and_is_tried_again(
 def test_a_reader_may_look_and_change_nothing(reader: Reader, memory: Hippocampe) -> None:
     memory.set_fact("boisson", "le thé", scope=HERE)
     page = reader.open("/memory", role="read")
+    expect(rows_of(page)).to_have_count(3)
+    assert page.get_by_role("button", name=re.compile("Edit|Add|Forget")).count() == 0
+    expect(page.get_by_role("checkbox")).to_have_count(0)
+    expect(page.locator(".keys")).not_to_contain_text("forget")
+    page.goto("/facts")
     expect(facts_of(page)).to_have_count(1)
-    assert page.get_by_role("button", name=re.compile("Edit|Delete|Add|Forget")).count() == 0
+    assert page.get_by_role("button", name=re.compile("Edit|Add|Forget")).count() == 0
     check_accessible(page)
-    for path in ("/memory/facts", "/memory/facts/delete", "/settings"):
+    token = page.evaluate("JSON.parse(document.body.getAttribute('hx-headers'))['X-CSRF-Token']")
+    for path in ("/facts", "/facts/forget", "/memory/add", "/memory/forget", "/memory/expire"):
         status = page.evaluate(
             """([path, token]) => fetch(path, {method: "POST", body: new URLSearchParams({key: "a", value: "b"}),
             headers: {"X-CSRF-Token": token}}).then((answer) => answer.status)""",
-            [
-                path,
-                page.evaluate(
-                    "JSON.parse(document.body.getAttribute('hx-headers'))['X-CSRF-Token']"
-                ),
-            ],
+            [path, token],
         )
         assert status == 403, path
     reader.forgive("403")
@@ -198,12 +308,13 @@ def test_a_reader_may_look_and_change_nothing(reader: Reader, memory: Hippocampe
     ("language", "theme", "size"),
     [("fr", "dark", PHONE), ("en", "light", PHONE), ("fr", "light", WIDE)],
 )
-def test_it_fits_and_is_accessible(
+def test_they_fit_and_are_accessible(
     reader: Reader, memory: Hippocampe, language: str, theme: str, size: tuple[int, int]
 ) -> None:
     memory.set_fact("adresse_du_serveur", "192.168.1.24 " * 12, scope=HERE)
-    memory.before_turn("voilier", scope=HERE)
-    page = reader.open("/memory", language=language, theme=theme, size=size)
-    page.locator("#search-form summary").click()
-    check_fits(page)
-    check_accessible(page)
+    page = reader.open("/memory?user=owen", language=language, theme=theme, size=size)
+    for path in ("/memory?user=owen", "/memory?q=voilier", "/facts"):
+        page.goto(path)
+        settle(page)
+        check_fits(page)
+        check_accessible(page)

@@ -1,7 +1,7 @@
 """One memory, and the playground, in a browser."""
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Dialog, expect
 
 from browsing import PHONE, Reader, check_accessible, check_fits
 from conftest import FakeClock
@@ -54,7 +54,7 @@ def test_edit_forget_and_restore(reader: Reader, memory: Hippocampe, corrected: 
     check_accessible(page)
     form.get_by_label("Statement").fill("Le voilier est bleu marine")
     form.get_by_label("Type").select_option("decision")
-    form.get_by_label("Subjects, between commas").fill("voilier, coque")
+    form.get_by_label("About, between commas").fill("voilier, coque")
     form.get_by_label("Importance").focus()
     form.get_by_label("Importance").press("End")
     form.get_by_role("button", name="Save").click()
@@ -63,10 +63,55 @@ def test_edit_forget_and_restore(reader: Reader, memory: Hippocampe, corrected: 
     assert (edited.type, edited.importance) == ("decision", 1.0)
     assert edited.subjects == ("voilier", "coque")
     page.get_by_role("button", name="Forget").click()
-    page.get_by_role("dialog").get_by_role("button", name="Forget").click()
     expect(page.locator(".tag.danger")).to_have_text("forgotten")
     page.locator("#detail").get_by_role("button", name="Restore").click()
     expect(page.locator(".tag.good").first).to_have_text("current")
+
+
+def test_an_edit_is_saved_by_keyboard_and_not_lost(
+    reader: Reader, memory: Hippocampe, corrected: str
+) -> None:
+    page = reader.open(f"/memory/{corrected}#change")
+    statement = page.locator("#edit").get_by_label("Statement")
+    expect(statement).to_be_focused()
+    statement.fill("Le voilier est bleu ciel")
+    asked: list[str] = []
+
+    def stay(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    page.on("dialog", stay)
+    page.get_by_role("link", name="Overview").click()
+    expect(statement).to_be_visible()
+    page.wait_for_function("() => document.querySelector('[data-dirty]')")
+    assert asked == ["beforeunload"]
+    statement.press("Escape")
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    expect(statement).to_be_focused()
+    statement.press("Control+Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Le voilier est bleu ciel")
+    page.get_by_role("button", name="Edit").click()
+    page.locator("#edit").get_by_label("Statement").press("Escape")
+    expect(page.get_by_role("button", name="Edit")).to_be_focused()
+    page.get_by_role("link", name="Overview").click()
+    page.wait_for_url("**/overview")
+    assert memory.get(corrected, scope=HERE).content == "Le voilier est bleu ciel"
+
+
+def test_a_long_text_is_clamped(reader: Reader, memory: Hippocampe) -> None:
+    text = "le mât et la voile " * 2_300
+    long = memory.remember(text, scope=HERE).memory
+    for path in (f"/memory/{long.id}", "/memory", "/overview"):
+        page = reader.open(path)
+        height = page.evaluate("() => document.documentElement.scrollHeight")
+        assert height < 2_000, (path, height)
+    page = reader.open(f"/memory/{long.id}")
+    whole = page.get_by_role("button", name="Show all of its 43,699 characters")
+    expect(page.get_by_role("button", name="Forget")).to_be_in_viewport()
+    whole.click()
+    expect(whole).to_have_attribute("aria-expanded", "true")
+    assert page.evaluate("() => document.documentElement.scrollHeight") > 4_000
 
 
 def test_erase_needs_a_word(reader: Reader, memory: Hippocampe, corrected: str) -> None:
@@ -121,6 +166,20 @@ def test_the_playground_stores_nothing(
     expect(result).to_contain_text("2020")
     assert memory.stats(scope=HERE) == before
     assert memory.retrievals(scope=HERE) == []
+
+
+def test_gibberish_finds_nothing_and_what_is_always_given_stands_apart(
+    reader: Reader, memory: Hippocampe
+) -> None:
+    memory.remember("Owen garde la clef du phare", scope=HERE, type="decision")
+    memory.remember("Owen a un voilier rouge", scope=HERE)
+    memory.update_settings(scope=HERE, recent_hours=0)
+    page = reader.open("/playground?message=zzgrblx+qwopf&user=owen")
+    result = page.locator("#result")
+    expect(result).to_contain_text("at most 18, without a relevance")
+    expect(result.get_by_role("region", name="always given")).to_contain_text("la clef du phare")
+    expect(result.get_by_role("region", name="found")).to_have_count(0)
+    assert memory.memories(scope=HERE).items[0].access_count == 0
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])

@@ -16,7 +16,7 @@ ATTACKS = (
     "{{ 7 * 7 }} ${7*7} <svg/onload=window.planted=1>",
     "'-window.planted-' onfocus=window.planted=1 autofocus x='",
 )
-PAGES = ("/overview", "/memory", "/playground")
+PAGES = ("/overview", "/memory", "/facts", "/playground")
 
 
 @pytest.fixture
@@ -63,15 +63,17 @@ def test_no_page_runs_it(reader: Reader, planted: list[str]) -> None:
 def test_nor_do_its_parts(reader: Reader, planted: list[str]) -> None:
     page = reader.open("/memory")
     for attack in ATTACKS:
-        page.locator("#q").fill(f"retenu {attack}")
-        page.locator("#q").press("Enter")
-        expect(page.locator("#results")).to_contain_text("planted")
+        page.get_by_role("searchbox").fill(f"retenu {attack}")
+        page.get_by_role("searchbox").press("Enter")
+        expect(page.locator("#found")).to_contain_text("planted")
         check_untouched(page)
+    page.locator("#found [data-panel]").first.click()
+    expect(page.locator("#panel")).to_contain_text("planted")
+    check_untouched(page)
+    page.goto("/facts")
     page.locator("#facts-list [data-key=edit]").first.click()
     check_untouched(page)
     page.locator("#facts-list [data-key=delete]").nth(1).click()
-    expect(page.get_by_role("dialog")).to_contain_text("planted")
-    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(page.locator(".toast")).to_contain_text("planted")
     check_untouched(page)
     page.goto("/playground")

@@ -1,24 +1,63 @@
 """Facts: named values, edited in place."""
 
-from typing import Annotated
+from typing import Annotated, Any
+from urllib.parse import urlencode
 
-from fastapi import Form
+from fastapi import Form, Query
 from starlette.responses import Response
 
 from hippocampe.errors import NotFound
+from hippocampe.language.text import fold
+from hippocampe.server.dashboard.memory import BY_HAND, CHANGED
 from hippocampe.server.dashboard.routing import page_router
-from hippocampe.server.dashboard.visit import ReadPage, Toast, WritePage
+from hippocampe.server.dashboard.search import numbers
+from hippocampe.server.dashboard.visit import ReadPage, Toast, Visit, WritePage
 
-router = page_router(prefix="/memory/facts")
-CHANGED = "memory-changed"
+router = page_router(prefix="/facts")
+SHOWN = 100
+"""Facts of a page."""
 Text = Annotated[str, Form()]
+Number = Annotated[int, Query(alias="page", ge=1, le=1_000_000)]
 
 
 @router.get("")
-async def facts(page: ReadPage) -> Response:
-    """All facts, by key."""
-    found = await page.hippo.facts(scope=page.scope)
-    return page.part("memory/facts.html", facts=sorted(found.items()))
+async def facts(page: ReadPage, q: str = "", number: Number = 1) -> Response:
+    """The page, with the facts whose name or value has some words."""
+    return page.render("facts/page.html", section="facts", **await _facts(page, q, number))
+
+
+@router.get("/list")
+async def listed(page: ReadPage, q: str = "", number: Number = 1) -> Response:
+    """The facts, after a change of them or of the words."""
+    response = page.part("facts/list.html", **await _facts(page, q, number))
+    response.headers["HX-Replace-Url"] = _address(q, number)
+    return response
+
+
+async def _facts(page: Visit, q: str, number: int) -> dict[str, Any]:
+    """The facts of a page, by key."""
+    words = fold(q).split()
+    found = [
+        (key, fact)
+        for key, fact in (await page.hippo.facts(scope=page.scope)).items()
+        if all(word in fold(f"{key} {fact.content}") for word in words)
+    ]
+    last = max(-(-len(found) // SHOWN), 1)
+    number = min(number, last)
+    return {
+        "q": q,
+        "facts": found[(number - 1) * SHOWN : number * SHOWN],
+        "total": len(found),
+        "number": number,
+        "pages": tuple(numbers(number, last)),
+        "address": lambda page: _address(q, page),
+    }
+
+
+def _address(q: str, page: int) -> str:
+    query = {"q": q} if q else {}
+    query |= {"page": str(page)} if page > 1 else {}
+    return f"/facts?{urlencode(query)}" if query else "/facts"
 
 
 @router.get("/row")
@@ -27,7 +66,7 @@ async def row(page: ReadPage, key: str, edit: bool = False) -> Response:
     found = (await page.hippo.facts(scope=page.scope)).get(key)
     if found is None:
         raise NotFound(f"there is no fact {key!r} any more: reload the page.")
-    template = "memory/fact_edited.html" if edit and page.may("write") else "memory/fact.html"
+    template = "facts/edited.html" if edit and page.may("write") else "facts/one.html"
     return page.part(template, key=key, fact=found)
 
 
@@ -40,9 +79,9 @@ async def set_fact(page: WritePage, key: Text = "", value: Text = "") -> Respons
     return page.part(toast=toast, changed=CHANGED)
 
 
-@router.post("/delete")
-async def delete_fact(page: WritePage, key: Text) -> Response:
+@router.post("/forget")
+async def forget(page: WritePage, key: Text) -> Response:
     """Hide a fact; it can be restored."""
-    hidden = await page.hippo.delete_fact(key, scope=page.scope, reason="deleted on the dashboard")
-    toast = Toast(page.say("Deleted: {key}", key=key), f"/memory/{hidden.id}/restore")
+    hidden = await page.hippo.delete_fact(key, scope=page.scope, reason=BY_HAND)
+    toast = Toast(page.say("Forgotten: {key}", key=key), f"/memory/{hidden.id}/restore")
     return page.part(toast=toast, changed=CHANGED)

@@ -1,15 +1,126 @@
-"""The memory page: facts and search."""
+"""The page of memories: one search, a table, several memories at once, and a form to add one."""
 
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Annotated, Any, Literal, get_args
+
+from fastapi import Depends, Form, Query
 from starlette.responses import Response
 
+from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.server.dashboard.routing import page_router
-from hippocampe.server.dashboard.search import asked_of, form
-from hippocampe.server.dashboard.visit import ReadPage
+from hippocampe.server.dashboard.search import CHOICES, FOUND, Asked, find
+from hippocampe.server.dashboard.visit import ReadPage, Toast, Visit, WritePage
+from hippocampe.types import Scope
 
-router = page_router()
+router = page_router(prefix="/memory")
+CHANGED = "memory-changed"
+MOST_SUGGESTED = 500
+BY_HAND = "forgotten on the dashboard"
+"""The stored reason of what is forgotten here; pages show it in the language of the reader."""
+
+Lifetime = Literal["1d", "7d", "30d", "365d", ""]
+"""Lifetimes to choose from for several memories; an empty one is for ever."""
+Question = Annotated[Asked, Depends()]
+Ids = Annotated[list[str], Form()]
 
 
-@router.get("/memory")
-async def memory(page: ReadPage) -> Response:
-    """The parts, which load separately."""
-    return page.render("memory.html", section="memory", asked=asked_of(page), form=await form(page))
+@router.get("")
+async def memories(page: ReadPage, asked: Question) -> Response:
+    """The page of a query."""
+    return page.render(
+        "memory.html", section="memory", choices=CHOICES, **await _found(page, asked)
+    )
+
+
+@router.get("/found")
+async def found(page: ReadPage, asked: Question) -> Response:
+    """Answer a changed form; the address of the page follows."""
+    response = page.part("memory/found.html", **await _found(page, asked))
+    response.headers["HX-Replace-Url"] = asked.address(page=asked.page, open=asked.open)
+    return response
+
+
+async def _found(page: Visit, asked: Asked) -> dict[str, Any]:
+    return {
+        "asked": asked,
+        "found": await find(page, asked),
+        "size": FOUND,
+        "lifetimes": get_args(Lifetime),
+        "threshold": page.settings.auto_retrieve_min_score,
+    }
+
+
+@router.get("/suggestions")
+async def suggestions(page: ReadPage) -> Response:
+    """The users and subjects to choose from; they load after the page, since all memories are counted."""
+    return page.part(
+        "memory/suggestions.html",
+        users=tuple(await page.hippo.users(scope=page.scope))[:MOST_SUGGESTED],
+        subjects=tuple(await page.hippo.subjects(scope=page.scope))[:MOST_SUGGESTED],
+    )
+
+
+@router.post("/add")
+async def add(
+    page: WritePage,
+    content: Annotated[str, Form()],
+    user: Annotated[str, Form()] = "",
+    type: Annotated[str, Form()] = "fact",
+) -> Response:
+    """Remember a statement, with the rules that apply to every statement."""
+    scope = Scope(page.scope.space, user.strip() or None)
+    text = content.replace("\r\n", "\n").strip()
+    done = await page.hippo.remember(text, scope=scope, type=type, source="dashboard")
+    said = {
+        "inserted": page.say("Remembered."),
+        "updated": page.say("Remembered; it replaces what it contradicts."),
+        "reinforced": page.say("It was known already."),
+    }
+    return page.part(toast=Toast(said[done.action]), changed=CHANGED)
+
+
+@router.post("/forget")
+async def forget(page: WritePage, id: Ids) -> Response:
+    """Hide several memories; they can be restored."""
+
+    def hide(each: str) -> Awaitable[Any]:
+        return page.hippo.delete(each, scope=page.scope, reason=BY_HAND)
+
+    done = await _each(id, hide)
+    undo = "/memory/restore?" + "&".join(f"id={each}" for each in done) if done else None
+    text = page.count("{number} memory forgotten.", "{number} memories forgotten.", len(done))
+    return page.part(toast=Toast(text, undo), changed=CHANGED)
+
+
+@router.post("/restore")
+async def restore(
+    page: WritePage,
+    id: Annotated[list[str] | None, Form()] = None,
+    undone: Annotated[list[str] | None, Query(alias="id")] = None,
+) -> Response:
+    """Make several memories current again."""
+    done = await _each(
+        [*(id or ()), *(undone or ())], lambda each: page.hippo.restore(each, scope=page.scope)
+    )
+    text = page.count("{number} memory restored.", "{number} memories restored.", len(done))
+    return page.part(toast=Toast(text), changed=CHANGED)
+
+
+@router.post("/expire")
+async def expire(page: WritePage, id: Ids, ttl: Annotated[Lifetime, Form()] = "") -> Response:
+    """Set when several memories expire; an empty lifetime keeps them for ever."""
+    done = await _each(id, lambda each: page.hippo.edit(each, scope=page.scope, ttl=ttl or None))
+    text = page.count("{number} memory changed.", "{number} memories changed.", len(done))
+    return page.part(toast=Toast(text), changed=CHANGED)
+
+
+async def _each(ids: Sequence[str], change: Callable[[str], Awaitable[Any]]) -> list[str]:
+    """Change memories one by one; those that something else changed meanwhile are left as they are."""
+    done: list[str] = []
+    for id in ids:
+        try:
+            await change(id)
+        except (NotFound, InvalidInput):
+            continue
+        done.append(id)
+    return done

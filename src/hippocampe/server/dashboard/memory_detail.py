@@ -11,6 +11,7 @@ from fastapi import Form
 from markupsafe import Markup, escape
 from starlette.responses import Response
 
+from hippocampe.server.dashboard.memory import BY_HAND, CHANGED
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Toast, Visit, WritePage
 from hippocampe.types import (
@@ -23,11 +24,13 @@ from hippocampe.types import (
 )
 
 router = page_router(prefix="/memory/{id}")
-CHANGED = "memory-changed"
 AROUND = timedelta(minutes=30)
 """Time around a message of the evidence in which related talk is searched."""
 NEIGHBOURS = 2
 """Messages shown before and after one of the evidence."""
+SHORT = 80
+MOST_WORDS = 4_000
+"""Words of two texts that are compared: the time grows with the square."""
 TEXT = Annotated[str, Form()]
 
 
@@ -64,11 +67,19 @@ async def memory(page: ReadPage, id: str) -> Response:
     return page.render("memory_detail.html", section="memory", **await _detail(page, found))
 
 
-@router.get("/part")
-async def part(page: ReadPage, id: str) -> Response:
-    """The updated content of the page, after a change."""
+@router.get("/panel")
+async def panel(page: ReadPage, id: str) -> Response:
+    """The same beside the list of memories."""
     found = await page.hippo.get(id, scope=page.scope)
-    return page.part("memory/detail.html", **await _detail(page, found))
+    return page.part("memory/panel.html", **await _detail(page, found, heading="h2"))
+
+
+@router.get("/part")
+async def part(page: ReadPage, id: str, panel: bool = False) -> Response:
+    """The updated content of the page or of the panel, after a change."""
+    found = await page.hippo.get(id, scope=page.scope)
+    detail = await _detail(page, found, heading="h2" if panel else "h1")
+    return page.part("memory/detail.html", **detail)
 
 
 @router.post("")
@@ -106,8 +117,9 @@ async def edit(
 @router.post("/forget")
 async def forget(page: WritePage, id: str) -> Response:
     """Hide a memory; it can be restored."""
-    await page.hippo.delete(id, scope=page.scope, reason="forgotten on the dashboard")
-    toast = Toast(page.say("Forgotten: it is hidden from recall."), f"/memory/{id}/restore")
+    hidden = await page.hippo.delete(id, scope=page.scope, reason=BY_HAND)
+    said = page.say("Forgotten: “{content}”", content=shortened(hidden.content))
+    toast = Toast(said, f"/memory/{id}/restore")
     return page.part(toast=toast, changed=CHANGED)
 
 
@@ -125,7 +137,12 @@ async def erase(page: AdminPage, id: str) -> Response:
     return page.go("/memory")
 
 
-async def _detail(page: Visit, found: Memory) -> dict[str, Any]:
+def shortened(text: str) -> str:
+    """The beginning of a text, for a message."""
+    return text if len(text) <= SHORT else text[: SHORT - 1].rstrip() + "…"
+
+
+async def _detail(page: Visit, found: Memory, heading: str = "h1") -> dict[str, Any]:
     history, (near, edges), evidence = await asyncio.gather(
         page.hippo.history(found.id, scope=page.scope),
         page.hippo.neighbours(found.id, scope=page.scope, depth=1),
@@ -137,6 +154,7 @@ async def _detail(page: Visit, found: Memory) -> dict[str, Any]:
         erased = len(receipt.ids)
     return {
         "memory": found,
+        "heading": heading,
         "versions": versions(history.versions),
         "links": _links(found, near, edges),
         "evidence": evidence,
@@ -203,8 +221,10 @@ def versions(found: Sequence[Memory]) -> list[Version]:
 
 
 def difference(before: str, after: str) -> Markup:
-    """A text with its removed and added words marked."""
+    """A text with its removed and added words marked; one that is too long to compare, as it is."""
     old, new = before.split(), after.split()
+    if len(old) + len(new) > MOST_WORDS:
+        return escape(after)
     shown: list[Markup] = []
     for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind in ("replace", "delete"):

@@ -1,37 +1,40 @@
-"""Search in memories, talk and notes; without words, the list of memories."""
+"""Search in memories, talk and notes; without words, the list of memories. The address of the page is the query."""
 
+import asyncio
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import date, datetime, time, timedelta
 from typing import Annotated, Any, Literal, get_args
+from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
-from fastapi import Depends
+from fastapi import Query
 from markupsafe import Markup, escape
-from starlette.responses import Response
 
 from hippocampe.errors import InvalidInput
-from hippocampe.server.dashboard.routing import page_router
-from hippocampe.server.dashboard.visit import ReadPage, Visit
+from hippocampe.server.dashboard.visit import Visit
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,
     MEMORY_COLLECTIONS,
     RECALL_COLLECTIONS,
+    Memory,
     Mode,
     Order,
+    Recollection,
+    Signal,
     State,
 )
 
-router = page_router()
-RESULTS = 20
-LISTED = 10
-LEAST_SCORE = 0.01
-"""Results below this score are shown only if there are no better ones."""
+PATH = "/memory"
+FOUND = 50
+"""Most results of a search, and rows of a page of the list."""
+LEAST_SCORE = 0.05
+"""Results of a hybrid search below it are folded away: hardly one of them answers."""
 SNIPPET = 280
 """Displayed characters of a result."""
-
-MOST_SUBJECTS = 500
+AROUND = 2
+"""Numbers of pages shown on each side of the open one."""
 
 Place = Literal["all", "memories", "talk", "notes"]
 COLLECTIONS: Mapping[Place, tuple[str, ...]] = {
@@ -40,11 +43,19 @@ COLLECTIONS: Mapping[Place, tuple[str, ...]] = {
     "talk": ("turn", "live"),
     "notes": ("note",),
 }
+STATES: tuple[State, ...] = get_args(State)
+CHOICES: Mapping[str, Sequence[str]] = {
+    "types": tuple(DEFAULT_IMPORTANCE),
+    "modes": ("hybrid", "semantic", "text"),
+    "places": get_args(Place),
+    "orders": get_args(Order),
+}
+"""The choices of the search form."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The query of the search form."""
+    """The query of the page; each field is a parameter of its address."""
 
     q: str = ""
     mode: Mode = "hybrid"
@@ -58,76 +69,186 @@ class Asked:
     importance: str = ""
     state: State = "current"
     order: Order = "newest"
+    page: Annotated[int, Query(ge=1, le=1_000_000)] = 1
+    open: str = ""
 
     @property
-    def filtered(self) -> bool:
-        """True if a filter is set, so that the filters are shown."""
-        return self != Asked(q=self.q, mode=self.mode)
+    def ranked(self) -> bool:
+        """True if results are ranked: the index holds what is current only, the rest is listed by its words."""
+        return bool(self.q.strip()) and self.state == "current"
+
+    @property
+    def filters(self) -> dict[str, str]:
+        """The filters that are set, by name."""
+        names = ("place", "type", "subject", "user", "channel", "since", "until", "importance")
+        return {name: value for name, value in self._set().items() if name in names}
+
+    def address(self, path: str = PATH, **changes: Any) -> str:
+        """The address of the query, with some fields changed; the page is the first one unless it is given."""
+        query = replace(self, **{"page": 1, "open": "", **changes})._set()
+        return f"{path}?{urlencode(query)}" if query else path
+
+    def without(self, name: str) -> str:
+        """The address of the query without one of its filters."""
+        return self.address(**{name: getattr(_NOTHING, name)})
+
+    def _set(self) -> dict[str, Any]:
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in values.items() if value != getattr(_NOTHING, name)}
 
 
-async def form(page: Visit) -> dict[str, Sequence[str]]:
-    """The choices of the search form, with the users and the subjects of the space."""
+_NOTHING = Asked()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the table: a memory, or a result of another kind.
+
+    Attributes:
+        id: The id of the memory, the exchange, the message or the piece of a note.
+        kind: The type of the memory, or the kind of the result.
+        text: The beginning, or the part with the words of the query.
+        teller: Who told it.
+        channel: Where.
+        at: When it was learnt or said.
+        memory: The memory.
+        score: Its relevance for the query.
+        why: The signals of the score.
+    """
+
+    id: str
+    kind: str
+    text: str
+    teller: str | None
+    channel: str | None
+    at: datetime | None
+    memory: Memory | None = None
+    score: float | None = None
+    why: tuple[Signal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The results of a query.
+
+    Attributes:
+        rows: The rows of this page.
+        weak: Results that hardly answer, below the others.
+        total: The number of rows on all pages.
+        states: The memories that the filters leave, by state; None is not counted.
+        page: The number of this page.
+        pages: The numbers of the pages to choose from; None is a gap.
+    """
+
+    rows: Sequence[Row]
+    weak: Sequence[Row]
+    total: int
+    states: Mapping[State, int | None]
+    page: int = 1
+    pages: Sequence[int | None] = ()
+
+
+async def find(page: Visit, asked: Asked) -> Found:
+    """Find what a query asks for; looking counts as no use of a memory."""
+    return await (_ranked(page, asked) if asked.ranked else _listed(page, asked))
+
+
+def _limits(page: Visit, asked: Asked) -> dict[str, Any]:
+    subject = asked.subject.strip()
     return {
-        "users": tuple(await page.hippo.users(scope=page.scope)),
-        "subjects": tuple(await page.hippo.subjects(scope=page.scope))[:MOST_SUBJECTS],
-        "types": tuple(DEFAULT_IMPORTANCE),
-        "modes": ("semantic", "text", "hybrid"),
-        "places": get_args(Place),
-        "states": get_args(State),
-        "orders": get_args(Order),
-    }
-
-
-@router.get("/memory/search")
-async def search(
-    page: ReadPage, asked: Annotated[Asked, Depends()], cursor: str | None = None
-) -> Response:
-    """The results of a search; without words, a page of the list of memories."""
-    query, subject = asked.q.strip(), asked.subject.strip()
-    limits: dict[str, Any] = {
         "scope": page.scope,
         "types": [asked.type] if asked.type else None,
         "subjects": [subject] if subject else None,
-        "user": asked.user or None,
+        "user": asked.user.strip() or None,
         "channel": asked.channel.strip() or None,
         "since": _day(page, asked.since),
         "until": _day(page, asked.until, after=1),
     }
-    if not query:
-        listed = await page.hippo.memories(
-            **limits,
-            min_importance=_share(asked.importance),
-            state=asked.state,
-            order=asked.order,
-            cursor=cursor,
-            limit=LISTED,
-        )
-        return page.part(
-            "memory/listed.html", asked=asked, listed=listed, more=_more(page, listed.next_cursor)
-        )
+
+
+async def _ranked(page: Visit, asked: Asked) -> Found:
     items = await page.hippo.recall(
-        query,
-        **limits,
+        asked.q.strip(),
+        **_limits(page, asked),
         collections=COLLECTIONS[asked.place],
         mode=asked.mode,
-        limit=RESULTS,
+        limit=FOUND,
         explain=True,
+        peek=True,
     )
-    items = [item for item in items if item.score >= LEAST_SCORE] or items[:3]
-    return page.part(
-        "memory/found.html",
-        asked=asked,
-        found=items,
-        snippet=snippet,
-        threshold=page.settings.auto_retrieve_min_score,
+    least = _share(asked.importance)
+    if least is not None:
+        items = [each for each in items if each.memory and each.memory.importance >= least]
+    rows = [_row_of(item, asked.q) for item in items]
+    bar = LEAST_SCORE if asked.mode == "hybrid" else 0
+    good = [row for row in rows if (row.score or 0) >= bar]
+    weak = [row for row in rows if (row.score or 0) < bar]
+    states = {state: len(good) if state == asked.state else None for state in STATES}
+    return Found(good, weak, len(good), states)
+
+
+def _row_of(item: Recollection, query: str) -> Row:
+    memory = item.memory
+    return Row(
+        item.id,
+        item.kind if memory is None else memory.type,
+        snippet(item.content, query),
+        item.author or (memory.user if memory else None),
+        item.channel,
+        item.at,
+        memory,
+        item.score,
+        item.why,
     )
 
 
-def _more(page: Visit, cursor: str | None) -> str | None:
-    """The address of the next page of the list."""
-    if cursor is None:
-        return None
-    return str(page.request.url.include_query_params(cursor=cursor).replace(scheme="", netloc=""))
+async def _listed(page: Visit, asked: Asked) -> Found:
+    limits = _limits(page, asked) | {
+        "min_importance": _share(asked.importance),
+        "words": asked.q.strip()[:200] or None,
+    }
+
+    async def counted(state: State) -> int:
+        found = await page.hippo.memories(**limits, state=state, limit=1, count=True)
+        return found.total or 0
+
+    listed, *counts = await asyncio.gather(
+        page.hippo.memories(
+            **limits,
+            state=asked.state,
+            order=asked.order,
+            skip=(asked.page - 1) * FOUND,
+            limit=FOUND,
+        ),
+        *(counted(state) for state in STATES),
+    )
+    states = dict(zip(STATES, counts, strict=True))
+    total = states[asked.state]
+    last = -(-total // FOUND)
+    if 0 < last < asked.page:
+        return await _listed(page, replace(asked, page=last))
+    rows = [_row_of_memory(each, asked.q) for each in listed.items]
+    return Found(rows, (), total, states, asked.page, tuple(numbers(asked.page, last)))
+
+
+def _row_of_memory(memory: Memory, query: str) -> Row:
+    text = snippet(memory.content, query)
+    return Row(memory.id, memory.type, text, memory.user, memory.channel, memory.created_at, memory)
+
+
+def numbers(open: int, last: int) -> Iterator[int | None]:
+    """The numbers of pages to choose from: the first, those around the open one, the last; None is a gap."""
+    if last < 2:
+        return
+    shown = {1, last, *range(max(open - AROUND, 1), min(open + AROUND, last) + 1)}
+    before = 0
+    for number in sorted(shown):
+        if number - before == 2:
+            yield number - 1
+        elif number - before > 2:
+            yield None
+        yield number
+        before = number
 
 
 def _share(text: str) -> float | None:
@@ -168,10 +289,3 @@ def _with_marks(text: str, words: set[str]) -> Markup:
         bare = part.casefold().strip(".,;:!?«»\"'()…")
         shown += Markup("<mark>{}</mark>").format(part) if bare in words else escape(part)
     return shown
-
-
-def asked_of(page: Visit) -> Asked:
-    """Parse the query in the address of the page, unchecked: the search checks it."""
-    names = {each.name for each in fields(Asked)}
-    values: dict[str, Any] = dict(page.request.query_params)
-    return Asked(**{name: value for name, value in values.items() if name in names})

@@ -9,14 +9,18 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.server.dashboard import (
+    access,
     badges,
     brain,
+    chat,
     connect,
     conversations,
     costs,
+    data,
     digesting,
     facts,
     graph,
+    importing,
     jobs,
     live,
     login,
@@ -28,7 +32,6 @@ from hippocampe.server.dashboard import (
     playground,
     retrievals,
     reviews,
-    search,
     settings,
 )
 from hippocampe.server.dashboard.rendering import STATIC_FOLDER
@@ -43,7 +46,6 @@ PAGES = (
     overview,
     memory,
     facts,
-    search,
     notes,
     # Its path matches any name after /memory: it is registered after the others.
     memory_detail,
@@ -58,7 +60,10 @@ PAGES = (
     logs,
     connect,
     conversations,
+    data,
+    access,
     playground,
+    chat,
     settings,
 )
 """The modules with a `router`, one per page."""
@@ -111,6 +116,7 @@ def install(app: FastAPI) -> None:
     """Add the pages and their files to an application whose errors are problems."""
     app.mount(STATIC.rstrip("/"), StaticFiles(directory=STATIC_FOLDER), name="static")
     app.state.digests = digesting.Digests()
+    app.state.imports = importing.Imports()
     app.state.log_tail = LogTail()
     app.add_middleware(Listening, tail=app.state.log_tail)
     app.add_api_route("/", _home, include_in_schema=False)

@@ -5,12 +5,11 @@ const yes = document.getElementById("confirm-yes");
 const word = document.getElementById("confirm-word");
 const typing = document.getElementById("confirm-typing");
 
-function ask(control) {
-  const { confirm, detail = "", yes: label = "", word: needed = "", ask: request = "" } = control.dataset;
+export function ask({ confirm, detail = "", yes: label = "", word: needed = "", ask: request = "" }) {
   document.getElementById("confirm-title").textContent = confirm;
   document.getElementById("confirm-detail").textContent = detail;
   document.getElementById("confirm-ask").textContent = request;
-  yes.textContent = label || control.textContent.trim();
+  yes.textContent = label;
   typing.hidden = !needed;
   word.value = "";
   yes.disabled = Boolean(needed);
@@ -44,5 +43,5 @@ document.addEventListener("htmx:confirm", (event) => {
   const control = event.detail.elt;
   if (!control.dataset?.confirm) return;
   event.preventDefault();
-  ask(control).then((sure) => sure && go(control, event.detail));
+  ask(control.dataset).then((sure) => sure && go(control, event.detail));
 });

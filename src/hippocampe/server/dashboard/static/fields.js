@@ -1,4 +1,6 @@
-// Sliders show their number while they move; some forms send themselves; Escape leaves an edit.
+// Sliders show their number while they move; some forms send themselves; what is typed is not lost by accident.
+import { ask } from "./confirm.js";
+
 document.addEventListener("input", (event) => {
   const slider = event.target.closest?.("input[type=range]");
   const shown = slider && document.getElementById(slider.dataset.shown);
@@ -8,11 +10,34 @@ document.addEventListener("input", (event) => {
       minimumFractionDigits: digits, maximumFractionDigits: digits,
     }).format(slider.value);
   }
+  event.target.closest?.("form[data-edit]")?.setAttribute("data-dirty", "");
 });
 
-document.addEventListener("keydown", (event) => {
-  if (event.key !== "Escape") return;
-  event.target.closest?.("form[data-edit]")?.querySelector("[data-cancel]")?.click();
+// A changed form asks before its text is lost: by Escape, or by leaving the page or the part it is in.
+export async function discards(part) {
+  const changed = part.matches("[data-dirty]") ? part : part.querySelector("[data-dirty]");
+  const { discard, discardYes } = document.body.dataset;
+  if (changed && !(await ask({ confirm: discard, yes: discardYes }))) {
+    changed.querySelector("textarea, input:not([type=hidden])").focus();
+    return false;
+  }
+  changed?.removeAttribute("data-dirty");
+  return true;
+}
+
+addEventListener("beforeunload", (event) => {
+  if (document.querySelector("[data-dirty]")) event.preventDefault();
+});
+
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (detail.target?.matches?.("[data-part]") && detail.target.querySelector("[data-dirty]")) detail.shouldSwap = false;
+});
+
+document.addEventListener("keydown", async (event) => {
+  const form = event.key === "Escape" && event.target.closest?.("form[data-edit]");
+  if (!form) return;
+  event.preventDefault();
+  if (await discards(form)) form.querySelector("[data-cancel]")?.click();
 });
 
 // A form that is opened by a button, and one that is emptied once it is sent.
@@ -23,23 +48,37 @@ document.addEventListener("click", (event) => {
   form.hidden = !form.hidden;
   const opener = document.querySelector(`[aria-controls="${form.id}"]`);
   opener?.setAttribute("aria-expanded", String(!form.hidden));
-  if (form.hidden) opener?.focus();
-  else form.querySelector("textarea, input")?.focus();
+  if (form.hidden) {
+    form.reset();
+    form.removeAttribute("data-dirty");
+    opener?.focus();
+  } else form.querySelector("textarea, input")?.focus();
 });
 
-if (location.hash === "#edit") document.querySelector("[data-toggle=edit]")?.click();
+// Not the id of the form: the browser would move the focus to it, and away from its field.
+if (location.hash === "#change") document.querySelector("[data-toggle=edit]")?.click();
 
 document.addEventListener("htmx:afterRequest", (event) => {
   const form = event.detail.elt;
-  if (event.detail.successful && form.matches?.("[data-reset]")) {
+  if (!event.detail.successful || !form.matches?.("form")) return;
+  form.removeAttribute("data-dirty");
+  if (form.matches("[data-reset]")) {
     form.reset();
-    form.querySelector("input:not([type=hidden])")?.focus();
+    form.querySelector("textarea, input:not([type=hidden])")?.focus();
   }
 });
 
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
-  event.target.closest?.("[data-submit]")?.form.requestSubmit();
+  event.target.closest?.("[data-submit], form[data-edit] :is(input, select, textarea)")?.form.requestSubmit();
+});
+
+// A long text is shown whole, and again its beginning only.
+document.addEventListener("click", (event) => {
+  const control = event.target.closest("[data-unclamp]");
+  if (!control) return;
+  const open = document.getElementById(control.dataset.unclamp).classList.toggle("shortened");
+  control.setAttribute("aria-expanded", String(!open));
 });
 
 document.addEventListener("htmx:afterSettle", (event) => {

@@ -48,17 +48,18 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// A part that is loaded again keeps the place of the keyboard.
+// A part that is loaded again, or a row that is replaced, keeps the place of the keyboard.
 const places = new WeakMap();
-document.addEventListener("htmx:beforeSwap", (event) => {
-  const { target } = event.detail;
-  const row = target?.contains?.(document.activeElement) && document.activeElement.closest("[data-row]");
-  if (row) places.set(target, [...target.querySelectorAll("[data-row]")].indexOf(row));
+const rowsOf = (part) => [...(part?.querySelectorAll?.("[data-row]") ?? [])];
+document.addEventListener("htmx:beforeSwap", ({ detail: { target } }) => {
+  const row = document.activeElement?.closest("[data-row]");
+  const part = target === row ? row?.parentElement : target;
+  if (row && part?.contains(row)) places.set(part, rowsOf(part).indexOf(row));
 });
-document.addEventListener("htmx:afterSettle", (event) => {
-  const { target } = event.detail;
-  const place = places.get(target);
-  places.delete(target);
-  const all = target?.querySelectorAll?.("[data-row]") ?? [];
+document.addEventListener("htmx:afterSettle", ({ detail: { target, elt } }) => {
+  const part = places.has(target) ? target : elt?.parentElement;
+  const place = places.get(part);
+  places.delete(part);
+  const all = rowsOf(part);
   if (place >= 0 && all.length && document.activeElement === document.body) all[Math.min(place, all.length - 1)].focus();
 });
