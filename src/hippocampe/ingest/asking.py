@@ -7,7 +7,7 @@ are about. A person is asked only about pairs with a common matter, and only if 
 from hippocampe.language.reading.statement import Reading, read
 from hippocampe.store.associations import RESTORED, likelihood
 
-_LIKELY = 0.3
+_LIKELY = 0.4
 """Least likelihood of a merge. Below it, a person keeps both of nearly all pairs of the sample."""
 _LIKELY_ALONE = 0.75
 """The same without a common word: a paraphrase, or a report of what came of a plan."""
