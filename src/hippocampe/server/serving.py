@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from threading import Thread
 from types import FrameType
 
 import uvicorn
@@ -14,6 +15,7 @@ import uvicorn
 from hippocampe.errors import InvalidInput
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.app import create_app
+from hippocampe.server.dashboard import rendering
 from hippocampe.server.http.served import ServedMemory
 from hippocampe.server.http.slow_clients import MAX_CONNECTIONS, HeadTimeoutProtocol
 from hippocampe.system.command_line import command_line
@@ -80,6 +82,7 @@ def serve(
         def announce() -> None:
             hippo.announce(address)
             started(address)
+            Thread(target=rendering.prepare, name="hippocampe-pages", daemon=True).start()
 
         config = uvicorn.Config(
             app,

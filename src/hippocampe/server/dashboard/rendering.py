@@ -1,5 +1,6 @@
 """The templates of the pages: all values are escaped."""
 
+from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -7,14 +8,27 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
+from hippocampe.language.lexicon import languages
 from hippocampe.presentation.parts import parts_of
-from hippocampe.presentation.reader import standing
+from hippocampe.presentation.reader import Reader, standing
 from hippocampe.presentation.stages import stages_of
 from hippocampe.server.dashboard.menu import groups
 
 _HERE = Path(__file__).parent
 FOLDER = _HERE / "templates"
 STATIC_FOLDER = _HERE / "static"
+
+
+def prepare() -> None:
+    """Load what the first page needs: its templates, the catalogues, and the formats of values."""
+    template_named("overview.html")
+    template_named("overview/lists.html")
+    now = datetime.now(UTC)
+    for language in languages():
+        reader = Reader(language=language, timezone="UTC", now=now)
+        for shown in (reader.ago, reader.exact, reader.day):
+            shown(now)
+        reader.amount(1, "memory")
 
 
 def template_named(name: str) -> Template:
