@@ -45,6 +45,7 @@ ARGUMENTS: Mapping[str, Any] = {
     "skip": 1,
     "count": True,
     "words": "voilier",
+    "kinds": ["replaced"],
     "peek": True,
     "days": 7,
     "depth": 1,

@@ -229,7 +229,7 @@ _OWN: dict[str, tuple[Arguments, ...]] = {
         ),
         _always(query="lire les images", scope=ME, collections=["goal"], category="understanding"),
         _always(query="le voilier rouge", scope=ME, collections=["turn"], as_of=PREPARED),
-        _always(query="le voilier rouge", scope=ME, peek=True),
+        _always(query="le voilier rouge", scope=ME, collections=["memory"], peek=True),
     ),
     "memories": (
         _next_page(

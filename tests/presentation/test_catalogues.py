@@ -24,6 +24,7 @@ from hippocampe.types import (
     DEFAULT_IMPORTANCE,
     JOBS,
     RECALL_COLLECTIONS,
+    ChangeKind,
     JobState,
     Mode,
     Order,
@@ -41,6 +42,7 @@ PAGES = SOURCE / "server/dashboard"
 LABELS: dict[str, set[str]] = {
     "association": set(ASSOCIATIONS),
     "association reversed": set(ASSOCIATIONS),
+    "change": set(get_args(ChangeKind)),
     "category": {f"{name}/{each}" for name, all in CATEGORIES.items() for each in all},
     "filter": {"place", "type", "subject", "user", "channel", "since", "until", "importance"},
     "forgotten reason": {BY_HAND, "expired"},

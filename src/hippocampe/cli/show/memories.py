@@ -25,6 +25,7 @@ from hippocampe.presentation.reader import state_of
 from hippocampe.types import (
     Action,
     Association,
+    Change,
     History,
     Memory,
     MetadataValue,
@@ -73,6 +74,21 @@ def memories(found: Sequence[Memory], timezone: str) -> "RenderableType":
             *([label("state", state)] if with_state else []),
             when(memory.created_at, timezone),
             entry(memory.content, memory.id, *_metadata(memory)),
+        )
+    return rows
+
+
+def changes(found: Sequence[Change], timezone: str) -> "RenderableType":
+    """A table of changes, with what replaced a memory."""
+    if not found:
+        return text("Nothing changed.")
+    rows = table("change", "when", "content")
+    for each in found:
+        by = () if each.by is None else (text(f"by: {each.by.content}", "dim"),)
+        rows.add_row(
+            label("change", each.kind),
+            when(each.at, timezone),
+            entry(each.memory.content, each.memory.id, *by),
         )
     return rows
 

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 from hippocampe.cli.show import audit, jobs, memories, talk, turns
 from hippocampe.cli.show.layout import listing, local_time, pairs, text
-from hippocampe.types import AuditEntry, History, JobRun, Memory, Message, ModelUsage, Retrieval
+from hippocampe.types import (
+    AuditEntry,
+    Change,
+    History,
+    JobRun,
+    Memory,
+    Message,
+    ModelUsage,
+    Retrieval,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -17,6 +26,7 @@ VIEWS: "Mapping[Any, Callable[[Any, str], RenderableType]]" = {
     Memory: memories.memory,
     list[Memory]: memories.memories,
     History: memories.history,
+    list[Change]: memories.changes,
     list[Message]: talk.messages,
     list[Retrieval]: turns.retrievals,
     list[JobRun]: jobs.runs,

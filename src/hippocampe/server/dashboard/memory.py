@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.server.dashboard.routing import page_router
-from hippocampe.server.dashboard.search import CHOICES, FOUND, Asked, find
+from hippocampe.server.dashboard.search import CHOICES, Asked, find
 from hippocampe.server.dashboard.visit import ReadPage, Toast, Visit, WritePage
 from hippocampe.types import Scope
 
@@ -44,7 +44,6 @@ async def _found(page: Visit, asked: Asked) -> dict[str, Any]:
     return {
         "asked": asked,
         "found": await find(page, asked),
-        "size": FOUND,
         "lifetimes": get_args(Lifetime),
         "threshold": page.settings.auto_retrieve_min_score,
     }

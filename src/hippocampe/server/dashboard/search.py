@@ -183,7 +183,9 @@ async def _ranked(page: Visit, asked: Asked) -> Found:
     bar = LEAST_SCORE if asked.mode == "hybrid" else 0
     good = [row for row in rows if (row.score or 0) >= bar]
     weak = [row for row in rows if (row.score or 0) < bar]
-    states = {state: len(good) if state == asked.state else None for state in STATES}
+    states: dict[State, int | None] = {
+        state: len(good) if state == asked.state else None for state in STATES
+    }
     return Found(good, weak, len(good), states)
 
 
@@ -203,7 +205,7 @@ def _row_of(item: Recollection, query: str) -> Row:
 
 
 async def _listed(page: Visit, asked: Asked) -> Found:
-    limits = _limits(page, asked) | {
+    limits: dict[str, Any] = _limits(page, asked) | {
         "min_importance": _share(asked.importance),
         "words": asked.q.strip()[:200] or None,
     }
@@ -212,16 +214,11 @@ async def _listed(page: Visit, asked: Asked) -> Found:
         found = await page.hippo.memories(**limits, state=state, limit=1, count=True)
         return found.total or 0
 
-    listed, *counts = await asyncio.gather(
-        page.hippo.memories(
-            **limits,
-            state=asked.state,
-            order=asked.order,
-            skip=(asked.page - 1) * FOUND,
-            limit=FOUND,
-        ),
-        *(counted(state) for state in STATES),
+    listing = page.hippo.memories(
+        **limits, state=asked.state, order=asked.order, skip=(asked.page - 1) * FOUND, limit=FOUND
     )
+    counting = asyncio.gather(*(counted(state) for state in STATES))
+    listed, counts = await asyncio.gather(listing, counting)
     states = dict(zip(STATES, counts, strict=True))
     total = states[asked.state]
     last = -(-total // FOUND)
