@@ -48,6 +48,6 @@ def test_no_page_runs_it(reader: Reader, planted: list[str]) -> None:
         check_untouched(page)
         assert "planted" in page.locator("main").inner_text(), path
     page.goto("/reviews")
-    page.get_by_role("button", name="Replace").first.click()
+    page.locator("[data-review]").get_by_role("button", name="Replace").first.click()
     page.locator("#toasts .toast").wait_for()
     check_untouched(page)
