@@ -51,7 +51,7 @@ from reader_data import (
     pairs,
     worlds,
 )
-from reader_export import BLOCKED, ROUNDED
+from reader_export import APART, ROUNDED
 from reader_measures import Read, candidate_rows, questions, ranking, statements, strangers
 from reader_network import (
     EXITS,
@@ -73,8 +73,10 @@ OWN: Final = Path(__file__).parent / "data"
 RANK: Final = Path(scoring.__file__).parents[1] / "data" / "rank.json"
 LIMITS: Final = (0.3, 0.4, 0.5)
 """Probabilities from which on a text counts as given."""
-KINDS: Final = {"qkv": ROUNDED, "ao": ROUNDED, "fi": ROUNDED, "fo": BLOCKED}
+KINDS: Final = {"qkv": ROUNDED, "ao": ROUNDED, "fi": ROUNDED, "fo": APART}
 """How each matrix is stored. The inputs of the last have outliers, which one scale for all would drown."""
+SEEN: Final = 64
+"""Pairs of statements from which the outliers are taken."""
 OTHERS: Final = 32
 """Texts that a question is read with in turn, besides the right ones."""
 NEAR_MISSES: Final = 2
@@ -193,7 +195,9 @@ def export(options: argparse.Namespace) -> None:
     cache: Path = options.cache
     network = trained(options)
     pieces = Pieces(cache / "tokenizer.json")
-    model = reader_export.build(network, options.exit, KINDS)
+    some = random.Random(0).sample(known_pairs(options.data), SEEN)
+    apart = reader_export.outliers(network, [(pieces(each.old), pieces(each.new)) for each in some])
+    model = reader_export.build(network, options.exit, KINDS, apart)
     checkpoint = torch.load(cache / f"{options.name}.pt")
     about = {
         "base": {"package": PACKAGE, "file": FILE, "sha256": SHA256, "licence": "MIT"},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +18,7 @@ from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer
 
 from hippocampe.reader.network import FORMAT
-from reader_network import HEADS, Network
+from reader_network import HEADS, Ids, Network, padded
 
 MICROSOFT: Final = "com.microsoft"
 BLOCK: Final = 32
@@ -26,6 +26,9 @@ BLOCK: Final = 32
 ROUNDED: Final = "rounded"
 BLOCKED: Final = "blocked"
 FLOAT: Final = "float"
+APART: Final = "apart"
+OUTLIERS: Final = 8
+"""Columns of each layer that are computed apart."""
 
 
 @dataclass(slots=True)
@@ -34,7 +37,8 @@ class Graph:
 
     Attributes:
         kinds: By part of a layer, how its matrix is stored and multiplied: `ROUNDED` (8 bits a column, inputs
-            rounded per call), `BLOCKED` (8 bits in blocks, inputs rounded in blocks), or `FLOAT`.
+            rounded per call), `BLOCKED` (8 bits in blocks, inputs rounded in blocks), or `FLOAT`. The second
+            feed-forward matrix may be `APART`: rounded, but for the columns of `outliers`.
     """
 
     kinds: Mapping[str, str]
@@ -63,7 +67,8 @@ class Graph:
         if kind == FLOAT:
             return self.node("MatMul", values, self.constant(matrix))
         if kind == ROUNDED:
-            scale = np.abs(matrix).max(axis=0) / 127
+            most = np.abs(matrix).max(axis=0)
+            scale = np.where(most > 0, most, 1).astype(np.float32) / 127
             numbers = np.round(matrix / scale).astype(np.int8)
             return self.node(
                 "DynamicQuantizeMatMul",
@@ -125,13 +130,40 @@ def _scales(blocks: NDArray[np.float32]) -> NDArray[np.float32]:
     return best
 
 
-def build(network: Network, exit: int, kinds: Mapping[str, str]) -> onnx.ModelProto:
+@torch.no_grad()
+def outliers(network: Network, pairs: Sequence[tuple[Ids, Ids]]) -> list[NDArray[np.int64]]:
+    """By layer, the columns between the feed-forward matrices with the largest values.
+
+    In most layers a single column is far larger than all others, and only for the marks between texts. One scale for
+    all would drown the others.
+
+    Args:
+        network: The network.
+        pairs: Pieces of some pairs of texts.
+    """
+    found: list[NDArray[np.int64]] = []
+
+    def note(_: Any, inputs: tuple[torch.Tensor]) -> None:
+        most = inputs[0].abs().flatten(0, -2).amax(0).numpy()
+        found.append(np.sort(np.argsort(-most)[:OUTLIERS]))
+
+    hooks = [layer.fo.register_forward_pre_hook(note) for layer in network.layers]
+    network(*padded(pairs))
+    for each in hooks:
+        each.remove()
+    return found
+
+
+def build(
+    network: Network, exit: int, kinds: Mapping[str, str], apart: Sequence[NDArray[np.int64]] = ()
+) -> onnx.ModelProto:
     """The graph of the layers up to an exit, and of both heads.
 
     Args:
         network: The network.
         exit: One of its exits.
         kinds: As in `Graph`.
+        apart: From `outliers`, for the kind `APART`.
     """
     graph = Graph(kinds)
     state = {name: value.numpy() for name, value in network.state_dict().items()}
@@ -144,7 +176,8 @@ def build(network: Network, exit: int, kinds: Mapping[str, str]) -> onnx.ModelPr
             for name, value in state.items()
             if name.startswith(f"layers.{number}.")
         }
-        states = _layer(graph, layer, states, mask, network.layers[0].heads)
+        columns = apart[number] if apart else np.zeros(0, np.int64)
+        states = _layer(graph, layer, states, mask, network.layers[0].heads, columns)
     summary = _summed(graph, states)
     outputs: list[str] = []
     for head in HEADS:
@@ -192,7 +225,12 @@ def _beginning(graph: Graph, network: Network) -> str:
 
 
 def _layer(
-    graph: Graph, layer: Mapping[str, NDArray[np.float32]], states: str, mask: str, heads: int
+    graph: Graph,
+    layer: Mapping[str, NDArray[np.float32]],
+    states: str,
+    mask: str,
+    heads: int,
+    apart: NDArray[np.int64],
 ) -> str:
     def times(values: str, part: str) -> str:
         return graph.times(values, layer[f"{part}.weight"].T, graph.kinds[part])
@@ -217,10 +255,30 @@ def _layer(
         num_heads=heads,
     )
     states = added(states, times(seen, "ao"), "aln", "ao")
-    inner = graph.node(
-        "BiasGelu", times(states, "fi"), graph.constant(layer["fi.bias"]), domain=MICROSOFT
-    )
-    return added(states, times(inner, "fo"), "oln", "fo")
+    first, bias, second = layer["fi.weight"].T, layer["fi.bias"], layer["fo.weight"].T
+    if graph.kinds["fo"] != APART:
+        return added(
+            states, _fed(graph, states, first, bias, second, graph.kinds["fo"]), "oln", "fo"
+        )
+    small = _fed(graph, states, first[:, apart], bias[apart], second[apart], FLOAT)
+    rest = np.ones(len(bias), np.float32)
+    rest[apart] = 0
+    large = _fed(graph, states, first * rest, bias * rest, second * rest[:, None], ROUNDED)
+    return added(states, graph.node("Add", large, small), "oln", "fo")
+
+
+def _fed(
+    graph: Graph,
+    states: str,
+    first: NDArray[np.float32],
+    bias: NDArray[np.float32],
+    second: NDArray[np.float32],
+    kind: str,
+) -> str:
+    """The states through both feed-forward matrices, the second stored as `kind`."""
+    inner = graph.times(states, first, FLOAT if kind == FLOAT else graph.kinds["fi"])
+    inner = graph.node("BiasGelu", inner, graph.constant(bias), domain=MICROSOFT)
+    return graph.times(inner, second, kind)
 
 
 def _summed(graph: Graph, states: str) -> str:
@@ -265,10 +323,10 @@ def restore(network: Network, path: Path) -> None:
         inputs = [numpy_helper.to_array(constants[n]) for n in node.input if n in constants]
         found.setdefault(node.op_type, []).append(inputs)
     state = network.state_dict()
-    rounded, blocked, norms = (
-        iter(found[kind])
-        for kind in ("DynamicQuantizeMatMul", "MatMulNBits", "SkipLayerNormalization")
-    )
+    rounded, blocked, norms, biases, plain = (
+        iter([inputs for inputs in found.get(kind, ()) if inputs])
+        for kind in ("DynamicQuantizeMatMul", "MatMulNBits", "SkipLayerNormalization", "BiasGelu", "MatMul")
+    )  # fmt: skip
 
     def put(name: str, values: NDArray[Any]) -> None:
         state[name] = torch.tensor(np.ascontiguousarray(values, np.float32)).reshape(
@@ -276,15 +334,24 @@ def restore(network: Network, path: Path) -> None:
         )
 
     for number in range(network.exits[0]):
-        for part in ("qkv", "ao", "fi"):
-            numbers, scale, _ = next(rounded)
-            put(f"layers.{number}.{part}.weight", (numbers * scale).T)
-        numbers, scale = next(blocked)
-        outer = len(state[f"layers.{number}.fo.bias"])
-        blocks = numbers.reshape(outer, -1, BLOCK).astype(np.float32) - 128
-        put(f"layers.{number}.fo.weight", blocks * scale.reshape(outer, -1, 1))
+        for part in ("qkv", "ao"):
+            put(f"layers.{number}.{part}.weight", _whole(next(rounded)).T)
+        first = _whole(next(rounded))
+        if "MatMulNBits" in found:
+            numbers, scale = next(blocked)
+            outer = len(state[f"layers.{number}.fo.bias"])
+            blocks = numbers.reshape(outer, -1, BLOCK).astype(np.float32) - 128
+            second = (blocks * scale.reshape(outer, -1, 1)).reshape(outer, -1).T
+            bias = next(biases)[0]
+        else:
+            second = _whole(next(rounded))
+            apart = ~second.any(axis=1)
+            small, bias = next(biases)[0], next(biases)[0].copy()
+            bias[apart], first[:, apart], second[apart] = small, next(plain)[0], next(plain)[0]
+        put(f"layers.{number}.fi.weight", first.T)
+        put(f"layers.{number}.fi.bias", bias)
+        put(f"layers.{number}.fo.weight", second.T)
         put(f"layers.{number}.qkv.bias", found["MultiHeadAttention"][number][0])
-        put(f"layers.{number}.fi.bias", found["BiasGelu"][number][0])
         for norm, part in (("aln", "ao"), ("oln", "fo")):
             weight, shift, bias = next(norms)
             put(f"layers.{number}.{norm}.weight", weight)
@@ -297,3 +364,9 @@ def restore(network: Network, path: Path) -> None:
             put(f"heads.{head}{network.exits[0]}.{at}.weight", weight)
             put(f"heads.{head}{network.exits[0]}.{at}.bias", bias)
     network.load_state_dict(state)
+
+
+def _whole(inputs: Sequence[NDArray[Any]]) -> NDArray[np.float32]:
+    """A rounded matrix, of shape (in, out)."""
+    numbers, scale, _ = inputs
+    return (numbers * scale).astype(np.float32)

@@ -1,18 +1,26 @@
-"""The tables of docs/reference.md, made of the declarations: run `python tests/test_reference.py` after a change."""
+"""The tables of docs/reference.md and the arguments of the command line, made of the declarations.
+
+Run `python tests/test_reference.py` after a change.
+"""
 
 import dataclasses
 import inspect
+import json
 import re
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from importlib import import_module
+from os import PathLike
 from pathlib import Path
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from fastapi.routing import APIRoute
 from typer.main import get_command
 
-from hippocampe import Hippocampe
+from hippocampe import Hippocampe, cli
 from hippocampe.cli.app import app
+from hippocampe.cli.arguments import FILE
 from hippocampe.server.api import api_keys, chat, composed, operation, transfer
 from hippocampe.server.api import endpoints as endpoints_of_verbs
 from hippocampe.server.http.dependencies import SCOPES
@@ -20,6 +28,9 @@ from hippocampe.server.mcp.service import TOOL_SETS
 from hippocampe.types import Unset
 from hippocampe.verbs import VERBS, documentation
 
+ARGUMENTS = Path(cli.__file__).with_name(FILE)
+CONSTANT = re.compile(r"`(hippocampe\.\w+)\.([A-Z_]+)`")
+"""A constant in a docstring, whose values an argument takes."""
 PAGE = Path(__file__).parent.parent / "docs" / "reference.md"
 GROUPS = tuple(dict.fromkeys(verb.group for verb in VERBS.values()))
 
@@ -153,10 +164,67 @@ def page() -> str:
     return text
 
 
+def arguments() -> str:
+    """The signatures of the verbs for the command line, as JSON."""
+    found: dict[str, Any] = {}
+    for name in VERBS:
+        verb = getattr(Hippocampe, name)
+        texts, hints = documentation(verb).arguments, get_type_hints(verb)
+        parameters = [*inspect.signature(verb).parameters.values()][1:]
+        named = {each.name for each in parameters}
+        found[name] = {
+            "takes": sorted(named & {"scope", "progress"}),
+            "returns": str(hints["return"]),
+            "arguments": {
+                each.name: _argument(each, hints[each.name], texts.get(each.name, ""))
+                for each in parameters
+                if each.name not in ("scope", "progress")
+            },
+        }
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+
+
+def _argument(parameter: inspect.Parameter, hint: Any, text: str) -> dict[str, Any]:
+    kind, values = _kind(hint)
+    if constant := CONSTANT.search(text):
+        values = getattr(import_module(constant[1]), constant[2])
+    default = parameter.default
+    stored: dict[str, Any] = {"kind": kind}
+    if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+        stored["positional"] = True
+    if default is parameter.empty:
+        stored["required"] = True
+    elif default is not None and not isinstance(default, Unset):
+        stored["default"] = default
+    return stored | ({"text": text} if text else {}) | ({"values": list(values)} if values else {})
+
+
+def _kind(hint: Any) -> tuple[str, Sequence[str]]:
+    """The kind of an argument of a type, and its values if the type names them."""
+    members = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    kinds = {get_origin(each) or each: each for each in members}
+    for known in (datetime, timedelta, Sequence, Mapping, Literal, PathLike):
+        if known in kinds:
+            inner = get_args(kinds[known])
+            if known is Sequence and get_origin(inner[0]) is Literal:
+                inner = get_args(inner[0])
+            values = inner if all(isinstance(each, str) for each in inner) else ()
+            name = {Literal: "str", PathLike: "Path"}.get(known) or known.__name__
+            return name, values
+    return getattr(members[0], "__name__", "str"), ()
+
+
+def test_the_arguments_of_the_command_line_are_those_of_the_steps() -> None:
+    assert ARGUMENTS.read_text(encoding="utf-8") == arguments(), (
+        "run `python tests/test_reference.py`"
+    )
+
+
 def test_the_tables_of_the_reference_are_made_of_the_declarations() -> None:
     made = page()
     assert PAGE.read_text(encoding="utf-8") == made, "run `python tests/test_reference.py`"
 
 
 if __name__ == "__main__":
+    ARGUMENTS.write_text(arguments(), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")

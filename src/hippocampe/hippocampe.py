@@ -85,6 +85,8 @@ SETTING_VALUES: Mapping[str, str] = {name: accepted.says for name, accepted in S
 """The values that each setting accepts, in words."""
 IMPORT_FORMATS = importer.FORMATS
 """The formats of `import_from` by name, with the program that writes each."""
+preview_import = importer.preview
+ImportPreview = importer.ImportPreview
 check_setting = settings_step.check
 check_data = opening.check_data
 render_for = render.render_for

@@ -85,7 +85,7 @@ def hippo_of(folder: Path, hashed: None) -> Callable[[], Hippocampe]:
 @pytest.fixture
 def english(hippo_of: Callable[[], Hippocampe]) -> None:
     with hippo_of() as hippo:
-        hippo.update_settings(scope=HERE, language="en")
+        hippo.update_settings(scope=HERE, language="en", hook_timeout_ms=10_000)
 
 
 Talk = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -350,7 +350,9 @@ class TestPipes:
         assert "OPENAI_BASE_URL=http://127.0.0.1:11434/v1" in done.stderr
         assert not folder.exists()
 
-    def test_memory_alone(self, talk: Talk, hippo_of: Callable[[], Hippocampe]) -> None:
+    def test_memory_alone(
+        self, talk: Talk, english: None, hippo_of: Callable[[], Hippocampe]
+    ) -> None:
         done = talk(
             "I live in Lyon",
             "I live in Lyon",

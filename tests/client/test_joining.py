@@ -21,7 +21,7 @@ from hippocampe.client.host import Host
 from hippocampe.client.joining import join, join_or_start
 from hippocampe.client.local import LocalConnection
 from hippocampe.hippocampe import JoinedHippocampe
-from hippocampe.system.local_socket import IN_USE, SILENCE_SECONDS, SOCKET
+from hippocampe.system.local_socket import HELD_SECONDS, IN_USE, SILENCE_SECONDS, SOCKET
 from hippocampe.system.owner import Owner, read_owner
 
 ME = Scope(user="dev", channel="lobby")
@@ -187,10 +187,13 @@ def test_a_folder_that_is_not_shared(folder: Path) -> None:
     with Hippocampe.open(private) as hippo:
         assert not (folder / SOCKET).exists()
         assert join(private) is None
+        begun = time.monotonic()
         with pytest.raises(FolderInUse, match="does not share it"):
             join_or_start(private)
         with pytest.raises(FolderInUse, match="does not share it"):
             Hippocampe.open(private)
+        # What the owner said of itself is believed at once.
+        assert time.monotonic() - begun < 2 * HELD_SECONDS
         refused = command(folder, "remember", "Le casier est le 1234")
         assert (refused.returncode, "does not share it" in refused.stderr) == (5, True)
         hippo.remember("Nina aime le thé vert", scope=ME)

@@ -3,6 +3,7 @@
 import pytest
 
 from hippocampe import Hippocampe, Scope
+from hippocampe.reader.network import load_reader
 
 LEA = Scope(user="Léa", channel="desk")
 SAID = [
@@ -120,3 +121,42 @@ def test_what_was_said_a_minute_ago_is_given_beside_much_that_is_known(
 )
 def test_the_talk_of_a_room_is_the_last_of_it(lobby: Hippocampe, message: str) -> None:
     assert given(lobby, message) == [LIVE[0][1], LIVE[3][1], LIVE[4][1]]
+
+
+@pytest.mark.parametrize(
+    ("message", "said", "reply"),
+    [
+        ("what day is the plumber coming?", "the plumber's coming on Tuesday morning", "Great."),
+        (
+            "où sont mes clés de cave ?",
+            "mes clés de cave sont dans le tiroir du bas",
+            "C'est noté.",
+        ),
+    ],
+)
+def test_a_reply_does_not_hide_what_a_person_said(
+    hippo: Hippocampe, message: str, said: str, reply: str
+) -> None:
+    hippo.after_turn(said, reply, scope=LEA)
+    [found] = hippo.recall(message, scope=LEA, collections=["turn"], explain=True)
+    texts = [f"Léa: {said}", f"Léa: {said}\nassistant: {reply}"]
+    pairs = [(f"Léa: {message}", text) for text in texts]
+    [read] = [signal.value for signal in found.why if signal.name == "reader"]
+    assert read == pytest.approx(load_reader().read_pairs("answer", pairs).max(), abs=1e-3)
+    assert given(hippo, message) == [said]
+
+
+@pytest.mark.parametrize(
+    ("message", "asked", "told"),
+    [
+        ("la mère de Léa elle habite où ?", "elle vit où ma mère", "ma mère vit à Auch"),
+        ("where does Léa's mum live?", "where does my mum live?", "my mum lives in Durham"),
+    ],
+)
+def test_an_earlier_question_answers_none(
+    hippo: Hippocampe, message: str, asked: str, told: str
+) -> None:
+    hippo.after_turn(asked, "Ok.", scope=LEA)
+    assert given(hippo, message) == []
+    hippo.after_turn(asked, told, scope=LEA)
+    assert given(hippo, message) == [asked]

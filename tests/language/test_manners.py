@@ -2,7 +2,7 @@
 
 import pytest
 
-from hippocampe.language.manners import asks_nothing
+from hippocampe.language.manners import asks_nothing, without_address
 from hippocampe.language.values import values_asked, values_stated
 
 
@@ -63,3 +63,21 @@ def test_a_kind_of_value_is_asked_for_and_stated(question: str, answer: str, oth
 
 def test_a_question_without_a_kind_of_value_asks_for_none() -> None:
     assert values_asked("que penses-tu de Nantes ?") == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken"),
+    [
+        ("dis Eko, la danse est à quelle heure", "la danse est à quelle heure"),
+        ("Eko: le code du portail", "le code du portail"),
+        ("eko tu te souviens du poêle ?", "tu te souviens du poêle ?"),
+        ("eko rappelle-moi où j'irai travailler", "rappelle-moi où j'irai travailler"),
+        ("hey eko what time is it", "what time is it"),
+        ("where do I live, Eko?", "where do I live?"),
+        ("Eko est un robot", "Eko est un robot"),
+        ("Les échos du jour", "Les échos du jour"),
+        ("eko", "eko"),
+    ],
+)
+def test_the_name_of_the_companion_is_no_part_of_what_is_asked(text: str, spoken: str) -> None:
+    assert without_address(text, ["eko"]) == spoken

@@ -24,6 +24,7 @@ from hippocampe.types import (
     DEFAULT_IMPORTANCE,
     JOBS,
     RECALL_COLLECTIONS,
+    AuditAction,
     ChangeKind,
     JobState,
     Mode,
@@ -40,9 +41,11 @@ from hippocampe.verbs import documentation
 SOURCE = Path(hippocampe.__file__).parent
 PAGES = SOURCE / "server/dashboard"
 LABELS: dict[str, set[str]] = {
+    "actor": {"library", "command line", "local"},
     "association": set(ASSOCIATIONS),
     "association reversed": set(ASSOCIATIONS),
     "change": set(get_args(ChangeKind)),
+    "audit": set(get_args(AuditAction)),
     "category": {f"{name}/{each}" for name, all in CATEGORIES.items() for each in all},
     "filter": {"place", "type", "subject", "user", "channel", "since", "until", "importance"},
     "forgotten reason": {BY_HAND, "expired"},

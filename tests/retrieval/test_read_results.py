@@ -205,15 +205,31 @@ def test_results_that_were_not_read_stay_below_the_lowest_read() -> None:
     assert np.array_equal(scoring.with_reader(scores, read[:0]), scores)
 
 
-@pytest.mark.parametrize(("pairs", "texts"), [(0, 0), (1, 0), (4, 2), (5, 2), (10, 5)])
+@pytest.mark.parametrize(("pairs", "texts"), [(8, 4), (9, 4), (10, 5)])
 def test_a_text_counts_as_read_once_it_was_read_with_each_query(
     memory: Hippocampe, scripted: Scripted, monkeypatch: pytest.MonkeyPatch, pairs: int, texts: int
 ) -> None:
     scripted.likes = frozenset({KNOWN[1]})
     corpus = memory._context.corpus
-    items = memory.recall("chats", scope=SCOPE, mode="text")
-    items = [replace(items[0], id=text, content=text, author="mickael") for text in KNOWN]
+    found = memory.recall("chats", scope=SCOPE, mode="text")[0]
+    items = [replace(found, id=text, content=text, author="mickael") for text in KNOWN]
     whole = Scripted.read_pairs
     monkeypatch.setattr(Scripted, "read_pairs", lambda *given: whole(*given)[:pairs])
     odds = reading.read(corpus, ["Des chats ?", "chats"], "mickael", items, inf)
     assert odds.tolist() == [-8, 8, -8, -8, -8][:texts]
+    for few in (0, 7):
+        monkeypatch.setattr(Scripted, "read_pairs", lambda *given, few=few: whole(*given)[:few])
+        with pytest.raises(reading.NotRead):
+            reading.read(corpus, ["Des chats ?", "chats"], "mickael", items, inf)
+
+
+def test_turns_read_again_after_a_load(memory: Hippocampe, scripted: Scripted) -> None:
+    scripted.seconds_per_pair = 10.0
+    missing = [
+        memory.before_turn(
+            "Qui conseille pour le dîner ?", scope=Scope(user="mickael", channel=str(channel))
+        ).trace.missing
+        for channel in range(40)
+    ]
+    assert missing[0] == ("not read",)
+    assert missing[-1] == ()

@@ -422,6 +422,7 @@ UPDATES += [
     ("Mickael's brother David lives in Ordizan", "David has moved to Toulouse"),
     ("Le fils de Claire, Hugo, est végétarien", "Hugo est devenu végan"),
     ("David, my brother, lives in Pau", "My brother David moved to Lille"),
+    ("La mère de Lou, Martine, habite à Auch", "Martine, la mère de Lou, a déménagé à Toulouse"),
     ("Nora vit chez ses parents à Lyon", "Nora a déménagé à Brest"),
     ("Décision : on utilise MySQL", "Decision: Use PostgreSQL"),
     ("Decision: Use MySQL", "Decision: switch to PostgreSQL"),

@@ -14,6 +14,17 @@ def main() -> None:
 
         if run(sys.argv[2:]):
             return
+    from hippocampe.errors import HippocampeError
+
+    try:
+        _run()
+    except HippocampeError as exc:
+        # Nothing can be translated: the data of a language cannot be read.
+        print(f"error: {exc}", file=sys.stderr)
+        sys.exit(1)
+
+
+def _run() -> None:
     # Leaving cancels background calls of a model; the agent library drops coroutines that it has not begun.
     warnings.filterwarnings("ignore", r"coroutine '.*' was never awaited", RuntimeWarning)
     from hippocampe.cli import app

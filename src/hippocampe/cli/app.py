@@ -3,9 +3,10 @@
 import io
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from hippocampe import __version__
 from hippocampe.cli import (
@@ -37,8 +38,28 @@ HIPPOCAMPE_FOLDER, HIPPOCAMPE_SPACE, HIPPOCAMPE_USER and HIPPOCAMPE_CHANNEL set
 the defaults of the options with these names.
 """
 
+DAILY = ("remember", "recall", "list", "forget", "chat", "import", "serve", "doctor")
+"""The commands that `--help` shows first."""
+
+
+class DailyFirst(TyperGroup):
+    """A group whose help begins with the daily commands."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        for each in self.get_params(ctx):
+            # Typer loads Pydantic to check a flag that has no default.
+            each.default = each.default or False
+        return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        for name in DAILY:
+            vars(self.commands[name])["rich_help_panel"] = "Every day"
+        return [*DAILY, *(name for name in super().list_commands(ctx) if name not in DAILY)]
+
+
 app = typer.Typer(
     name="hippocampe",
+    cls=DailyFirst,
     epilog=_NOTES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,

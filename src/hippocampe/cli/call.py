@@ -26,7 +26,6 @@ from hippocampe.errors import (
     StoreReadOnly,
     UnreadableFile,
 )
-from hippocampe.system.command_line import install_line
 from hippocampe.system.environment import variable
 from hippocampe.system.local_socket import IN_USE
 from hippocampe.types import Scope
@@ -110,12 +109,16 @@ class Call:
             yield hippo
 
     def _open_folder(self) -> "Hippocampe":
-        from hippocampe.hippocampe import Hippocampe, check_data
-
-        check_data(self.config)
         try:
+            if (joined := _joined(self.config)) is not None:
+                return joined
+            from hippocampe.hippocampe import check_data
+
+            check_data(self.config)
             return self._open(self.config)
         except (FolderInUse, StoreReadOnly):
+            from hippocampe.hippocampe import Hippocampe
+
             return Hippocampe.open(self.config, read_only=True)
 
     def of_verb(self, verb: str) -> "AbstractContextManager[Hippocampe]":
@@ -167,6 +170,8 @@ class Call:
             )
 
     def _open(self, config: Config, *, join: bool = True) -> "Hippocampe":
+        if join and (joined := _joined(config)) is not None:
+            return joined
         from hippocampe import Hippocampe
 
         with terminal.progress() as progress:
@@ -197,6 +202,13 @@ def _at_address(config: Config) -> "Hippocampe | None":
     found = connect(address, variable(KEY), config)
     # It has the verbs of `Hippocampe`, which a test compares.
     return cast("Hippocampe", found)
+
+
+def _joined(config: Config) -> "Hippocampe | None":
+    """The memory of the process that owns a folder, without loading the library; None if there is none."""
+    from hippocampe.client.joining import join
+
+    return cast("Hippocampe | None", join(config))
 
 
 def _where(kind: Any, default: object, *flags: str, **info: Any) -> tuple[Any, object]:
@@ -358,6 +370,8 @@ def needing_server(command: str) -> Generator[None]:
     try:
         yield
     except ModuleNotFoundError as exc:
+        from hippocampe.system.command_line import install_line
+
         raise InvalidInput(
             f"{command} needs the package {exc.name}: install it with: {install_line('server')}"
         ) from exc

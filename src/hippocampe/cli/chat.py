@@ -16,11 +16,10 @@ from hippocampe.cli.screen import Screen
 from hippocampe.cli.show import chat as show
 from hippocampe.cli.show.layout import lines, reader
 from hippocampe.companion import AsyncCompanion, Reply, TextStreamed, ToolCalled, Usage
+from hippocampe.companion.alone import serve_alone
 from hippocampe.companion.self_knowledge import by_category, own_statements
 from hippocampe.errors import HippocampeError
 from hippocampe.hippocampe import Hippocampe
-from hippocampe.language.questions import is_question
-from hippocampe.language.small_talk import is_small_talk
 from hippocampe.presentation.reader import Reader
 from hippocampe.types import Scope
 
@@ -171,9 +170,9 @@ class Chat:
 
     def _serve(self, message: str) -> None:
         """Show what a model would be given for a message, and store it if it states something."""
-        scope, by = self._scope, self._by
-        # No model has seen what was given before.
-        injection = self._hippo.before_turn(message, scope=scope, fresh=True)
+        by = self._by
+        served = serve_alone(self._hippo, message, scope=self._scope)
+        injection = served.injection
         self._last = Reply(
             "",
             "",
@@ -182,7 +181,6 @@ class Chat:
             usage=Usage(1, injected_tokens=injection.tokens),
         )
         if (asked := injection.forgetting) is not None:
-            self._hippo.after_turn(message, None, scope=scope)
             for item in asked.items:
                 self._screen.print(show.planned([item], by))
             if not asked.items:
@@ -192,13 +190,10 @@ class Chat:
             else:
                 self.say("Forgotten: {number}.", number=len(asked.items))
             return
-        asks = is_question(message) or is_small_talk(message, names=self._names)
-        if injection.items or asks:
+        if injection.items or served.stored is None:
             self._screen.print(self._why_of(self._last))
-        if not asks:
-            stored = self._hippo.remember(message, scope=scope, source="chat")
-            replaced = [self._hippo.get(id, scope=scope) for id in stored.replaced]
-            self._screen.print(show.remembered(stored, replaced, by))
+        if served.stored is not None:
+            self._screen.print(show.remembered(served.stored, served.replaced, by))
 
     def _command(self, line: str) -> None:
         name, _, argument = line[1:].partition(" ")

@@ -9,35 +9,20 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 from functools import cached_property, partial, wraps
-from importlib import import_module
-from os import PathLike
 from pathlib import Path
 from time import perf_counter
-from types import UnionType
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    Literal,
-    NamedTuple,
-    NoReturn,
-    Union,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn, cast
 
 import typer
 from typer.core import TyperCommand
 
 from hippocampe import types
 from hippocampe.cli import terminal
+from hippocampe.cli.arguments import Argument, signature
 from hippocampe.cli.call import OF_A_FOLDER, OF_A_SPACE, Call, epilog_of, with_options
 from hippocampe.types import UNSET, Unset
-from hippocampe.verbs import VERBS, documentation
+from hippocampe.verbs import VERBS
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -114,7 +99,7 @@ class Done:
         hippo: The memory, still open.
         arguments: The arguments of the verb that were typed.
         result: What it returned.
-        returned: The type by which it declares that.
+        returned: The type by which it declares that, as text.
         took_ms: How long it took.
     """
 
@@ -122,7 +107,7 @@ class Done:
     hippo: "Hippocampe"
     arguments: Mapping[str, Any]
     result: Any
-    returned: Any
+    returned: str
     took_ms: float
 
     @property
@@ -180,17 +165,17 @@ def declared() -> typer.Typer:
 
 def execute(call: Call, hippo: "Hippocampe", verb: str, arguments: Mapping[str, Any]) -> Done:
     """Execute a verb in the scope of a call, with progress bars if it reports progress."""
-    takes = _signature(verb)
+    declared = signature(verb)
     named = dict(arguments)
-    if "scope" in takes:
+    if "scope" in declared.takes:
         named["scope"] = call.scope
     with terminal.progress() as progress:
-        if "progress" in takes:
+        if "progress" in declared.takes:
             named["progress"] = progress
         started = perf_counter()
         result = getattr(hippo, verb)(**named)
         took_ms = (perf_counter() - started) * 1000
-    return Done(call, hippo, arguments, result, _hints(verb)["return"], took_ms)
+    return Done(call, hippo, arguments, result, declared.returns, took_ms)
 
 
 def of_verb(
@@ -248,7 +233,7 @@ def of_verb(
 
 
 class VerbCommand(TyperCommand):
-    """A command whose options are made when it is used, because reading a verb loads the whole library.
+    """A command whose options are made when it is used: a start needs those of one command.
 
     Its function makes the function with the options, and has the name of the `verb` and its `parts`.
     """
@@ -282,34 +267,30 @@ class Part(NamedTuple):
 
 def parts_of(verb: str, overrides: Overrides) -> dict[str, Part]:
     """The parts of a command, by name of their parameter."""
-    from hippocampe.hippocampe import Hippocampe
-
-    texts, hints = documentation(getattr(Hippocampe, verb)).arguments, _hints(verb)
     # Verbs that describe no argument of their own take those of a statement.
-    statement = documentation(Hippocampe.remember).arguments
+    statement = signature("remember").arguments
     parts: dict[str, Part] = {}
-    for name, parameter in _signature(verb).items():
+    for name, argument in signature(verb).arguments.items():
         own, common = overrides.get(name, Override()), COMMON.get(name, Override())
-        if name not in ("self", "scope", "progress") and own is not None:
+        if own is not None:
+            described = statement[name].text if name in statement else ""
             override = replace(
                 own,
                 flags=own.flags or common.flags,
-                text=own.text or texts.get(name) or common.text or statement.get(name, ""),
+                text=own.text or argument.text or common.text or described,
                 metavar=own.metavar or common.metavar,
                 values=own.values or common.values,
             )
-            part = _part(parameter, hints[name], override)
+            part = _part(argument, override)
             parts[part.parameter.name] = part
     return parts
 
 
-def _part(parameter: inspect.Parameter, hint: Any, override: Override) -> Part:
-    kind, parse, metavar, choices = _reading(hint)
-    named = None if override.values else _CONSTANT.search(override.text)
-    constant = getattr(import_module(named[1]), named[2]) if named else ()
-    values = [*(override.values or constant or choices)]
-    positional = parameter.kind is parameter.POSITIONAL_OR_KEYWORD and not override.flags
-    default = parameter.default if override.default is UNSET else override.default
+def _part(argument: Argument, override: Override) -> Part:
+    kind, parse, metavar = _READINGS[argument.kind]
+    values = [*(override.values or argument.values)]
+    positional = argument.positional and not override.flags
+    default = argument.default if override.default is UNSET else override.default
     notes = ["ISO 8601"] if parse == Call.moment else []
     notes += ["repeatable"] if kind == list[str] and not positional else []
     info: dict[str, Any] = {
@@ -321,11 +302,13 @@ def _part(parameter: inspect.Parameter, hint: Any, override: Override) -> Part:
         info["show_default"] = ", ".join(cast("tuple[str, ...]", default)) or False
     if isinstance(default, tuple | Unset):
         default = None
-    flags = override.flags or (f"--{parameter.name.replace('_', '-')}",)
+    if argument.required and override.default is UNSET:
+        default = inspect.Parameter.empty
+    flags = override.flags or (f"--{argument.name.replace('_', '-')}",)
     typed = typer.Argument(**info) if positional else typer.Option(*flags, **info)
     made = inspect.Parameter(
         flags[0].removeprefix("--").replace("-", "_"),
-        parameter.KEYWORD_ONLY,
+        inspect.Parameter.KEYWORD_ONLY,
         default=default,
         annotation=Annotated[kind | None if default is None else kind, typed],
     )
@@ -337,19 +320,7 @@ def _part(parameter: inspect.Parameter, hint: Any, override: Override) -> Part:
             return override.parse(typed)
         return typed if parse is None else parse(call, typed)
 
-    return Part(parameter.name, made, read)
-
-
-def _signature(verb: str) -> Mapping[str, inspect.Parameter]:
-    from hippocampe.hippocampe import Hippocampe
-
-    return inspect.signature(getattr(Hippocampe, verb)).parameters
-
-
-def _hints(verb: str) -> Mapping[str, Any]:
-    from hippocampe.hippocampe import Hippocampe
-
-    return get_type_hints(getattr(Hippocampe, verb))
+    return Part(argument.name, made, read)
 
 
 def _help(text: str, values: Sequence[str], *, notes: Sequence[str]) -> str | None:
@@ -371,26 +342,20 @@ def _help(text: str, values: Sequence[str], *, notes: Sequence[str]) -> str | No
     return f"{help}." if help else None
 
 
-Reading = tuple[Any, Callable[[Call, Any], Any] | None, str | None, Sequence[str]]
-"""The type of an option, how its text is read, the name of its value, and its values if they are few."""
-
-
-def _reading(hint: Any) -> Reading:
-    """Choose the option for an argument of a type."""
-    members = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    kinds = {get_origin(each) or each: each for each in members}
-    if datetime in kinds:
-        return str, Call.moment, "TIME", ()
-    if timedelta in kinds:
-        return str, lambda call, typed: None if typed == "never" else typed, None, ()
-    if Sequence in kinds:
-        (inner,) = get_args(kinds[Sequence])
-        return list[str], None, None, get_args(inner) if get_origin(inner) is Literal else ()
-    if Mapping in kinds:
-        return list[str], lambda call, typed: read_metadata(typed), "KEY=VALUE", ()
-    if Literal in kinds:
-        return str, None, None, get_args(kinds[Literal])
-    return Path if PathLike in kinds else members[0], None, None, ()
+Reading = tuple[Any, Callable[[Call, Any], Any] | None, str | None]
+"""The type of an option, how its text is read, and the name of its value."""
+_READINGS: Mapping[str, Reading] = {
+    "str": (str, None, None),
+    "int": (int, None, None),
+    "float": (float, None, None),
+    "bool": (bool, None, None),
+    "Path": (Path, None, None),
+    "datetime": (str, Call.moment, "TIME"),
+    "timedelta": (str, lambda call, typed: None if typed == "never" else typed, None),
+    "Sequence": (list[str], None, None),
+    "Mapping": (list[str], lambda call, typed: read_metadata(typed), "KEY=VALUE"),
+}
+"""The option for an argument, by the kind of that."""
 
 
 def read_metadata(typed: Sequence[str]) -> dict[str, Any]:

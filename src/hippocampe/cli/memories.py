@@ -17,7 +17,6 @@ from hippocampe.cli.call import (
 from hippocampe.cli.from_verb import Done, Override, add, of_verb, text
 from hippocampe.cli.show import memories as show
 from hippocampe.types import ASSOCIATIONS, Remembered
-from hippocampe.validation import MAX_MANY
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -90,6 +89,8 @@ def remember(
 
 
 def _remember_file(call: Call, file: str, details: dict[str, Any]) -> None:
+    from hippocampe.validation import MAX_MANY
+
     items = [details | item for item in read_statements(file)]
     for item in items:
         if isinstance(item.get("occurred_at"), str):

@@ -8,7 +8,6 @@ from hippocampe.cli import terminal
 from hippocampe.cli.call import Call, ListFirst, choice, command, needing_server
 from hippocampe.cli.from_verb import add, text
 from hippocampe.cli.show import server as show
-from hippocampe.system.command_line import command_line
 
 app = typer.Typer()
 keys_app = typer.Typer(help="Keys of the server: list, create, revoke.", cls=ListFirst)
@@ -69,6 +68,8 @@ def list_keys(call: Call) -> None:
         found = hippo.keys()
     call.answer(found, lambda: show.keys(found, call.config.timezone))
     if not found and not call.json:
+        from hippocampe.system.command_line import command_line
+
         folder = () if call.folder is None else ("--folder", str(call.folder.absolute()))
         # Not wrapped, so that it can be copied.
         typer.echo(f"Make one with: {command_line('keys', 'create', *folder)}")

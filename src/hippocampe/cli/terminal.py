@@ -13,10 +13,6 @@ from contextlib import contextmanager
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from hippocampe.client.wire import encode
-from hippocampe.language.i18n import translate
-from hippocampe.language.lexicon import REFERENCE, languages
-
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
@@ -33,6 +29,8 @@ _LOCALE = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
 
 def language() -> str:
     """The language of the terminal: that of the locale if it has a catalogue, else English."""
+    from hippocampe.language.lexicon import REFERENCE, languages
+
     named = next(filter(None, map(os.environ.get, _LOCALE)), "")
     code = re.split("[_.:@]", named, maxsplit=1)[0].lower()
     return code if code in languages() else REFERENCE
@@ -66,6 +64,8 @@ def out(shown: "RenderableType", *, stderr: bool = False) -> None:
 
 def error(message: str) -> None:
     """Print one line on stderr; a terminal breaks it between words only, so that a path can be copied."""
+    from hippocampe.language.i18n import translate
+
     shown = translate("error: {reason}", language()).format(reason=escaped(message))
     stderr = console(stderr=True)
     lines = [" ".join(shown.splitlines())]
@@ -76,6 +76,8 @@ def error(message: str) -> None:
 
 def as_json(value: object) -> None:
     """Print one JSON value."""
+    from hippocampe.client.wire import encode
+
     readable = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     text = json.dumps(encode(value), ensure_ascii=not readable, indent=2)
     # JSON has these characters only inside strings, so the output stays valid.

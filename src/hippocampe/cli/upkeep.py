@@ -12,7 +12,6 @@ from hippocampe.cli import terminal
 from hippocampe.cli.call import OF_A_FOLDER, Call, command
 from hippocampe.cli.from_verb import add, of_verb, text
 from hippocampe.cli.show import upkeep as show
-from hippocampe.client.wire import encode
 
 app = typer.Typer()
 PANEL = "Upkeep"
@@ -111,6 +110,7 @@ def demo(
     from hippocampe import demo
     from hippocampe.cli import showroom
     from hippocampe.cli.show.demonstration import demonstration
+    from hippocampe.client.wire import encode
 
     with ExitStack() as stack:
         chosen = folder

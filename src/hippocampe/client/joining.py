@@ -20,6 +20,7 @@ from hippocampe.config import Config
 from hippocampe.errors import FolderInUse, ServerUnavailable
 from hippocampe.system import private
 from hippocampe.system.local_socket import HELD_SECONDS
+from hippocampe.system.owner import is_private
 
 IDLE_SECONDS = 900.0
 """Idle timeout of an owner that was started automatically: turns of one session share it."""
@@ -98,7 +99,7 @@ def own_or_join(config: Config, own: Callable[[], T], joined: Callable[[RemoteHi
         except FolderInUse:
             if (remote := join(config)) is not None:
                 return joined(remote)
-            if time.monotonic() > ends:
+            if time.monotonic() > ends or is_private(config.folder):
                 raise
         time.sleep(POLL_SECONDS)
 

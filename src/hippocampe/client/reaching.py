@@ -62,9 +62,17 @@ def reach(
             held = is_held(folder)
             if held if held is not None else code == IN_USE:
                 held_since = held_since or now
-                if now - held_since > HELD_SECONDS:
+                if now - held_since > HELD_SECONDS or _is_private(folder):
                     raise Held from cause
             else:
                 held_since = None
                 child = start()
         time.sleep(POLL_SECONDS)
+
+
+def _is_private(folder: str) -> bool:
+    from pathlib import Path
+
+    from hippocampe.system.owner import is_private
+
+    return is_private(Path(folder))

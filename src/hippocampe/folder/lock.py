@@ -47,6 +47,7 @@ class FolderLock:
                 f"cannot use the data folder {folder}: {exc.strerror}. Choose a folder you can write, or change "
                 "its permissions."
             ) from exc
+        self._share = share
         self._publish(None)
         self.host = _host(folder) if share else None
 
@@ -59,7 +60,7 @@ class FolderLock:
     def _publish(self, address: str | None) -> None:
         # The file only informs people: on a full disk, memory can still be read.
         with suppress(OSError):
-            publish(self._folder, address=address)
+            publish(self._folder, address=address, shared=self._share)
 
     def release(self) -> None:
         """Stop serving other programs, and release the folder."""

@@ -6,6 +6,7 @@ another space of the database has the ids, each row gets an id derived from the 
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -61,6 +62,19 @@ def is_archive(path: Path) -> bool:
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(first, dict) and FORMAT in first
+
+
+def count_rows(path: Path) -> dict[str, int]:
+    """The numbers of rows of an archive by table, most first.
+
+    Raises:
+        UnreadableFile: The file is not an archive, or of a later version.
+    """
+    found = Counter[str]()
+    for _, line in _lines(path):
+        with suppress(ValueError, RecursionError, LookupError, TypeError):
+            found[str(json.loads(line)["record"])] += 1
+    return {name: number for name, number in found.most_common() if name in TABLES}
 
 
 def save(store: Store, path: Path, scope: Scope, *, overwrite: bool) -> int:

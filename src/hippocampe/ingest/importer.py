@@ -1,8 +1,10 @@
 """Import conversations exported by other programs, or an archive of a space; export a space."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import HippocampeError, InvalidInput
@@ -21,6 +23,8 @@ FORMATS: Mapping[str, str] = {name: each.title for name, each in TALK_FORMATS.it
     archive.FORMAT: "Hippocampe"
 }
 """The formats of `import_from` by name, with the program that writes each."""
+PREVIEWED = 5
+"""First messages that a preview shows."""
 BATCH = 512
 """Messages per transaction: large enough to amortise it, small enough to let other writers in."""
 BATCH_CHARACTERS = 4_000_000
@@ -72,6 +76,65 @@ def import_from(
             "messages are skipped."
         )
         raise
+
+
+@dataclass(frozen=True, slots=True)
+class ImportPreview:
+    """The contents of a file, before its import.
+
+    Attributes:
+        format: The format, one of `FORMATS`.
+        counts: Numbers by kind: messages, or the rows of an archive.
+        authors: Numbers of messages by author, most first.
+        channels: Numbers of messages by channel, most first.
+        first_at: The earliest time, if there is one.
+        last_at: The latest time.
+        first: The first messages.
+        problems: As in `Imported`.
+    """
+
+    format: str
+    counts: Mapping[str, int]
+    authors: Mapping[str, int] = field(default_factory=dict[str, int])
+    channels: Mapping[str, int] = field(default_factory=dict[str, int])
+    first_at: datetime | None = None
+    last_at: datetime | None = None
+    first: tuple[TalkMessage, ...] = ()
+    problems: tuple[tuple[int, str], ...] = ()
+
+
+def preview(
+    path: str | os.PathLike[str], *, format: str | None = None, timezone: str = "Europe/Paris"
+) -> ImportPreview:
+    """Read a file as `import_from` does, and store nothing. The arguments and errors are the same."""
+    source = check_path("path", path)
+    if format == archive.FORMAT or (format is None and archive.is_archive(source)):
+        return ImportPreview(archive.FORMAT, archive.count_rows(source))
+    format = format or detect_format(source)
+    problems = Problems()
+    authors, channels = Counter[str](), Counter[str]()
+    first: list[TalkMessage] = []
+    times: list[datetime] = []
+    for item in read_talk(source, format=format, timezone=timezone):
+        if isinstance(item, Problem):
+            problems.add(item.line, item.reason)
+            continue
+        authors[item.author] += 1
+        channels[item.channel or ""] += 1
+        if item.at is not None:
+            times = [min([item.at, *times]), max([item.at, *times])]
+        if len(first) < PREVIEWED:
+            first.append(item)
+    return ImportPreview(
+        format,
+        {"message": authors.total()},
+        dict(authors.most_common()),
+        dict(channels.most_common()),
+        times[0] if times else None,
+        times[-1] if times else None,
+        tuple(first),
+        problems.listed(),
+    )
 
 
 @dataclass(slots=True)

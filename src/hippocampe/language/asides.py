@@ -100,8 +100,8 @@ def _opens_predicate(rest: str) -> bool:
     """Return whether a text may begin with a verb: no pronoun, article, preposition or conjunction does."""
     first = re.split(r"[\s']", rest, maxsplit=1)[0].lower()
     folded = fold(first)
-    preposition = word_classes().has("adjunct", folded) and first not in _HAVE_UNACCENTED
-    return folded not in _NO_VERBS and not preposition
+    preposition = word_classes().has("adjunct", folded)
+    return first in _HAVE_UNACCENTED or (folded not in _NO_VERBS and not preposition)
 
 
 def _is_named(text: str) -> bool:

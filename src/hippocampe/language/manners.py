@@ -12,7 +12,9 @@ from functools import cache
 from typing import Final
 
 from hippocampe.language.lexicon import load_all
+from hippocampe.language.open_questions import recalled
 from hippocampe.language.person import is_about_speaker, is_to_somebody
+from hippocampe.language.questions import is_question
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.text import fold, words
 
@@ -48,6 +50,33 @@ def asks_nothing(
         return False
     named = frozenset(words(unquoted)).isdisjoint(word for name in names for word in name.split())
     return named and not _is_personal(unquoted)
+
+
+def without_address(text: str, names: Collection[str]) -> str:
+    """A message without the name of the companion whom it addresses: "dis Eko, il part quand ?" → "il part quand ?".
+
+    Args:
+        text: The message.
+        names: Names of the companion.
+    """
+    if not any(fold(name) in fold(text) for name in names):
+        return text
+    called = "|".join(map(re.escape, names))
+    fillers = "|".join(re.escape(each) for each in load_all("questions")["fillers"].split())
+    found = re.match(
+        rf"\W*(?P<filler>(?:{fillers})\W+)?(?:{called})\b(?P<sign>\s*[,:;!])?\s*",
+        text,
+        re.IGNORECASE,
+    )
+    rest = text[found.end() :] if found else text
+    # "Eko est un robot" is about the companion.
+    addresses = found is not None and (
+        found["filler"] or found["sign"] or is_question(rest) or recalled(rest)
+    )
+    spoken = re.sub(
+        rf"[\s,]+(?:{called})(?=\W*$)", "", rest if addresses else text, flags=re.IGNORECASE
+    )
+    return spoken if words(spoken) else text
 
 
 def is_task(text: str) -> bool:

@@ -11,7 +11,7 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.vocabulary import MAX_WORD_CHARACTERS, Vocabulary, spoken, text_words
 from hippocampe.language import questions
 from hippocampe.language.kin import kin_asked
-from hippocampe.language.manners import asks_nothing
+from hippocampe.language.manners import asks_nothing, without_address
 from hippocampe.language.open_questions import recalled
 from hippocampe.language.person import is_about_speaker, is_first_person
 from hippocampe.language.subjects import fold_subjects, subjects_of
@@ -32,6 +32,7 @@ class AnalysedQuery:
     """A query, analysed for the pipeline.
 
     Attributes:
+        spoken: The query without the name of the companion whom it addresses.
         topic: The past talk that it asks for, from `open_questions.recalled`, if any.
         text: The topic, or else the query, followed by the aliases of the names in it.
         dense: Its vector, shape (dimensions,); empty if it was not embedded.
@@ -41,6 +42,7 @@ class AnalysedQuery:
         asker: Folded names of the asker, if the question is about them.
     """
 
+    spoken: str
     topic: str | None
     text: str
     dense: Vector
@@ -58,8 +60,9 @@ def analyse(
     Without `embed` there are no vectors, and only a search by words can use the result.
     """
     aliases, vocabulary = corpus.aliases.of(scope.space), corpus.vocabulary
-    query = questions.rewrite_idioms(query)
     chosen = corpus.settings.of(scope.space)
+    query = plain = without_address(query, chosen.companion_names)
+    query = questions.rewrite_idioms(query)
     window = parse_window(query, now=now, timezone=chosen.timezone)
     topic = recalled(query.replace(window.text, " ", 1) if window else query)
     asked = topic or query
@@ -87,6 +90,7 @@ def analyse(
     called = {word for group in groups if group for word in group[0].split()}
     names = named_in(query, features.words, unknown) | called
     return AnalysedQuery(
+        spoken=plain,
         topic=topic,
         text=text,
         dense=dense,

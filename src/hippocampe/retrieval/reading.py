@@ -6,6 +6,7 @@ the first results are read, one query at a time, and only while there is time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from threading import Lock
 from typing import Final
@@ -15,13 +16,18 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.types import Recollection
 
 FEWEST: Final = 4
-"""With time for fewer texts, none is read."""
+"""The least texts to read, since the others are scored by the lowest of those that were read."""
 CERTAIN, UNLIKELY = 0.97, 0.3
 """Reading changes nothing if the first score is at least the one, and all others are at most the other."""
 SHARE_OF_TIME: Final = 0.3
 """The share of the time left that reading may take: of a turn's 100 ms some 25, and as much to wait for others."""
+HOPE: Final = 0.9
+"""The factor of the expected time after a search had no time to read: only reading shows that a load has ended."""
 PATIENCE: Final = 0.2
 """Longest wait in seconds for other searches that read."""
+
+_REPLY: Final = re.compile(r"\n[^:\n]{1,40}: ")
+"""The beginning of the reply in a turn."""
 
 _one_at_a_time = Lock()
 
@@ -64,19 +70,41 @@ def read(
     """
     reader = corpus.reader()
     seconds = SHARE_OF_TIME * seconds_left
-    if seconds < min(FEWEST, len(items)) * len(queries) * reader.seconds_per_pair:
+    fewest = min(FEWEST, len(items))
+    if seconds < fewest * len(queries) * reader.seconds_per_pair:
+        reader.seconds_per_pair *= HOPE
         raise NotRead
     if not _one_at_a_time.acquire(timeout=min(seconds, PATIENCE)):
         raise NotRead
     try:
         asked = [_line(user, query) for query in queries]
-        told = [_line(item.author, item.content) for item in items]
-        pairs = [(query, text) for text in told for query in asked]
+        told = [(at, item.content) for at, item in enumerate(items)]
+        told += [
+            (at, alone)
+            for at, item in enumerate(items)
+            if (alone := _without_reply(item)) is not None
+        ]
+        pairs = [(query, _line(items[at].author, text)) for at, text in told for query in asked]
         odds = reader.read_pairs("answer", pairs, seconds)
     finally:
         _one_at_a_time.release()
     whole = len(odds) // len(queries)
-    return odds[: whole * len(queries)].reshape(whole, len(queries)).max(axis=1)
+    if whole < fewest:
+        raise NotRead
+    best: Floats = odds[: whole * len(queries)].reshape(whole, len(queries)).max(axis=1)
+    found = best[: len(items)].copy()
+    for (at, _), value in zip(told[len(items) : whole], best[len(items) :], strict=True):
+        found[at] = max(found[at], value)
+    return found
+
+
+def _without_reply(item: Recollection) -> str | None:
+    """The words of a turn without the reply; None for other texts.
+
+    "She'll love it" hides from the reader that "I signed Zoe up for dance at 2 pm" tells a time.
+    """
+    reply = _REPLY.search(item.content) if item.kind == "turn" else None
+    return item.content[: reply.start()] if reply else None
 
 
 def _line(user: str | None, text: str) -> str:

@@ -227,7 +227,7 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
     items, read = scored.items, np.zeros(0, np.float32)
     missing: tuple[str, ...] = ()
     if not (query.features.nothing or reading.is_certain([score for *_, score in scored.ranked])):
-        items, read, missing = _read(corpus, text, query.topic, request, items, stopwatch)
+        items, read, missing = _read(corpus, query.spoken, query.topic, request, items, stopwatch)
     rows = {id: row for row, id in enumerate(scored.loaded.ids)}
     if query.topic is not None:
         covered = scored.measured[:, SIGNALS.index("covered")]

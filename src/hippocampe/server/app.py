@@ -16,7 +16,7 @@ from hippocampe.server.api import (
     verbs,
 )
 from hippocampe.server.api.description import DESCRIPTION, describe
-from hippocampe.server.dashboard import docs, site
+from hippocampe.server.dashboard import data, docs, site
 from hippocampe.server.http import problems
 from hippocampe.server.http.access import BEARER, PROXY, Gate
 from hippocampe.server.http.idempotency import Idempotency
@@ -86,7 +86,11 @@ def create_app(
     site.install(app)
     describe(app)
     app.add_middleware(Idempotency, hippo=awaited)
-    larger = {"/api/import": transfer.MAX_IMPORT_BYTES, PROXY: proxy.MAX_PASSED_BYTES}
+    larger = {
+        "/api/import": transfer.MAX_IMPORT_BYTES,
+        data.PREVIEW: transfer.MAX_IMPORT_BYTES,
+        PROXY: proxy.MAX_PASSED_BYTES,
+    }
     app.add_middleware(JsonLimit, free=tuple(larger))
     app.add_middleware(BodyLimit, most=MAX_BODY_BYTES, larger=larger)
     app.add_middleware(KeyLimit, rate=config.request_rate, burst=config.request_burst)

@@ -24,21 +24,25 @@ class Owner:
         pid: Its process id.
         since: The time of taking the folder, in ISO 8601.
         address: The base URL at which it serves HTTP; None if it does not, or not yet.
+        shared: Whether other programs of the user may use the folder through it.
     """
 
     pid: int
     since: str
     address: str | None = None
+    shared: bool = True
 
 
-def publish(folder: Path, *, address: str | None = None) -> None:
+def publish(folder: Path, *, address: str | None = None, shared: bool = True) -> None:
     """Write this process as the owner of the folder.
 
     Raises:
         OSError: The file cannot be written.
     """
     since = datetime.now(UTC).isoformat(timespec="seconds")
-    private.replace_text(folder / CARD, json.dumps(asdict(Owner(os.getpid(), since, address))))
+    private.replace_text(
+        folder / CARD, json.dumps(asdict(Owner(os.getpid(), since, address, shared)))
+    )
 
 
 def withdraw(folder: Path) -> None:
@@ -51,3 +55,9 @@ def read_owner(folder: Path) -> Owner | None:
     with suppress(OSError, ValueError, TypeError):
         return Owner(**json.loads((folder / CARD).read_text()))
     return None
+
+
+def is_private(folder: Path) -> bool:
+    """Return whether the owner of a folder that is held said that it does not share it."""
+    owner = read_owner(folder)
+    return owner is not None and not owner.shared

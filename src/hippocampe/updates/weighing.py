@@ -24,9 +24,9 @@ from hippocampe.updates.decide import Decision, Verdict
 from hippocampe.updates.evidence import evidence_of
 from hippocampe.updates.learnt import MERGING, OUTCOMES, SEPARATE, Model
 
-LEAST_COSINE: Final = 0.25
+LEAST_COSINE: Final = 0.2
 """Two statements that share a keyword are weighed from this cosine on."""
-_NEAR: Final = 0.35
+_NEAR: Final = 0.28
 """All others are weighed from this cosine on."""
 _SHOWN_WORDS: Final = 5
 _SAME_WORDS, _IN_ORDER, _AS_LONG = 0.6, 0.95, 0.25

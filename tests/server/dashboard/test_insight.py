@@ -143,8 +143,11 @@ def test_costs_by_day_purpose_and_model(reader: Reader, lived: Hippocampe) -> No
     assert "$0.25" in page.locator(".figures li").first.inner_text()
     assert "of a budget of $0.50 a day" in page.locator(".figures").inner_text()
     # 800 of 9,000 tokens of requests, and 300 of answers, which cost four times as much.
-    assert "about $0.0196 of what was spent" in page.locator(".figures").inner_text()
-    rows = page.locator("table").first.locator("tbody tr")
+    assert "$0.0196" in page.locator(".figures li").nth(2).inner_text()
+    assert [each.strip() for each in page.locator(".stack thead").first.inner_text().split("\t")][
+        3:
+    ] == [*("Tokens sent", "Of which memory", "Tokens received", "Price")]
+    rows = page.locator("table.stack").first.locator("tbody tr")
     assert [rows.nth(n).locator("td").first.inner_text() for n in range(2)] == [
         "digest",
         "chat",
@@ -153,7 +156,14 @@ def test_costs_by_day_purpose_and_model(reader: Reader, lived: Hippocampe) -> No
     assert rows.first.locator("td").first.inner_text() == "chat"
     assert page.locator(".drawn svg .limit").count() == 2
     page.locator("summary", has_text="By day").click()
-    assert page.locator("details tbody tr").count() == 30
+    assert page.locator("details.group tbody tr").count() == 30
+    money = page.locator(".drawn").first
+    assert money.locator(".hit").count() == 30
+    spent = money.locator(".hit", has_text="$0.25")
+    spent.hover()
+    tip = spent.locator(".of-day")
+    tip.wait_for()
+    assert "spent\n$0.25" in tip.inner_text() and "of which memory\n$0.0196" in tip.inner_text()
     shoot(page, "costs")
     page.get_by_role("link", name="7 days").click()
     page.locator("text=Spent in 7 days").wait_for()
@@ -191,3 +201,19 @@ def test_the_ledger_of_jobs(
     page.get_by_role("button", name="Run what is due").click()
     page.locator("#toasts", has_text="Nothing was due.").wait_for()
     looked_at(reader, "/jobs", "jobs", whole=False)
+
+
+def test_a_disabled_button_keeps_its_label_and_an_empty_part_its_icon(reader: Reader) -> None:
+    page = reader.open("/live")
+    button = page.get_by_role("button", name="Digest now")
+    expect(button).to_be_disabled()
+    button.hover(force=True)
+    colours = "(each) => [getComputedStyle(each).color, getComputedStyle(each).backgroundColor]"
+    label, ground = button.evaluate(colours)
+    assert label != ground
+    check_accessible(page)
+    # The icon of an empty part stands beside its text.
+    for state in page.locator(".state").all():
+        icon, text = state.locator("> .icon").bounding_box(), state.locator("p").bounding_box()
+        assert icon is not None and text is not None
+        assert 0 <= text["x"] - (icon["x"] + icon["width"]) <= 16

@@ -52,10 +52,12 @@ def test_every_page_fits(
 ) -> None:
     one = memory.recent(20, scope=Scope())[-1].id
     given = memory.retrievals(scope=Scope())[0].id
+    said = memory.exchanges(scope=Scope())[0].id
     paths = {each.name: f"/{each.name}" for each in MENU} | {
         "search": f"/memory?q={quote('voilier à Nantes')}",
         "one": f"/memory/{one}",
         "why": f"/retrievals/{given}",
+        "exchange": f"/conversations/{said}",
         "tried": "/playground?message=voilier&user=nina&channel=lobby",
         "login": "/login",
     }

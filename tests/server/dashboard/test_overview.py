@@ -71,7 +71,12 @@ def test_a_pair_is_decided_and_taken_back(
     page.get_by_role("button", name="Replace").click()
     page.get_by_text("Nothing waits for you.").wait_for()
     assert not lived.get(first.id, scope=LOBBY).current
-    page.get_by_role("button", name="Undo").click()
+    undo = page.get_by_role("button", name="Undo")
+    toast, content = page.locator(".toast").bounding_box(), page.locator("main").bounding_box()
+    assert toast is not None and content is not None
+    # It covers nothing of the page.
+    assert toast["x"] + toast["width"] <= content["x"]
+    undo.click()
     page.get_by_text("Undone").wait_for()
     assert lived.get(first.id, scope=LOBBY).current
 
@@ -85,12 +90,25 @@ def test_it_fits_a_phone_and_is_accessible(
     check_accessible(page)
 
 
-def test_the_charts_have_a_bar_for_each_day(
+def test_the_charts_are_lines_with_axes_and_a_tip_for_each_day(
     reader: Reader, lived: Hippocampe, clock: FakeClock
 ) -> None:
     clock.now += timedelta(days=1)
     page = reader.open("/overview")
     chart = page.locator(".drawn").nth(1)
     assert chart.locator(".hit").count() == 7
-    assert chart.locator(".hit").nth(5).text_content() == "Sun 18 Jan · messages 2 · injections 1"
-    assert [chart.locator(f"svg[role=img] .s{series}").count() for series in (0, 1)] == [1, 1]
+    assert chart.locator(".days li span").count() == 7
+    assert [each.inner_text() for each in chart.locator(".scale li").all()] == ["2", "1", "0"]
+    assert chart.locator("svg[role=img] path.line").count() == 2
+    tip = chart.locator(".of-day").nth(5)
+    assert not tip.is_visible()
+    chart.locator(".hit").nth(5).hover()
+    tip.wait_for()
+    assert tip.inner_text().split("\n") == ["Sun 18 Jan", "messages", "2", "injections", "1"]
+
+
+def test_a_chart_without_values_says_so(reader: Reader, memory: Hippocampe) -> None:
+    memory.remember("Nina sells her small wooden boat", scope=LOBBY)
+    page = reader.open("/overview")
+    page.get_by_text("No turn was served in these days.").wait_for()
+    assert page.locator(".drawn").count() == 0

@@ -14,6 +14,7 @@ from hippocampe.cli.show.layout import (
 )
 from hippocampe.cli.terminal import sign
 from hippocampe.companion import Reply, Searched, ToolCalled
+from hippocampe.presentation.model_ways import model_ways
 from hippocampe.presentation.reader import Reader
 from hippocampe.types import Considered, Injection, Memory, ReceiptItem, Recollection, Remembered
 
@@ -33,23 +34,12 @@ _IDS = ("id", "replaces")
 
 def without_model(by: Reader) -> "RenderableType":
     """The ways to get a language model."""
-    ways = {
-        by.say("A provider, with your key:"): (
-            "export HIPPOCAMPE_MODEL=openai:gpt-5-mini OPENAI_API_KEY=sk-…",
-        ),
-        by.say("A model on this machine, free and without a network (Ollama):"): (
-            "ollama pull qwen2.5:7b",
-            "export HIPPOCAMPE_MODEL=openai-chat:qwen2.5:7b",
-            "export OPENAI_BASE_URL=http://127.0.0.1:11434/v1 OPENAI_API_KEY=none",
-        ),
-        by.say("Any other server with the API of OpenAI, such as that of your company:"): (
-            "export HIPPOCAMPE_MODEL=openai-chat:NAME OPENAI_API_KEY=…",
-            "export OPENAI_BASE_URL=https://…",
-        ),
-    }
     shown = [text(by.say("No language model is set. There are three ways to get one:"))]
-    for number, (way, commands) in enumerate(ways.items(), 1):
-        shown += [text(f"{number}. {way}"), *(text(f"   {each}", "bold") for each in commands)]
+    for number, way in enumerate(model_ways(by), 1):
+        variables = {"HIPPOCAMPE_MODEL": way.model, **way.variables}
+        exported = " ".join(f"{name}={value}" for name, value in variables.items())
+        shown.append(text(f"{number}. {way.says}"))
+        shown += [text(f"   {each}", "bold") for each in (*way.before, f"export {exported}")]
     return lines(*shown)
 
 

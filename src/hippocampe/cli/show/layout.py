@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, cast
 from zoneinfo import ZoneInfo
 
 from hippocampe.cli.terminal import escaped, language, sign
-from hippocampe.presentation.reader import Reader
 from hippocampe.types import Recollection
 
 if TYPE_CHECKING:
@@ -18,9 +17,13 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from hippocampe.presentation.reader import Reader
 
-def reader(timezone: str = "UTC") -> Reader:
+
+def reader(timezone: str = "UTC") -> "Reader":
     """The reader at the terminal, in the language of the locale."""
+    from hippocampe.presentation.reader import Reader
+
     return Reader(language=language(), timezone=timezone, now=datetime.now(UTC))
 
 
@@ -116,7 +119,7 @@ def entry(content: str, id: str, *more: "Text") -> "Text":
     return Text("\n").join([text(content), *more, text(id, "dim")])
 
 
-def reasons(item: Recollection, by: Reader, most: int = 3) -> str:
+def reasons(item: Recollection, by: "Reader", most: int = 3) -> str:
     """The strongest reasons for an item, each with its contribution to the log-odds.
 
     Returns:

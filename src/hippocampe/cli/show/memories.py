@@ -21,7 +21,6 @@ from hippocampe.cli.show.layout import (
     when,
 )
 from hippocampe.client.wire import encode
-from hippocampe.presentation.reader import state_of
 from hippocampe.types import (
     Action,
     Association,
@@ -65,6 +64,8 @@ def memories(found: Sequence[Memory], timezone: str) -> "RenderableType":
     """A table of memories; their state only if one of them is not current."""
     if not found:
         return text("There are no memories.")
+    from hippocampe.presentation.reader import state_of
+
     states = [state_of(memory) for memory in found]
     with_state = set(states) != {"current"}
     rows = table("type", *(["state"] if with_state else []), "when", "content")
@@ -130,6 +131,8 @@ def remembered_many(results: Sequence[Remembered]) -> "RenderableType":
 
 def history(found: History, timezone: str) -> "RenderableType":
     """The versions of a statement, oldest first, and the associations between them."""
+    from hippocampe.presentation.reader import state_of
+
     rows = table("state", "learnt", "content")
     for version in found.versions:
         rows.add_row(

@@ -36,16 +36,17 @@ VIEWS: "Mapping[Any, Callable[[Any, str], RenderableType]]" = {
 """Views by the type that a verb returns; they take the result and the timezone."""
 
 
-def result(found: object, returned: object, timezone: str) -> "RenderableType":
+def result(found: object, returned: str, timezone: str) -> "RenderableType":
     """Render the result of a verb.
 
     Args:
         found: The result.
-        returned: The type by which the verb declares it.
+        returned: The type by which the verb declares it, as text.
         timezone: The timezone of the times.
     """
-    if returned in VIEWS:
-        return VIEWS[returned](found, timezone)
+    views = {str(kind): view for kind, view in VIEWS.items()}
+    if returned in views:
+        return views[returned](found, timezone)
     if isinstance(found, Mapping):
         named = cast("Mapping[str, object]", found)
         rows = [{**_cells(each, timezone), "name": name} for name, each in named.items()]

@@ -1,11 +1,13 @@
 """Costs of language models: tokens and money by day, purpose and model, and the share of injections."""
 
+import asyncio
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from starlette.responses import Response
 
-from hippocampe.model.prices import injected_price
+from hippocampe.model.prices import injected_price, price_of
 from hippocampe.server.dashboard import drawing
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Visit
@@ -39,9 +41,17 @@ async def costs_page(page: ReadPage, days: int = 30) -> Response:
 @router.get("/costs/table")
 async def costs_table(page: ReadPage, days: int = 30) -> Response:
     """The charts and the tables of the latest days."""
-    found = await page.hippo.costs(scope=page.scope, days=days)
+    recorded = await page.hippo.costs(scope=page.scope, days=days)
+    found = await asyncio.to_thread(lambda: [_priced(each) for each in recorded])
     activity = await page.hippo.activity(scope=page.scope, days=days)
     return page.part("costs/table.html", days=days, **_sums(page, found, activity))
+
+
+def _priced(cost: Cost) -> Cost:
+    """The same with the published price, if none was recorded."""
+    if cost.price is not None:
+        return cost
+    return replace(cost, price=price_of(cost.model, cost.input_tokens, cost.output_tokens))
 
 
 def _sums(page: Visit, found: Sequence[Cost], activity: Sequence[Day]) -> dict[str, Any]:
@@ -50,15 +60,8 @@ def _sums(page: Visit, found: Sequence[Cost], activity: Sequence[Day]) -> dict[s
     titles = [page.day(date, "d MMM") for date in dates]
     pairs = sorted({(cost.purpose, cost.model) for cost in found})
     by_day = [total(costs) for costs in of_day]
-    tokens = [
-        (
-            day["input_tokens"] - day["injected_tokens"],
-            day["injected_tokens"],
-            day["output_tokens"],
-        )
-        for day in by_day
-    ]
-    money = [(day["price"] or 0.0,) for day in by_day]
+    tokens = [(day["input_tokens"], day["injected_tokens"], day["output_tokens"]) for day in by_day]
+    money = [(day["price"], day["injected_price"]) for day in by_day]
     by_pair = [
         (pair, total(cost for cost in found if (cost.purpose, cost.model) == pair))
         for pair in pairs
@@ -69,17 +72,24 @@ def _sums(page: Visit, found: Sequence[Cost], activity: Sequence[Day]) -> dict[s
         "today": by_day[-1],
         "rows": sorted(by_pair, key=lambda row: (-(row[1]["price"] or 0), -row[1]["input_tokens"])),
         "by_day": list(zip(titles, by_day, strict=True))[::-1],
-        "tokens": drawing.columns(tokens, _named(titles, [page.number(sum(t)) for t in tokens])),
-        "money": drawing.columns(
-            money, _named(titles, [page.dollars(m) for (m,) in money]), at_least=budget
+        "tokens": drawing.chart(
+            (page.say("tokens sent"), page.say("of which memory"), page.say("tokens received")),
+            titles,
+            tokens,
+            [[page.number(each) for each in day] for day in tokens],
+        ),
+        "money": drawing.chart(
+            (page.say("spent"), page.say("of which memory")),
+            titles,
+            # A day without calls costs nothing; the price of others may be unknown.
+            [
+                [0.0 if not day["calls"] else each for each in prices]
+                for day, prices in zip(by_day, money, strict=True)
+            ],
+            [["–" if each is None else page.dollars(each) for each in day] for day in money],
+            limit=budget,
         ),
         "budget": budget,
         "injected": sum(day.tokens for day in activity),
         "injections": sum(day.injections for day in activity),
-        "first": titles[0],
-        "last": titles[-1],
     }
-
-
-def _named(titles: Sequence[str], amounts: Sequence[str]) -> list[str]:
-    return [f"{title}: {amount}" for title, amount in zip(titles, amounts, strict=True)]

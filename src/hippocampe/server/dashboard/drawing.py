@@ -5,20 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 WIDTH, HEIGHT = 720, 160
-GAP = 0.25
-"""Empty share of a column."""
+_LABELS = 7
+"""Most labels below a chart."""
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
-    """A part of a column or of a bar; `series` is the number of its series."""
+class Line:
+    """A series, as the paths of its line and of its points, which are lines without length; zeros have none."""
 
-    x: float
-    y: float
-    width: float
-    height: float
-    series: int
-    title: str = ""
+    path: str
+    points: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,56 +26,96 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
-    """A chart of columns.
+class Column:
+    """A day of a chart.
 
     Attributes:
-        bars: All parts.
-        ticks: Lines of the scale, from 0 up.
-        columns: By column, its x, its width and its title.
+        title: Its name.
+        shown: The values of its series, for people.
+        label: Its short name, below the chart; empty between two others.
     """
 
-    bars: tuple[Bar, ...]
-    ticks: tuple[Tick, ...]
-    columns: tuple[Bar, ...]
+    title: str
+    shown: Sequence[str]
+    label: str
 
 
-def columns(
-    values: Sequence[Sequence[float | None]],
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart of lines.
+
+    Attributes:
+        names: Of the series.
+        lines: The series.
+        ticks: Lines of the scale, from 0 up.
+        columns: The days.
+        limit: The y of the line that marks a value; None without one.
+    """
+
+    names: Sequence[str]
+    lines: Sequence[Line]
+    ticks: Sequence[Tick]
+    columns: Sequence[Column]
+    limit: float | None
+
+    @property
+    def empty(self) -> bool:
+        """Return whether there is nothing to draw."""
+        return not any(line.points for line in self.lines)
+
+
+def chart(
+    names: Sequence[str],
     titles: Sequence[str],
+    values: Sequence[Sequence[float | None]],
+    shown: Sequence[Sequence[str]],
     *,
-    stacked: bool = True,
-    at_least: float = 0,
-) -> Columns:
-    """Stack the values of each column, first series at the bottom, or place them side by side.
+    labels: Sequence[str] | None = None,
+    limit: float = 0,
+) -> Chart:
+    """Draw the values of some days as lines.
 
     Args:
-        values: For each column, one number per series; None draws nothing.
-        titles: Of the columns.
-        stacked: False places the bars of a column side by side.
-        at_least: Minimum of the top of the scale.
+        names: Of the series.
+        titles: Of the days.
+        values: For each day, one number per series; None interrupts its line.
+        shown: The same, for people.
+        labels: Short names of the days; None: the titles.
+        limit: A value to mark with a line; 0 for none.
     """
-    known = [[part or 0.0 for part in parts] for parts in values]
-    top = nice_top(max([at_least, *((sum if stacked else max)(parts) for parts in known)]))
-    step = WIDTH / max(len(known), 1)
-    bars: list[Bar] = []
-    wholes: list[Bar] = []
-    for number, parts in enumerate(known):
-        x, y = number * step + step * GAP / 2, float(HEIGHT)
-        width = step * (1 - GAP) / (1 if stacked else len(parts))
-        for series, part in enumerate(parts):
-            height = part / top * HEIGHT
-            y = (y if stacked else HEIGHT) - height
-            if part:
-                bars.append(_bar(x, y, width, height, series))
-            x += 0 if stacked else width
-        wholes.append(Bar(round(number * step, 2), 0, round(step, 2), HEIGHT, 0, titles[number]))
-    ticks = tuple(Tick(HEIGHT - HEIGHT * share, top * share) for share in (0, 0.5, 1))
-    return Columns(tuple(bars), ticks, tuple(wholes))
+    known = [value for day in values for value in day if value is not None]
+    top = nice_top(max([limit, *known]))
+    step = WIDTH / max(len(values), 1)
+    every = math.ceil(len(titles) / _LABELS)
+    columns = [
+        Column(title, texts, label if (len(titles) - 1 - number) % every == 0 else "")
+        for number, (title, texts, label) in enumerate(
+            zip(titles, shown, labels or titles, strict=True)
+        )
+    ]
+    nothing = not any(known)
+    lines = [
+        _line([None if nothing else day[series] for day in values], top, step)
+        for series in range(len(names))
+    ]
+    ticks = [Tick(HEIGHT - HEIGHT * share, top * share) for share in (0, 0.5, 1)]
+    return Chart(names, lines, ticks, columns, HEIGHT - limit / top * HEIGHT if limit else None)
 
 
-def _bar(x: float, y: float, width: float, height: float, series: int) -> Bar:
-    return Bar(round(x, 2), round(y, 2), round(width, 2), round(height, 2), series)
+def _line(values: Sequence[float | None], top: float, step: float) -> Line:
+    path: list[str] = []
+    points: list[str] = []
+    pen = "M"
+    for number, value in enumerate(values):
+        if value is None:
+            pen = "M"
+            continue
+        place = f"{(number + 0.5) * step:.1f} {HEIGHT - value / top * HEIGHT:.1f}"
+        path.append(f"{pen}{place}")
+        if value:
+            points.append(f"M{place}h0")
+        pen = "L"
+    return Line("".join(path), "".join(points))
 
 
 def nice_top(most: float) -> float:

@@ -36,7 +36,6 @@ async def overview(page: ReadPage) -> Response:
             programs=", ".join(IMPORT_FORMATS.values()),
             **doors(page),
         )
-    medians = [day.took_ms_p50 for day in days if day.took_ms_p50 is not None]
     return page.render(
         "overview.html",
         section="overview",
@@ -56,7 +55,10 @@ async def overview(page: ReadPage) -> Response:
             [(day.took_ms_p50, day.took_ms_p95) for day in days],
             digits=1,
         ),
-        median=medians[-1] if medians else None,
+        learnt_by_day=[day.memories for day in days],
+        given_by_day=[day.injections for day in days],
+        medians=[day.took_ms_p50 for day in days],
+        line=drawing.line,
         **await _lists(page),
     )
 
@@ -73,20 +75,15 @@ def _week(
     names: Sequence[str],
     values: Sequence[Sequence[float | None]],
     digits: int,
-) -> dict[str, Any]:
-    """The columns of a chart, and the rows of its table."""
-    rows = [
-        (
-            page.day(day.date),
-            ["–" if each is None else page.number(each, digits) for each in numbers],
-        )
-        for day, numbers in zip(days, values, strict=True)
+) -> drawing.Chart:
+    """The lines of some days."""
+    shown = [
+        ["–" if each is None else page.number(each, digits) for each in numbers]
+        for numbers in values
     ]
-    titles = [
-        " · ".join((day, *map(" ".join, zip(names, shown, strict=True)))) for day, shown in rows
-    ]
-    columns = drawing.columns(values, titles, stacked=False)
-    return {"names": names, "rows": rows, "columns": columns}
+    titles = [page.day(day.date) for day in days]
+    labels = [page.day(day.date, "EEE") for day in days]
+    return drawing.chart(names, titles, values, shown, labels=labels)
 
 
 async def _lists(page: Visit) -> dict[str, Any]:

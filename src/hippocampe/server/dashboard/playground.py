@@ -45,7 +45,7 @@ async def tried(
     return page.part(
         "playground/result.html",
         injection=injection,
-        considered={each.recollection.id: each for each in considered},
+        given_items=[each for each in considered if each.outcome == "injected"],
         left_out=left_out[:MOST_LEFT_OUT],
         total_left_out=len(left_out),
         threshold=page.settings.auto_retrieve_min_score,

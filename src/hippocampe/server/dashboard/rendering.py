@@ -7,6 +7,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
+from hippocampe.presentation.parts import parts_of
 from hippocampe.presentation.reader import standing
 from hippocampe.presentation.stages import stages_of
 from hippocampe.server.dashboard.menu import groups
@@ -32,7 +33,9 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     shared: dict[str, Any] = environment.globals  # pyright: ignore[reportUnknownMemberType, reportAssignmentType]
-    shared.update(static=static, menu=groups, stages_of=stages_of, standing=standing)
+    shared.update(
+        static=static, menu=groups, parts_of=parts_of, stages_of=stages_of, standing=standing
+    )
     return environment
 
 

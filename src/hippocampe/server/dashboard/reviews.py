@@ -61,7 +61,20 @@ def pair_of(review: Review) -> Pair:
             old_text.append(("".join(left[start:stop]), alike and tag != "equal"))
         if begin < end:
             new_text.append(("".join(right[begin:end]), alike and tag != "equal"))
-    return Pair(older, newer, review.reason, review.likelihood, old_text, new_text)
+    older_text, newer_text = _joined(old_text), _joined(new_text)
+    return Pair(older, newer, review.reason, review.likelihood, older_text, newer_text)
+
+
+def _joined(pieces: Sequence[tuple[str, bool]]) -> Marked:
+    """The same pieces; a space between two marked ones is marked with them."""
+    joined: list[tuple[str, bool]] = []
+    for at, (piece, marked) in enumerate(pieces):
+        inside = not piece.strip() and 0 < at < len(pieces) - 1
+        marked = marked or (inside and pieces[at - 1][1] and pieces[at + 1][1])
+        if joined and joined[-1][1] == marked:
+            piece = joined.pop()[0] + piece
+        joined.append((piece, marked))
+    return joined
 
 
 @router.get("/reviews")

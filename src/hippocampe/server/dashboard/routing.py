@@ -1,6 +1,7 @@
 """Routers of pages: errors are rendered as pages, or as messages in the open page."""
 
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -10,8 +11,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 
 from hippocampe.errors import HippocampeError, InvalidInput
-from hippocampe.server.dashboard.visit import visitor
+from hippocampe.server.dashboard.visit import visiting, visitor
 from hippocampe.server.http import problems
+from hippocampe.server.http.sessions import SAFE_METHODS
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -64,4 +66,9 @@ async def _shown(request: Request, problem: problems.Problem) -> Response:
     if "hx-request" in request.headers:
         return problems.response(problem)
     page = await visitor(request)
-    return page.render("problem.html", status=problem.status, problem=problem)
+    framed = False
+    # Who may read the space keeps the menu; a request that the gate did not see has no key in its state.
+    if request.method in SAFE_METHODS and hasattr(request.state, "key"):
+        with suppress(HippocampeError, HTTPException):
+            page, framed = await visiting("read")(request, page), True
+    return page.render("problem.html", status=problem.status, problem=problem, framed=framed)

@@ -9,14 +9,18 @@ from starlette.types import Scope as Connection
 
 from hippocampe.server.dashboard import (
     about,
+    access,
     badges,
     brain,
+    chat,
     connect,
     conversations,
     costs,
+    data,
     digesting,
     facts,
     graph,
+    importing,
     jobs,
     live,
     login,
@@ -60,7 +64,10 @@ PAGES = (
     logs,
     connect,
     conversations,
+    data,
+    access,
     playground,
+    chat,
     settings,
 )
 """The modules with a `router`, one per page."""
@@ -113,6 +120,7 @@ def install(app: FastAPI) -> None:
     """Add the pages and their files to an application whose errors are problems."""
     app.mount(STATIC.rstrip("/"), Assets(directory=STATIC_FOLDER), name="static")
     app.state.digests = digesting.Digests()
+    app.state.imports = importing.Imports()
     app.state.log_tail = LogTail()
     app.add_middleware(Listening, tail=app.state.log_tail)
     app.add_api_route("/", _home, include_in_schema=False)

@@ -1,0 +1,50 @@
+"""Try memory alone, without a language model: a statement is stored, and everything said shows what it would give."""
+
+from dataclasses import dataclass
+
+from hippocampe.hippocampe import Hippocampe
+from hippocampe.language.questions import is_question
+from hippocampe.language.small_talk import is_small_talk
+from hippocampe.types import Injection, Memory, Remembered, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """One message that memory served alone.
+
+    Attributes:
+        injection: The text that a model would be given.
+        stored: The outcome of storing the message; None if it states nothing.
+        replaced: The memories that it replaced.
+    """
+
+    injection: Injection
+    stored: Remembered | None = None
+    replaced: tuple[Memory, ...] = ()
+
+
+def serve_alone(hippo: Hippocampe, message: str, *, scope: Scope) -> Served:
+    """Select what a model would be given for a message, and store the message if it states something.
+
+    A request to forget is carried out. Questions and small talk are not stored.
+
+    Args:
+        hippo: The memory.
+        message: The words of the speaker.
+        scope: The speaker and the channel.
+
+    Raises:
+        InvalidInput: The message cannot be stored, such as a secret.
+        StoreError: The data cannot be read or written.
+    """
+    # No model has seen what was given before.
+    injection = hippo.before_turn(message, scope=scope, fresh=True)
+    if injection.forgetting is not None:
+        hippo.after_turn(message, None, scope=scope)
+        return Served(injection)
+    names = hippo.settings(scope=scope).companion_names
+    if is_question(message) or is_small_talk(message, names=names):
+        return Served(injection)
+    stored = hippo.remember(message, scope=scope, source="chat")
+    replaced = tuple(hippo.get(id, scope=scope) for id in stored.replaced)
+    return Served(injection, stored, replaced)

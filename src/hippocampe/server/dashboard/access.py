@@ -1,0 +1,93 @@
+"""Keys of the server and the audit log: who may use the space, and who changed it."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Annotated, Any, get_args
+
+from fastapi import Form
+from starlette.responses import Response
+
+from hippocampe.errors import NotFound
+from hippocampe.server.dashboard.routing import page_router
+from hippocampe.server.dashboard.visit import AdminPage, Toast, Visit
+from hippocampe.types import ApiKey, AuditEntry, Role
+
+router = page_router(prefix="/access")
+CHANGED = "access-changed"
+ENTRIES = 200
+"""Entries of the audit log shown; the latest."""
+
+
+@router.get("")
+async def access_page(page: AdminPage) -> Response:
+    """The keys of the space and its audit log."""
+    return page.render(
+        "access/page.html",
+        section="access",
+        roles=get_args(Role),
+        **await _lists(page),
+    )
+
+
+@router.get("/lists")
+async def lists(page: AdminPage) -> Response:
+    """The keys and the audit log, after a change."""
+    return page.part("access/lists.html", **await _lists(page))
+
+
+@router.post("/keys")
+async def create(
+    page: AdminPage,
+    role: Annotated[str, Form()] = "read",
+    label: Annotated[str, Form()] = "",
+) -> Response:
+    """Make a key of the space, and show its text once."""
+    chosen: Any = role
+    made = await page.hippo.create_key(scope=page.scope, role=chosen, label=label.strip() or None)
+    return page.part("access/made.html", changed=CHANGED, made=made)
+
+
+@router.post("/keys/{id}/revoke")
+async def revoke(page: AdminPage, id: str) -> Response:
+    """Revoke a key of the space."""
+    if not any(key.id == id for key in await _keys(page)):
+        raise NotFound(f"there is no key {id!r} of this space.")
+    await page.hippo.revoke_key(id)
+    return page.part(toast=Toast(page.say("Revoked: it opens nothing any more.")), changed=CHANGED)
+
+
+async def _keys(page: Visit) -> list[ApiKey]:
+    return [key for key in await page.hippo.keys() if key.space == page.scope.space]
+
+
+async def _lists(page: Visit) -> dict[str, Any]:
+    keys, entries = await asyncio.gather(
+        _keys(page), page.hippo.audit(scope=page.scope, limit=ENTRIES)
+    )
+    names = {f"key {key.id}": key.label or key.id for key in keys}
+    return {
+        "keys": keys,
+        "entries": [(each, _actor(page, each, names), _detail(page, each)) for each in entries],
+        "most": ENTRIES,
+    }
+
+
+def _actor(page: Visit, entry: AuditEntry, names: Mapping[str, str]) -> str:
+    return names.get(entry.actor) or page.label("actor", entry.actor)
+
+
+def _detail(page: Visit, entry: AuditEntry) -> str:
+    """The detail of an entry in a line: numbers and names; ids only of a single item."""
+    shown: list[str] = []
+    for name, value in entry.detail.items():
+        if name == "count":
+            shown.append(page.amount(value, "item"))
+        elif name == "role":
+            shown.append(page.label("role", value))
+        elif isinstance(value, list):
+            listed = [str(each) for each in value]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+            if name != "ids" or len(listed) == 1:
+                shown.append(", ".join(listed))
+        else:
+            shown.append(f"{name.replace('_', ' ')}: {value}" if name != "key" else str(value))
+    return " · ".join(shown)

@@ -1,0 +1,190 @@
+"""The chat: talk beside what memory gave for it and why, what it learnt or replaced, and what it cost."""
+
+import asyncio
+import getpass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from importlib.util import find_spec
+from typing import Annotated, Any
+
+from fastapi import Form
+from starlette.responses import Response
+
+from hippocampe.companion import Usage
+from hippocampe.companion.alone import serve_alone
+from hippocampe.errors import HippocampeError, InvalidInput
+from hippocampe.presentation.model_ways import model_ways
+from hippocampe.server.dashboard.routing import page_router
+from hippocampe.server.dashboard.visit import ReadPage, Visit, WritePage
+from hippocampe.system.command_line import install_line
+from hippocampe.types import Considered, Injection, Memory, Recollection, Remembered, Scope
+
+router = page_router(prefix="/chat")
+CHANNEL = "chat"
+"""The channel, the one of the chat in a terminal: both go on with one conversation."""
+EARLIER = 20
+"""Messages shown of the conversation so far."""
+LOOKS = 10
+"""Looks for what a model learns in the background, each a few seconds after the other."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """A message with its answer, and what memory did for it.
+
+    Attributes:
+        message: The words of the reader.
+        at: The time of the message.
+        answer: The answer; None without a model, or if it failed.
+        failed: The reason of a failure, if any.
+        injection: The injection of the message.
+        own: Items that the companion added to the injection: statements about itself, its goals.
+        searched: The items that the model found with its tools, by tool and query.
+        memories: The memories that were stored or deleted.
+        replaced: The memories that a stored one replaced, by its id.
+        stored: The outcome of storing the message itself, without a model.
+        usage: The cost of the answer.
+    """
+
+    message: str
+    at: datetime
+    answer: str | None = None
+    failed: str | None = None
+    injection: Injection | None = None
+    own: Sequence[Recollection] = ()
+    searched: Sequence[tuple[str, Sequence[Recollection]]] = ()
+    memories: Sequence[Memory] = ()
+    replaced: Mapping[str, Sequence[Memory]]
+    stored: Remembered | None = None
+    usage: Usage | None = None
+
+    @property
+    def given(self) -> list[Considered]:
+        """The items of the injection, most useful first."""
+        considered = () if self.injection is None else self.injection.trace.considered
+        return [each for each in considered if each.outcome == "injected"]
+
+
+@router.get("")
+async def chat_page(page: ReadPage, user: str = "") -> Response:
+    """The conversation so far, and the field for the next message; without a model, the ways to get one."""
+    speaker = _speaker(page, user)
+    earlier = await page.hippo.messages(scope=speaker, limit=EARLIER)
+    return page.render(
+        "chat/page.html",
+        section="chat",
+        speaker=speaker,
+        users=tuple(await page.hippo.users(scope=page.scope)),
+        earlier=[each for each in earlier if each.channel == CHANNEL],
+        model=page.hippo.sync.config.model,
+        **_ways(page),
+    )
+
+
+@router.post("")
+async def say(
+    page: WritePage,
+    message: Annotated[str, Form()] = "",
+    user: Annotated[str, Form()] = "",
+    alone: Annotated[str | None, Form()] = None,
+) -> Response:
+    """Answer a message with the companion, or serve it with memory alone."""
+    if not message.strip():
+        raise InvalidInput("the message is empty: write something first.")
+    scope = _speaker(page, user)
+    if alone is None and page.hippo.sync.config.model is not None:
+        exchange = await _answered(page, message, scope)
+    else:
+        exchange = await _served(page, message, scope)
+    return page.part(
+        "chat/exchange.html", exchange=exchange, user=scope.user or "", changed="memory-changed"
+    )
+
+
+@router.get("/learnt")
+async def learnt(page: ReadPage, since: datetime, user: str = "", look: int = 1) -> Response:
+    """The memories that a model made of the talk in the background since a time."""
+    scope = _speaker(page, user)
+    found, waiting = await asyncio.gather(
+        page.hippo.memories(scope=scope, collection="memory", channel=CHANNEL, since=since),
+        page.hippo.jobs(scope=page.scope, job="extract", states=("waiting", "running"), limit=1),
+    )
+    made = [each for each in found.items if each.source == "extraction"]
+    return page.part(
+        "chat/learnt.html",
+        made=await asyncio.gather(*(_with_former(page, each) for each in made)),
+        since=since,
+        user=user,
+        next=look + 1 if waiting and look < LOOKS else None,
+    )
+
+
+async def _answered(page: Visit, message: str, scope: Scope) -> Exchange:
+    """The answer of the companion. An error is part of the talk: the message is kept."""
+    exchange = Exchange(message=message, at=page.now, replaced={})
+    try:
+        companion = await page.request.app.state.answering.companion()
+        reply = await companion.ask(
+            message, user=scope.user, channel=scope.channel, space=scope.space
+        )
+    except HippocampeError as exc:
+        return replace(exchange, failed=str(exc))
+    traced = set[str]()
+    if reply.injection is not None:
+        traced = {each.recollection.id for each in reply.injection.trace.considered}
+    return replace(
+        exchange,
+        answer=reply.message,
+        injection=reply.injection,
+        own=[item for item in reply.injected if item.id not in traced],
+        searched=[(f"{each.tool} {each.query}".strip(), each.items) for each in reply.searched],
+        memories=reply.memories,
+        replaced=reply.replaced,
+        usage=reply.usage,
+    )
+
+
+async def _served(page: Visit, message: str, scope: Scope) -> Exchange:
+    served = await asyncio.to_thread(serve_alone, page.hippo.sync, message, scope=scope)
+    stored = served.stored
+    return Exchange(
+        message=message,
+        at=page.now,
+        injection=served.injection,
+        memories=() if stored is None else (stored.memory,),
+        replaced={} if stored is None else {stored.memory.id: served.replaced},
+        stored=stored,
+    )
+
+
+async def _with_former(page: Visit, memory: Memory) -> tuple[Memory, list[Memory]]:
+    versions = (await page.hippo.history(memory.id, scope=page.scope)).versions
+    return memory, [each for each in versions if each.superseded_by == memory.id]
+
+
+def _speaker(page: Visit, user: str) -> Scope:
+    """The speaker: by default the user of this machine, as in a terminal, or the label of the key."""
+    default = getpass.getuser() if page.key is None else page.key.label
+    return Scope(page.scope.space, user.strip() or default or None, CHANNEL)
+
+
+def _ways(page: Visit) -> dict[str, Any]:
+    """The lines that give this server a model, and its missing package."""
+    ways = model_ways(page) if page.hippo.sync.config.model is None else ()
+    lines = {
+        way.says: "\n".join(
+            (
+                *way.before,
+                " ".join(
+                    (
+                        *(f"{name}={value}" for name, value in way.variables.items()),
+                        page.serving("model", way.model),
+                    )
+                ),
+            )
+        )
+        for way in ways
+    }
+    missing = find_spec("pydantic_ai") is None
+    return {"ways": lines, "install": install_line("companion") if missing else None}

@@ -1,0 +1,50 @@
+// A file that is dropped on the page, or chosen, is sent; its preview takes the place of the form.
+import { reason, toast } from "./toast.js";
+
+const zone = document.querySelector("[data-drop]");
+const place = document.getElementById("imported");
+const bar = place.querySelector(".sending");
+const chooser = zone.querySelector("input");
+
+function send(file) {
+  const request = new XMLHttpRequest();
+  request.open("POST", `${zone.dataset.drop}?${new URLSearchParams({ name: file.name })}`);
+  const headers = JSON.parse(document.body.getAttribute("hx-headers"));
+  for (const [name, value] of Object.entries({ ...headers, "HX-Request": "true" })) request.setRequestHeader(name, value);
+  request.setRequestHeader("Content-Type", "application/octet-stream");
+  const shown = bar.querySelector("progress");
+  request.upload.addEventListener("progress", (event) => {
+    if (event.lengthComputable) shown.value = event.loaded / event.total;
+  });
+  const again = (text) => {
+    zone.hidden = false;
+    bar.hidden = true;
+    chooser.value = "";
+    toast(text, { kind: "danger" });
+  };
+  request.addEventListener("error", () => again(document.body.dataset.unreachable));
+  request.addEventListener("load", () => {
+    if (request.status !== 200) {
+      again(reason(request));
+      return;
+    }
+    place.innerHTML = request.responseText;
+    htmx.process(place);
+    place.querySelector("[data-focus]")?.focus();
+  });
+  zone.hidden = true;
+  bar.hidden = false;
+  request.send(file);
+}
+
+chooser.addEventListener("change", () => chooser.files[0] && send(chooser.files[0]));
+
+for (const name of ["dragover", "dragleave", "drop"]) {
+  document.addEventListener(name, (event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    zone.classList.toggle("over", name === "dragover");
+    const [file] = event.dataTransfer.files;
+    if (name === "drop" && file && zone.isConnected && !zone.hidden) send(file);
+  });
+}

@@ -1,0 +1,48 @@
+"""Files that a request sends or gets. They are in private folders of this server."""
+
+import asyncio
+import shutil
+from pathlib import Path
+
+from fastapi import Request
+from fastapi.responses import FileResponse
+from starlette.types import Receive, Send
+from starlette.types import Scope as Connection
+
+from hippocampe.system import free_space
+
+MAX_NAME_CHARACTERS = 50
+"""Longest name: file systems limit it to 255 bytes, and a character takes up to 4."""
+
+
+async def receive(request: Request, path: Path) -> None:
+    """Write the body of a request to a file.
+
+    Raises:
+        StoreError: It cannot be written.
+    """
+    try:
+        file = await asyncio.to_thread(path.open, "wb")
+        try:
+            async for piece in request.stream():
+                await asyncio.to_thread(file.write, piece)
+        finally:
+            await asyncio.to_thread(file.close)
+    except OSError as exc:
+        raise free_space.refusal(exc, "the file cannot be received") from exc
+
+
+class SentFile(FileResponse):
+    """A file that is removed with its folder after it was sent."""
+
+    async def __call__(self, scope: Connection, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            shutil.rmtree(Path(self.path).parent, ignore_errors=True)
+
+
+def plain_name(name: str) -> str:
+    """The name of a file that was sent, valid on every system and without a folder."""
+    plain = "".join(each for each in name if each.isprintable() and each not in '/\\:*?"<>|')
+    return plain.strip(". ")[-MAX_NAME_CHARACTERS:] or "import"

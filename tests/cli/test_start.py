@@ -1,0 +1,64 @@
+"""How the command line starts: what it loads, what its help shows first, and what it says of a broken language."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hippocampe import Config, Hippocampe, Scope, language
+from hippocampe.cli.app import DAILY
+
+LISTING = "import sys, atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); "
+RUN = "from hippocampe.cli import main; main()"
+LIBRARY = {"hippocampe.hippocampe", "numpy", "sqlalchemy"}
+
+
+def started(code: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("typed", [("--help",), ("recall", "--help"), ("chat", "--help")])
+def test_the_help_loads_neither_the_library_nor_pydantic(typed: tuple[str, ...]) -> None:
+    done = started(LISTING + RUN, *typed)
+    assert done.returncode == 0
+    assert "Usage" in done.stdout
+    assert not (LIBRARY | {"asyncio", "pydantic"}) & set(done.stderr.split())
+
+
+def test_a_command_beside_an_owner_does_not_load_the_library(folder: Path, hashed: None) -> None:
+    with Hippocampe.open(Config(folder, embedder="hashed:32", background=False)) as hippo:
+        hippo.remember("Nina aime le thé vert", scope=Scope())
+        done = started(LISTING + RUN, "recall", "Que boit Nina ?", "--folder", str(folder))
+    assert "Nina aime le thé vert" in done.stdout
+    assert not LIBRARY & set(done.stderr.split())
+
+
+def test_the_help_begins_with_the_daily_commands() -> None:
+    shown = started(RUN, "--help").stdout
+    places = [shown.index(f"│ {name} ") for name in (*DAILY, "edit")]
+    assert places == sorted(places)
+    assert all(shown.count(f"│ {name} ") == 1 for name in DAILY)
+
+
+@pytest.mark.parametrize("typed", [("recall", "tea"), ("hook", "stop")])
+def test_an_incomplete_language_is_a_clear_error(tmp_path: Path, typed: Any) -> None:
+    data = tmp_path / "language"
+    shutil.copytree(Path(language.__file__).parent, data)
+    (data / "xx").mkdir()
+    shutil.copy(data / "en/language.toml", data / "xx")
+    broken = "import sys; from pathlib import Path; from hippocampe.language import lexicon; "
+    broken += (
+        f"lexicon.files = lambda package: Path({str(data)!r}); lexicon.languages.cache_clear(); "
+    )
+    done = started(broken + RUN, *typed, "--folder", str(tmp_path / "data"))
+    if typed[0] == "hook":
+        # A hook answers nothing, whatever happens.
+        assert (done.returncode, done.stdout) == (0, "")
+    else:
+        assert done.returncode == 1
+        assert done.stderr.startswith("error: language 'xx' has no expressions.toml, ")
+    assert "Traceback" not in done.stderr

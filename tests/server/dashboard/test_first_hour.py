@@ -1,0 +1,195 @@
+"""The first hour in a browser: a chat is dropped on the page, previewed, imported, read; an exchange is looked at."""
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Page, expect
+
+from browsing import PHONE, Reader, check_accessible, check_fits, settle, shoot
+from hippocampe import Hippocampe, Scope
+from server.dashboard.test_frame import token_of
+
+CHAT = """12/01/2026, 10:23 - Nina: Le voilier est amarré à Trentemoult
+12/01/2026, 10:24 - Owen: Et la clé est sous le pot bleu
+13/01/2026, 09:00 - Nina: Merci <script>alert(1)</script>
+"""
+DROP = """([name, text]) => {
+  const data = new DataTransfer();
+  data.items.add(new File([text], name));
+  for (const type of ["dragover", "drop"]) document.body.dispatchEvent(
+    new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }));
+}"""
+LOBBY = Scope(user="nina", channel="lobby")
+
+
+def import_shown(page: Page) -> None:
+    """Import the file whose preview is shown."""
+    page.get_by_role("button", name="Import", exact=True).click()
+    page.get_by_role("link", name="Read the conversation").click()
+    settle(page)
+
+
+def test_a_chat_is_dropped_previewed_imported_and_read(reader: Reader, memory: Hippocampe) -> None:
+    page = reader.open("/overview")
+    page.get_by_role("link", name="Choose a file").click()
+    settle(page)
+    check_accessible(page)
+    page.evaluate(DROP, ["notes.txt", "no chat at all"])
+    page.locator(".toast").wait_for()
+    assert "cannot tell the format of notes.txt" in page.locator(".toast").inner_text()
+    reader.forgive("422")
+    page.evaluate(DROP, ["WhatsApp Chat with Nina.txt", CHAT])
+    shown = page.locator("#import-state")
+    shown.wait_for()
+    for each in ("WhatsApp", "3 messages", "Nina 2, Owen 1", "12 Jan", "13 Jan", "Trentemoult"):
+        assert each in shown.inner_text(), each
+    assert memory.conversations(scope=Scope()) == []
+    check_accessible(page)
+    shoot(page, "import-preview")
+    import_shown(page)
+    # What came in is there at once: by channel, by day, by person, by words.
+    assert page.locator(".said").count() == 3
+    assert [each.inner_text() for each in page.locator(".day").all()] == [
+        "Tuesday 13 January 2026",
+        "Monday 12 January 2026",
+    ]
+    page.get_by_role("link", name="Monday 12 January 2026").click()
+    expect(page.locator(".said").first).to_contain_text("Trentemoult")
+    expect(page.locator(".said")).to_have_count(2)
+    assert "day=2026-01-12" in page.url
+    page.get_by_label("Person").select_option("Owen")
+    page.get_by_role("button", name="Search", exact=True).click()
+    expect(page.locator(".said")).to_have_count(1)
+    page.go_back()
+    expect(page.locator(".said")).to_have_count(2)
+    page.goto("/conversations?q=voilier")
+    expect(page.locator(".said")).to_have_count(1)
+    check_accessible(page)
+    page.locator("[data-key=open]").last.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Exchange")
+    page.get_by_role("link", name="Next").click()
+    expect(page.locator(".messages")).to_contain_text("pot bleu")
+    # The overview counts it, and leads to it.
+    page.goto("/overview")
+    tile = page.locator('.figures a[href="/conversations"]')
+    assert tile.locator(".big").inner_text() == "3"
+    # The same file again brings nothing.
+    page.goto("/data")
+    page.locator("input[type=file]").set_input_files(
+        {"name": "WhatsApp Chat with Nina.txt", "mimeType": "text/plain", "buffer": CHAT.encode()}
+    )
+    page.get_by_role("button", name="Import", exact=True).click()
+    page.get_by_text("3 were stored already.").wait_for()
+
+
+def test_an_exchange_with_what_became_of_it(reader: Reader, memory: Hippocampe) -> None:
+    id = memory.after_turn("Le voilier est à Nantes", "Bien noté", scope=LOBBY)
+    (message, _) = memory.messages(scope=LOBBY)
+    learnt = memory.remember("Nina a un voilier", scope=LOBBY, evidence=[message.id]).memory
+    given = memory.before_turn("où est le voilier à Nantes ?", scope=Scope(user="rose"))
+    page = reader.open("/memory?q=voilier+Nantes", language="fr", theme="dark", size=PHONE)
+    # A turn that is found leads to its exchange.
+    page.locator(f'#results a[href="/conversations/{id}"]').click()
+    expect(page.locator(".messages li")).to_have_count(2)
+    check_fits(page)
+    check_accessible(page)
+    shoot(page, "exchange")
+    assert page.locator(f'a[href="/retrievals/{given.id}"]').count() == 1
+    page.locator(f'a[href="/memory/{learnt.id}"]').click()
+    page.locator(f'.talk a[href="/conversations/{id}"]').click()
+    expect(page.locator(".messages")).to_contain_text("Bien noté")
+
+
+def test_a_file_of_another_space_cannot_be_imported(
+    client: httpx.Client, memory: Hippocampe
+) -> None:
+    right = {"X-CSRF-Token": token_of(client), "HX-Request": "true"}
+    sent = client.post("/data/preview?name=../../a.txt", content=CHAT.encode(), headers=right)
+    assert sent.status_code == 200
+    assert "/a.txt" not in sent.text
+    token = sent.text.split("/data/import/")[1].split('"')[0]
+    client.cookies.set("hippocampe_space", "other")
+    refused = client.post(f"/data/import/{token}", headers=right)
+    assert (refused.status_code, "choose it again" in refused.text) == (404, True)
+    client.cookies.delete("hippocampe_space")
+    assert client.post(f"/data/discard/{token}", headers=right).headers["hx-redirect"] == "/data"
+    assert client.post(f"/data/import/{token}", headers=right).status_code == 404
+    assert memory.conversations(scope=Scope()) == []
+
+
+def test_export_and_backup_by_role(
+    connect: Any, client: httpx.Client, memory: Hippocampe, tmp_path: Path
+) -> None:
+    memory.remember("Owen a un voilier", scope=Scope())
+    memory.remember("Rose a un vélo", scope=Scope(space="home"))
+    page = client.get("/data").text
+    assert 'href="/api/export?space=default"' in page
+    lines = client.get("/api/export?space=default").text.splitlines()
+    assert "voilier" in json.loads(lines[1])["content"]
+    copy = tmp_path / "hippocampe.db"
+    sent = client.get("/data/backup")
+    assert sent.headers["content-disposition"].startswith("attachment; filename=")
+    copy.write_bytes(sent.content)
+    with sqlite3.connect(copy) as database:
+        found = database.execute("SELECT content FROM memory ORDER BY content").fetchall()
+    database.close()
+    assert found == [("Owen a un voilier",), ("Rose a un vélo",)]
+    keyed: httpx.Client = connect("admin", "home")
+    assert "/data/backup" not in keyed.get("/data").text
+    assert keyed.get("/data/backup").status_code == 403
+
+
+@pytest.mark.parametrize("role", ["read", "write"])
+def test_who_may_not_import_is_offered_nothing(connect: Any, role: str) -> None:
+    reading: httpx.Client = connect(role, "home")
+    for path in ("/overview", "/conversations"):
+        assert 'href="/data"' not in reading.get(path).text
+    assert reading.get("/data").status_code == 403
+
+
+def test_a_key_that_may_only_read_sees_what_it_may_use(reader: Reader, memory: Hippocampe) -> None:
+    home = Scope(space="home")
+    memory.remember("Rose a un vélo", scope=home)
+    page = reader.open("/memory", role="read", space="home")
+    rail = page.get_by_role("navigation", name="Sections")
+    for name in ("Logs", "Import and export", "Keys and audit"):
+        assert rail.get_by_role("link", name=name).count() == 0
+    assert page.locator("main [data-key=edit], main [data-key=delete]").count() == 0
+    assert page.get_by_role("button", name="Forget").count() == 0
+    for path in ("/logs", "/data", "/access"):
+        page.goto(path)
+        expect(page.get_by_role("heading", level=1)).to_have_text("This is not allowed.")
+        # The menu leads out.
+        assert rail.get_by_role("link", name="Conversations").is_visible()
+    reader.forgive("403")
+    check_accessible(page)
+
+
+def test_keys_and_audit(reader: Reader, memory: Hippocampe, connect: Any) -> None:
+    id = memory.remember("Owen a un voilier", scope=Scope()).memory.id
+    memory.delete(id, scope=Scope(), reason="sold")
+    memory.create_key(scope=Scope(space="home"), role="admin", label="elsewhere")
+    page = reader.open("/access")
+    assert "elsewhere" not in page.locator("main").inner_text()
+    assert "a program" in page.locator("main").inner_text()
+    page.get_by_label("What it is for").fill("phone")
+    page.get_by_label("Role").select_option("write")
+    page.get_by_role("button", name="Make a key").click()
+    secret = page.locator("#made code").inner_text()
+    key = memory.find_key(secret)
+    assert key is not None
+    assert (key.label, key.role, key.space) == ("phone", "write", "default")
+    row = page.get_by_role("row", name="phone")
+    row.get_by_role("button", name="Revoke").click()
+    check_accessible(page)
+    page.locator("#confirm-yes").click()
+    expect(row.get_by_text("revoked", exact=True)).to_be_visible()
+    assert memory.find_key(secret) is None
+    audited = page.locator("section", has=page.get_by_role("heading", name="Audit"))
+    expect(audited).to_contain_text("revoked a key")
+    assert "someone on this machine" in audited.inner_text()
+    assert secret not in audited.inner_text()
