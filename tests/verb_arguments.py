@@ -46,6 +46,7 @@ ARGUMENTS: Mapping[str, Any] = {
     "count": True,
     "words": "voilier",
     "kinds": ["replaced"],
+    "types": ["fact"],
     "peek": True,
     "days": 7,
     "depth": 1,

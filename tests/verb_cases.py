@@ -247,6 +247,15 @@ _OWN: dict[str, tuple[Arguments, ...]] = {
         _always(scope=ME, category="understanding", skip=1),
         _always(scope=ME, words="voilier"),
     ),
+    "changes": (
+        _always(
+            scope=ME,
+            kinds=["learnt"],
+            limit=9,
+            **{name: value for name, value in FILTERS.items() if name != "channel"},
+        ),
+        _always(scope=ME, skip=1),
+    ),
     "get": (_on("id", "boat"),),
     "history": (_on("id", "boat"),),
     "edit": (

@@ -153,7 +153,7 @@ def changes(
     store: Store,
     *,
     scope: Scope,
-    kinds: Sequence[str] = ("learnt", "replaced", "forgotten"),
+    kinds: Sequence[str] | None = None,
     types: Sequence[str] | None = None,
     subjects: Sequence[str] | None = None,
     user: str | None = None,
@@ -166,7 +166,7 @@ def changes(
 
     Args:
         scope: Whose memory: its space alone counts.
-        kinds: Among `learnt`, `replaced`, `forgotten`.
+        kinds: Among `learnt`, `replaced`, `forgotten`; default: all.
         types: Only memories of these types.
         subjects: Only memories with any of these subjects.
         user: Only what this user said.
@@ -178,10 +178,8 @@ def changes(
     Raises:
         InvalidInput: An argument cannot be used.
     """
-    wanted = [
-        check_choice("kind", each, get_args(ChangeKind))
-        for each in check_list("kinds", kinds, most=MAX_CHOICES)
-    ]
+    chosen = get_args(ChangeKind) if kinds is None else check_list("kinds", kinds, most=MAX_CHOICES)
+    wanted = [check_choice("kind", each, get_args(ChangeKind)) for each in chosen]
     start, end = as_utc(since, name="since"), as_utc(until, name="until")
     any_of = {
         "types": None if types is None else check_list("types", types, most=MAX_CHOICES),

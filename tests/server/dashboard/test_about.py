@@ -1,5 +1,8 @@
 """The timeline, and the pages of people and of subjects, in a browser."""
 
+from pathlib import Path
+
+import httpx
 import pytest
 from playwright.sync_api import expect
 
@@ -11,9 +14,13 @@ OWEN, ROSE = Scope(user="owen", channel="port"), Scope(user="rose", channel="lob
 
 
 @pytest.fixture
-def memory(hashed: None, open_hippo: Opener, clock: FakeClock) -> Hippocampe:
-    """What two people told in three days, and what became of it."""
-    hippo = open_hippo(embedder="hashed:64")
+def memory(hashed: None, open_hippo: Opener, clock: FakeClock, tmp_path: Path) -> Hippocampe:
+    """What two people told in three days, and what became of it; a note that is always given."""
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    note = "---\ntags: [hippocampe]\n---\nLe port ferme à 20 h.\n"
+    (vault / "Profil.md").write_text(note, "utf-8")
+    hippo = open_hippo(embedder="hashed:64", notes_folder=vault)
     red = hippo.remember("Le voilier est rouge", scope=OWEN, subjects=["voilier"]).memory
     gone = hippo.remember("Owen aime le thé", scope=ROSE, subjects=["owen"], type="preference")
     clock.advance(days=1)
@@ -68,6 +75,16 @@ def test_a_person_and_a_subject(reader: Reader, memory: Hippocampe) -> None:
     for path in ("/people/nobody", "/subjects/a%2Fb"):
         page.goto(path)
         expect(page.locator("main")).to_contain_text("Nothing is known about it.")
+
+
+def test_a_note_that_is_always_given_is_stored(client: httpx.Client, memory: Hippocampe) -> None:
+    memory.before_turn("où est le voilier ?", scope=OWEN)
+    (given,) = memory.retrievals(scope=OWEN)
+    assert given.notes_injected == 1
+    why = client.get(f"/retrievals/{given.id}/why").text
+    assert why.count("Le port ferme à 20 h.") >= 2  # in the text, and among what was given
+    assert "no longer stored" not in why
+    assert "plus stocké" not in why
 
 
 def test_they_fit_a_phone_in_french(reader: Reader, memory: Hippocampe) -> None:

@@ -26,10 +26,10 @@ Ids = Annotated[list[str], Form()]
 
 @router.get("")
 async def memories(page: ReadPage, asked: Question) -> Response:
-    """The page of a query."""
-    return page.render(
-        "memory.html", section="memory", choices=CHOICES, **await _found(page, asked)
-    )
+    """The page of a query; ranked results load after it, since a search takes longer than a list."""
+    later: dict[str, Any] = {"asked": asked, "found": None}
+    found = later if asked.ranked else await _found(page, asked)
+    return page.render("memory.html", section="memory", choices=CHOICES, **found)
 
 
 @router.get("/found")

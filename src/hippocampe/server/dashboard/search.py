@@ -27,8 +27,10 @@ from hippocampe.types import (
 )
 
 PATH = "/memory"
-FOUND = 50
-"""Most results of a search, and rows of a page of the list."""
+LISTED = 50
+"""Rows of a page of the list."""
+FOUND = 25
+"""Most results of a search."""
 LEAST_SCORE = 0.05
 """Results of a hybrid search below it are folded away: hardly one of them answers."""
 SNIPPET = 280
@@ -215,13 +217,13 @@ async def _listed(page: Visit, asked: Asked) -> Found:
         return found.total or 0
 
     listing = page.hippo.memories(
-        **limits, state=asked.state, order=asked.order, skip=(asked.page - 1) * FOUND, limit=FOUND
+        **limits, state=asked.state, order=asked.order, skip=(asked.page - 1) * LISTED, limit=LISTED
     )
     counting = asyncio.gather(*(counted(state) for state in STATES))
     listed, counts = await asyncio.gather(listing, counting)
     states = dict(zip(STATES, counts, strict=True))
     total = states[asked.state]
-    last = -(-total // FOUND)
+    last = -(-total // LISTED)
     if 0 < last < asked.page:
         return await _listed(page, replace(asked, page=last))
     rows = [_row_of_memory(each, asked.q) for each in listed.items]

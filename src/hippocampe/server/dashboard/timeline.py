@@ -32,7 +32,7 @@ async def timeline(
     filters = {"kind": kind, "type": type, "user": user.strip(), "subject": subject.strip()}
     found = await page.hippo.changes(
         scope=page.scope,
-        kinds=[kind] if kind else get_args(ChangeKind),
+        kinds=[kind] if kind else None,
         types=[type] if type else None,
         user=filters["user"] or None,
         subjects=[filters["subject"]] if filters["subject"] else None,
