@@ -242,9 +242,9 @@ class TestPipes:
         assert done.stdout.splitlines() == [
             "openai-chat:scripted. /help donne les commandes, Ctrl-D quitte.",
             *done.stdout.splitlines()[1:8],
-            "Il n'y a pas encore de réponse.",
+            "Pas encore de réponse.",
             "Aucun résultat.",
-            "/danse n'existe pas : voir /help.",
+            "/danse n’existe pas : voir /help.",
             "Dites ce qu’il faut oublier : /forget SUJET",
         ]
         assert "les souvenirs récents" in done.stdout

@@ -164,7 +164,7 @@ def test_silence_gets_a_sentence(
     server.brain = lambda _: Answer("", (Call("search_memories", {"query": "malade"}),))
     reply = ask(companion)
     assert not reply.complete
-    assert reply.message == "Je n'ai pas trouvé de réponse à temps. Peux-tu redemander ?"
+    assert reply.message == "Je n’ai pas trouvé de réponse à temps. Peux-tu redemander ?"
 
 
 def test_plain_text_is_asked_to_respond(companion: Companion, server: ModelServer) -> None:

@@ -10,9 +10,10 @@ UPDATE = "perhaps update, {}%: words → words"
 @pytest.mark.parametrize(
     ("old", "new", "reason", "asked"),
     [
-        ("La clé était sous le pot", "La clé pend au clou", UPDATE.format(38), True),
+        ("La clé était sous le pot", "La clé pend au clou", UPDATE.format(46), True),
         # Too unlikely, though both are about the key.
-        ("La clé était sous le pot", "La clé pend au clou", UPDATE.format(29), False),
+        ("La clé était sous le pot", "La petite clé pend au clou rouge", UPDATE.format(39), False),
+        ("Owen fait du judo et de l'aviron", "Owen a arrêté l'aviron", UPDATE.format(15), True),
         # Nothing in common but the person and the year.
         (
             "Owen garde le chat en avril 2026",

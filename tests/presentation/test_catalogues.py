@@ -14,7 +14,7 @@ from hippocampe.language.i18n import catalogue, translate
 from hippocampe.language.lexicon import languages, relation_schema
 from hippocampe.presentation.reasons import OBJECTIONS, REASONS
 from hippocampe.presentation.stages import STAGES
-from hippocampe.server.dashboard.memory import BY_HAND, Lifetime
+from hippocampe.server.dashboard.memory import Lifetime
 from hippocampe.server.dashboard.menu import MENU
 from hippocampe.server.dashboard.search import Place
 from hippocampe.server.dashboard.visit import THEMES
@@ -48,7 +48,6 @@ LABELS: dict[str, set[str]] = {
     "audit": set(get_args(AuditAction)),
     "category": {f"{name}/{each}" for name, all in CATEGORIES.items() for each in all},
     "filter": {"place", "type", "subject", "user", "channel", "since", "until", "importance"},
-    "forgotten reason": {BY_HAND, "expired"},
     "job": set(JOBS),
     "job state": set(get_args(JobState)),
     "kind": {*DEFAULT_IMPORTANCE, *RECALL_COLLECTIONS},
@@ -74,6 +73,7 @@ LABELS: dict[str, set[str]] = {
 """The values of each kind; kinds without a list of their values are not here."""
 OPEN = {
     *("count", "decided outcome", "decided relation", "decision", "purpose", "skipped"),
+    "recorded",
     "why asked",
 }
 

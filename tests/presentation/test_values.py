@@ -117,3 +117,30 @@ def test_reasons_of_rules_and_weights_are_translated(hippo: Hippocampe) -> None:
         reasons.append(hippo.remember(new, scope=Scope()).reason)
     for reason in reasons:
         assert FRENCH.decision_reason(reason) != reason, reason
+
+
+@pytest.mark.parametrize(
+    ("stored", "french"),
+    [
+        ("19 hidden", "masqués : 19"),
+        ("forgotten on the dashboard", "oublié depuis cette page"),
+        (
+            "2 messages, 3 statements, 1 turns",
+            "messages : 2, énoncés : 3, échanges : 1",
+        ),
+        ("parce que je le dis", "parce que je le dis"),
+    ],
+)
+def test_what_the_engine_records_is_said_in_french(stored: str, french: str) -> None:
+    assert FRENCH.recorded(stored) == french
+    assert ENGLISH.recorded(stored) == stored
+
+
+def test_why_a_pair_is_asked_has_no_stems() -> None:
+    reason = "left to a person by model m: perhaps update, 75%: fit stairs went → keeping"
+    assert FRENCH.asked(reason) == "Le second remplace-t-il le premier ?"
+    assert FRENCH.why_asked(reason) == "Le second semble donner des nouvelles de la même chose."
+    same = "in another language: habite metz → lives metz"
+    assert ENGLISH.asked(same) == "Do both say the same thing?"
+    assert "metz" not in ENGLISH.why_asked(same)
+    assert FRENCH.why_asked("perhaps home: lyon → metz").endswith(": domicile.")

@@ -7,8 +7,9 @@ are about. A person is asked only about pairs with a common matter, and only if 
 from hippocampe.language.reading.statement import Reading, read
 from hippocampe.store.associations import RESTORED, likelihood
 
-_LIKELY = 0.3
-"""Least likelihood of a merge. Below it, a person keeps both of nearly all pairs of the sample."""
+_LIKELY = 0.4
+"""Least likelihood of a merge. Below it, a person keeps both of nearly all pairs of the sample, except of those in which
+the new statement changes a part of the old one, so that half of its matter is in the old one."""
 _LIKELY_ALONE = 0.75
 """The same without a common word: a paraphrase, or a report of what came of a plan."""
 
@@ -32,9 +33,10 @@ def worth_asking(new: str, old: str, reason: str) -> bool:
         return True
     if reason.startswith(_DOUBT) and len(_stems(one) & _stems(other)) > 1:
         return True
-    if _matter(one).isdisjoint(_matter(other)):
+    common = _matter(one) & _matter(other)
+    if not common:
         return likely is not None and likely >= _LIKELY_ALONE
-    return likely is None or likely >= _LIKELY
+    return likely is None or likely >= _LIKELY or 2 * len(common) >= len(_matter(one))
 
 
 def _stems(reading: Reading) -> set[str]:

@@ -1,7 +1,6 @@
-"""Parse the reason of a decision on two statements, so that it can be translated.
+"""Parse what the engine records in English, so that it can be translated: reasons of decisions, outcomes of jobs.
 
-A decision is stored with its reason in English. The forms of reasons are entries of the catalogues, with
-placeholders for the values.
+The forms are entries of the catalogues, with placeholders for the values.
 """
 
 import re
@@ -10,7 +9,9 @@ from functools import cache
 from hippocampe.language.i18n import catalogue
 
 FORM = "decision"
-"""Context of the forms in the catalogues."""
+"""Context of the reasons of decisions on two statements."""
+RECORDED = "recorded"
+"""Context of the outcomes of jobs, and of the reasons why memories were hidden."""
 
 UNSURE = "alike, and no rule is sure"
 """The form of a pair that resembles, without more to say of it."""
@@ -18,10 +19,10 @@ LEFT = ("left to a person by model", "left by the local reader")
 """Beginnings of the forms of pairs that a model could not decide either, followed by the reason before."""
 
 
-def parse(reason: str) -> tuple[str, dict[str, str]] | None:
-    """The form of a reason and the values of its placeholders; None if its form is unknown."""
-    for form, pattern in _patterns().items():
-        if found := pattern.fullmatch(reason):
+def parse(text: str, context: str = FORM) -> tuple[str, dict[str, str]] | None:
+    """The form of a text and the values of its placeholders; None if its form is unknown."""
+    for form, pattern in _patterns(context).items():
+        if found := pattern.fullmatch(text):
             return form, found.groupdict()
     return None
 
@@ -41,15 +42,15 @@ def question(reason: str) -> tuple[str, dict[str, str]]:
 
 
 @cache
-def _patterns() -> dict[str, re.Pattern[str]]:
+def _patterns(context: str) -> dict[str, re.Pattern[str]]:
     """The forms with their patterns; those with more text of their own come first."""
     placeholders = {
         "outcome": "|".join(_entries("decided outcome")),
         "relation": "|".join(_entries("decided relation")),
-        "share": r"\d+",
+        **dict.fromkeys(("share", "number", "messages", "statements", "turns"), r"\d+"),
         "model": r"\S+",
     }
-    forms = sorted(_entries(FORM), key=lambda form: -len(re.sub(r"{\w+}", "", form)))
+    forms = sorted(_entries(context), key=lambda form: -len(re.sub(r"{\w+}", "", form)))
     return {
         form: re.compile(
             re.sub(

@@ -92,6 +92,13 @@ class Reader:
             values["reason"] = self.decision_reason(values["reason"])
         return self.label(decisions.FORM, form).format(**values)
 
+    def recorded(self, stored: str) -> str:
+        """The outcome of a job, or the reason why a memory was hidden, stored in English."""
+        found = decisions.parse(stored, decisions.RECORDED)
+        if found is None:
+            return stored
+        return self.label(decisions.RECORDED, found[0]).format(**found[1])
+
     def asked(self, stored: str) -> str:
         """The question about a pair that waits for a person, from the reason that is stored with it."""
         if decisions.question(stored)[0] in ("same", "in another language"):

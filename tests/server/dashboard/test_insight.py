@@ -146,7 +146,7 @@ def test_costs_by_day_purpose_and_model(reader: Reader, lived: Hippocampe) -> No
     assert "$0.0196" in page.locator(".figures li").nth(2).inner_text()
     assert [each.strip() for each in page.locator(".stack thead").first.inner_text().split("\t")][
         3:
-    ] == [*("Tokens sent", "Of which memory", "Tokens received", "Price")]
+    ] == [*("Tokens sent", "Memory’s part", "Tokens received", "Price")]
     rows = page.locator("table.stack").first.locator("tbody tr")
     assert [rows.nth(n).locator("td").first.inner_text() for n in range(2)] == [
         "digest",
@@ -163,7 +163,7 @@ def test_costs_by_day_purpose_and_model(reader: Reader, lived: Hippocampe) -> No
     spent.hover()
     tip = spent.locator(".of-day")
     tip.wait_for()
-    assert "spent\n$0.25" in tip.inner_text() and "of which memory\n$0.0196" in tip.inner_text()
+    assert "spent\n$0.25" in tip.inner_text() and "memory’s part\n$0.0196" in tip.inner_text()
     shoot(page, "costs")
     page.get_by_role("link", name="7 days").click()
     page.locator("text=Spent in 7 days").wait_for()

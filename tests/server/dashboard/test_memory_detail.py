@@ -160,7 +160,7 @@ def test_the_playground_stores_nothing(
     result.get_by_text("pourquoi").first.click()
     expect(result.locator(".reasons").first).to_be_visible()
     check_accessible(page)
-    page.get_by_label("À la date du").fill("2020-01-01T10:00")
+    page.get_by_label("À quelle date").fill("2020-01-01T10:00")
     page.get_by_role("button", name="Essayer").click()
     expect(result).to_contain_text("Rien n’est donné.")
     expect(result).to_contain_text("2020")

@@ -73,13 +73,13 @@ def _sums(page: Visit, found: Sequence[Cost], activity: Sequence[Day]) -> dict[s
         "rows": sorted(by_pair, key=lambda row: (-(row[1]["price"] or 0), -row[1]["input_tokens"])),
         "by_day": list(zip(titles, by_day, strict=True))[::-1],
         "tokens": drawing.chart(
-            (page.say("tokens sent"), page.say("of which memory"), page.say("tokens received")),
+            (page.say("tokens sent"), page.say("memory’s part"), page.say("tokens received")),
             titles,
             tokens,
             [[page.number(each) for each in day] for day in tokens],
         ),
         "money": drawing.chart(
-            (page.say("spent"), page.say("of which memory")),
+            (page.say("spent"), page.say("memory’s part")),
             titles,
             # A day without calls costs nothing; the price of others may be unknown.
             [
