@@ -26,9 +26,7 @@ class Way:
 def model_ways(by: Reader) -> tuple[Way, ...]:
     """The three ways: a provider, a model on this machine, any other server."""
     return (
-        Way(
-            by.say("A provider, with your key:"), "openai:gpt-5-mini", {"OPENAI_API_KEY": "sk-…"}
-        ),
+        Way(by.say("A provider, with your key:"), "openai:gpt-5-mini", {"OPENAI_API_KEY": "sk-…"}),
         Way(
             by.say("A model on this machine, free and without a network (Ollama):"),
             "openai-chat:qwen2.5:7b",

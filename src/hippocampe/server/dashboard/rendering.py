@@ -33,7 +33,9 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     shared: dict[str, Any] = environment.globals  # pyright: ignore[reportUnknownMemberType, reportAssignmentType]
-    shared.update(static=static, menu=groups, parts_of=parts_of, stages_of=stages_of, standing=standing)
+    shared.update(
+        static=static, menu=groups, parts_of=parts_of, stages_of=stages_of, standing=standing
+    )
     return environment
 
 
