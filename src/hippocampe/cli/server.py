@@ -60,6 +60,7 @@ def serve(
             started=lambda at: terminal.out(show.started(at)),
             require_key=require_key,
         )
+    terminal.end_line()
 
 
 @command(keys_app, "list", shared=("folder", "embedder", "json"))

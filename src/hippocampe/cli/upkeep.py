@@ -126,3 +126,4 @@ def demo(
         call.answer(encode(report) | summed, lambda: demonstration(report, chosen))
         if serve and folder is not None:
             showroom.serve(stack.enter_context(demo.open_after(report, folder)))
+            terminal.end_line()
