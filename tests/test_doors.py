@@ -125,6 +125,9 @@ def test_each_door_from_a_new_folder(tmp_path: Path) -> None:
     folder = tmp_path / "my memory"
     first = f"{sys.executable} -m hippocampe serve --port 0 --folder '{folder}'"
     with started(first, elsewhere) as address:
+        # A busy machine needs more than the deadline of a turn.
+        patience = {"hook_timeout_ms": 10_000}
+        httpx.patch(f"{address}/api/memory/settings", json=patience, timeout=60).raise_for_status()
         begin = lines(address, "/overview")
         typed(the(begin, " import "), elsewhere)
         overview = httpx.get(address + "/overview", timeout=60).text

@@ -144,3 +144,19 @@ def test_a_reply_does_not_hide_what_a_person_said(
     [read] = [signal.value for signal in found.why if signal.name == "reader"]
     assert read == pytest.approx(load_reader().read_pairs("answer", pairs).max(), abs=1e-3)
     assert given(hippo, message) == [said]
+
+
+@pytest.mark.parametrize(
+    ("message", "asked", "told"),
+    [
+        ("la mère de Léa elle habite où ?", "elle vit où ma mère", "ma mère vit à Auch"),
+        ("where does Léa's mum live?", "where does my mum live?", "my mum lives in Durham"),
+    ],
+)
+def test_an_earlier_question_answers_none(
+    hippo: Hippocampe, message: str, asked: str, told: str
+) -> None:
+    hippo.after_turn(asked, "Ok.", scope=LEA)
+    assert given(hippo, message) == []
+    hippo.after_turn(asked, told, scope=LEA)
+    assert given(hippo, message) == [asked]

@@ -17,6 +17,7 @@ from hippocampe.injection.context_cache import ContextCache, ContextItem
 from hippocampe.language import open_questions
 from hippocampe.language.open_questions import OpenQuestion
 from hippocampe.language.person import is_about_speaker
+from hippocampe.language.questions import only_asks
 from hippocampe.language.reading.statement import read
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.subjects import fold_subjects, subjects_of
@@ -207,11 +208,17 @@ class ContextReader:
         return turn.channel in (self.scope.channel, *self.settings.live_rooms)
 
     def tells(self, item: Recollection) -> bool:
-        """Return whether talk is more than small talk; each line may begin with its speaker."""
+        """Return whether talk is more than small talk, and a turn more than a question that nobody answered.
+
+        Each line may begin with its speaker.
+        """
         users = (name for name in (item.author, self.scope.user) if name)
         names = (*self.settings.companion_names, *users)
         lines = (_AUTHOR.sub("", line) for line in item.content.splitlines())
-        return not all(is_small_talk(each, names=names) for each in lines)
+        of_turn = item.kind == "turn"
+        return not all(
+            is_small_talk(each, names=names) or (of_turn and only_asks(each)) for each in lines
+        )
 
     def _known(
         self, connection: Connection, person: str | None, subject: str | None

@@ -155,9 +155,8 @@ class Turn:
             always_on = _of_context(cached or ())
         is_open = question is not None and question.is_open
         is_open = is_open or open_questions.subject_of(self.text) is not None
-        # Small talk resembles an open question, but asks nothing; live, it answers no other question either.
-        said = TALK if is_open else ("live",)
-        found = [c for c in found if c.item.kind not in said or reader.tells(c.item)]
+        # Small talk and earlier questions resemble a question, but do not answer it.
+        found = [c for c in found if c.item.kind not in TALK or reader.tells(c.item)]
         ordered = [*always_on, *found] if is_open else [*found, *always_on]
         return [*ordered, *self._named_notes()]
 

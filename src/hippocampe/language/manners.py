@@ -69,7 +69,7 @@ def without_address(text: str, names: Collection[str]) -> str:
         re.IGNORECASE,
     )
     rest = text[found.end() :] if found else text
-    # "Eko est un robot" speaks of the companion.
+    # "Eko est un robot" is about the companion.
     addresses = found is not None and (
         found["filler"] or found["sign"] or is_question(rest) or recalled(rest)
     )

@@ -14,6 +14,8 @@ _OPENING: Final = re.compile(
     rf"^(?:(?:{'|'.join(_QUESTIONS['fillers'].split())}) )*[,\s]*"
     rf"(?:{'|'.join(_QUESTIONS['openers'])})\b"
 )
+_CLOSING: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['closers'])})\W*$")
+_CLAUSES: Final = re.compile(r"[,;:.!?…]\s*\w|\n")
 _ASKS: Final = {
     asked: re.compile(rf"\b(?:{'|'.join(patterns)})\b")
     for asked, patterns in _QUESTIONS["asks"].items()
@@ -27,6 +29,14 @@ _IDIOMS: Final = tuple(
 def is_question(text: str) -> bool:
     """Return whether `text` has a question mark or opens with a question word or verb."""
     return "?" in text or _OPENING.match(fold(text.strip())) is not None
+
+
+def only_asks(text: str) -> bool:
+    """Return whether a text is one question and states nothing: "where does she live?", "elle vit où ma mère"."""
+    clause = fold(text.strip())
+    if not clause or _CLAUSES.search(clause):
+        return False
+    return is_question(clause) or _CLOSING.search(clause) is not None
 
 
 def opens(word: str) -> bool:

@@ -27,7 +27,7 @@ PATIENCE: Final = 0.2
 """Longest wait in seconds for other searches that read."""
 
 _REPLY: Final = re.compile(r"\n[^:\n]{1,40}: ")
-"""Where a turn goes on with the words of another."""
+"""The beginning of the reply in a turn."""
 
 _one_at_a_time = Lock()
 
@@ -99,7 +99,7 @@ def read(
 
 
 def _without_reply(item: Recollection) -> str | None:
-    """What a person said in a turn, without the reply; None for other texts.
+    """The words of a turn without the reply; None for other texts.
 
     "She'll love it" hides from the reader that "I signed Zoe up for dance at 2 pm" tells a time.
     """

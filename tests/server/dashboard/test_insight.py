@@ -201,3 +201,19 @@ def test_the_ledger_of_jobs(
     page.get_by_role("button", name="Run what is due").click()
     page.locator("#toasts", has_text="Nothing was due.").wait_for()
     looked_at(reader, "/jobs", "jobs", whole=False)
+
+
+def test_a_disabled_button_keeps_its_label_and_an_empty_part_its_icon(reader: Reader) -> None:
+    page = reader.open("/live")
+    button = page.get_by_role("button", name="Digest now")
+    expect(button).to_be_disabled()
+    button.hover(force=True)
+    colours = "(each) => [getComputedStyle(each).color, getComputedStyle(each).backgroundColor]"
+    label, ground = button.evaluate(colours)
+    assert label != ground
+    check_accessible(page)
+    # The icon of an empty part stands beside its text.
+    for state in page.locator(".state").all():
+        icon, text = state.locator("> .icon").bounding_box(), state.locator("p").bounding_box()
+        assert icon is not None and text is not None
+        assert 0 <= text["x"] - (icon["x"] + icon["width"]) <= 16

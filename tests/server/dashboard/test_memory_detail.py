@@ -168,6 +168,20 @@ def test_the_playground_stores_nothing(
     assert memory.retrievals(scope=HERE) == []
 
 
+def test_gibberish_finds_nothing_and_what_is_always_given_stands_apart(
+    reader: Reader, memory: Hippocampe
+) -> None:
+    memory.remember("Owen garde la clef du phare", scope=HERE, type="decision")
+    memory.remember("Owen a un voilier rouge", scope=HERE)
+    memory.update_settings(scope=HERE, recent_hours=0)
+    page = reader.open("/playground?message=zzgrblx+qwopf&user=owen")
+    result = page.locator("#result")
+    expect(result).to_contain_text("at most 18, without a relevance")
+    expect(result.get_by_role("region", name="always given")).to_contain_text("la clef du phare")
+    expect(result.get_by_role("region", name="found")).to_have_count(0)
+    assert memory.memories(scope=HERE).items[0].access_count == 0
+
+
 @pytest.mark.parametrize("language", ["en", "fr"])
 def test_they_fit_a_phone(reader: Reader, corrected: str, language: str) -> None:
     for path in (f"/memory/{corrected}", "/playground?message=voilier&user=owen"):
