@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from hippocampe.cli.show import audit, jobs, memories, talk, turns
-from hippocampe.cli.show.layout import listing, local_time, pairs, text
+from hippocampe.cli.show.layout import listing, local_time, pairs, say, text
 from hippocampe.types import (
     AuditEntry,
     Change,
@@ -55,10 +55,10 @@ def result(found: object, returned: str, timezone: str) -> "RenderableType":
     elif is_dataclass(found):
         return pairs(_cells(found, timezone).items())
     else:
-        return text("done" if found is None else str(found))
+        return text(say("done") if found is None else str(found))
     columns = rows[0] if rows else ("name",)
     return listing(
-        (list(map(text, row.values())) for row in rows), *columns, none="There are none."
+        (list(map(text, row.values())) for row in rows), *columns, none=say("There are none.")
     )
 
 
