@@ -45,6 +45,8 @@ ARGUMENTS: Mapping[str, Any] = {
     "skip": 1,
     "count": True,
     "words": "voilier",
+    "kinds": ["replaced"],
+    "types": ["fact"],
     "peek": True,
     "days": 7,
     "depth": 1,

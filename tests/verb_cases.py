@@ -229,7 +229,7 @@ _OWN: dict[str, tuple[Arguments, ...]] = {
         ),
         _always(query="lire les images", scope=ME, collections=["goal"], category="understanding"),
         _always(query="le voilier rouge", scope=ME, collections=["turn"], as_of=PREPARED),
-        _always(query="le voilier rouge", scope=ME, peek=True),
+        _always(query="le voilier rouge", scope=ME, collections=["memory"], peek=True),
     ),
     "memories": (
         _next_page(
@@ -246,6 +246,15 @@ _OWN: dict[str, tuple[Arguments, ...]] = {
         _always(scope=ME, metadata=CRM),
         _always(scope=ME, category="understanding", skip=1),
         _always(scope=ME, words="voilier"),
+    ),
+    "changes": (
+        _always(
+            scope=ME,
+            kinds=["learnt"],
+            limit=9,
+            **{name: value for name, value in FILTERS.items() if name != "channel"},
+        ),
+        _always(scope=ME, skip=1),
     ),
     "get": (_on("id", "boat"),),
     "history": (_on("id", "boat"),),

@@ -233,6 +233,7 @@ REST: dict[str, Endpoint] = {
         "POST /api/import",
         lacks=frozenset({"one_space"}),
         unsent=frozenset({"progress"}),
+        more={"name": "talk.txt"},
         file="path",
     ),
     "keys": Endpoint("GET /api/keys"),

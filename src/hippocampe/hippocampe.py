@@ -260,6 +260,7 @@ class Verbs:
     recall = bound(itself, recall.recall)
     recent = bound(store_of, lookup.recent)
     memories = bound(store_of, browse.memories)
+    changes = bound(store_of, browse.changes)
     spaces = bound(store_of, browse.spaces)
     users = bound(store_of, browse.users)
     subjects = bound(store_of, browse.subjects)

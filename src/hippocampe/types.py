@@ -338,6 +338,26 @@ class History:
     associations: tuple[Association, ...]
 
 
+ChangeKind = Literal["learnt", "replaced", "forgotten"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of what a space knows.
+
+    Attributes:
+        kind: Whether the memory was `learnt`, `replaced` or `forgotten`.
+        at: When.
+        memory: The memory, as it is now.
+        by: The memory that replaced it.
+    """
+
+    kind: ChangeKind
+    at: datetime
+    memory: Memory
+    by: Memory | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class ReceiptItem:
     """One item of a receipt, as it was before.

@@ -26,7 +26,7 @@ from hippocampe.types import (
 MAX_LIMIT = 1_000
 """Most results of one call: larger lists are read page by page."""
 MAX_DAYS = 366
-MAX_SKIPPED = 1_000_000_000
+_MAX_SKIPPED = 1_000_000_000
 MAX_SUBJECTS = 100
 """Most subjects of one memory or of one filter: each is a row that every search by subject reads."""
 MAX_REPLACES = 100
@@ -301,7 +301,7 @@ def check_skip(skip: int) -> int:
     Raises:
         InvalidInput: It is not a whole number from 0 to 1,000,000,000.
     """
-    return _check_whole("skip", skip, MAX_SKIPPED, least=0)
+    return _check_whole("skip", skip, _MAX_SKIPPED, least=0)
 
 
 def _check_whole(name: str, value: int, most: int, *, least: int = 1) -> int:

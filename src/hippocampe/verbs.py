@@ -89,6 +89,11 @@ _GROUPS: Mapping[str, tuple[Verb, ...]] = {
         _write("delete", operation="delete_memory"),
         _write("restore", http="POST /api/memories/{id}/restore"),
         _write("associate"),
+        _read(
+            "changes",
+            http="GET /api/changes",
+            command="Show what was learnt, replaced and forgotten, newest first.",
+        ),
         _read("neighbours"),
         _read("graph"),
         _read("reviews", http="GET /api/reviews"),

@@ -107,13 +107,13 @@ def talk(environment: dict[str, str], script: Script) -> Talk:
 
 
 class Terminal:
-    """A chat in a terminal of 60 columns."""
+    """A chat, or another command, in a terminal of 60 columns."""
 
-    def __init__(self, environment: dict[str, str]) -> None:
+    def __init__(self, environment: dict[str, str], *command: str) -> None:
         self._own, other = pty.openpty()
         fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
         self.process = children.start(
-            *("-c", children.PROGRAM, "chat", "--embedder", "hashed:64"),
+            *("-c", children.PROGRAM, *(command or ("chat", "--embedder", "hashed:64"))),
             stdin=other,
             stdout=other,
             stderr=other,
@@ -434,6 +434,29 @@ class TestTerminal:
         terminal.interrupt()
         assert terminal.rest() == "\n"
         assert terminal.exit() == 0
+
+    def test_the_shell_gets_a_line_of_its_own_after_a_server(
+        self, environment: dict[str, str]
+    ) -> None:
+        server = Terminal(environment, "serve", "--embedder", "hashed:64", "--port", "0")
+        try:
+            server.until("Ctrl-C l’arrête.")
+            server.press(CTRL_C)
+            assert server.rest().endswith("^C\n")
+            assert server.exit() == 0
+        finally:
+            server.close()
+
+    def test_an_error_is_broken_between_words(self, environment: dict[str, str]) -> None:
+        path = "/nowhere/" + "a-long-name/" * 5
+        refused = Terminal(environment, "import", path)
+        try:
+            said = refused.rest().splitlines()
+            assert path.rstrip("/") in "\n".join(said)
+            assert said[0].startswith("erreur : ")
+            assert all(len(line) <= 60 or "/" in line for line in said)
+        finally:
+            refused.close()
 
     def test_quit(self, terminal: Terminal) -> None:
         terminal.until("dev › ")

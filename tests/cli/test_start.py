@@ -1,5 +1,6 @@
 """How the command line starts: what it loads, what its help shows first, and what it says of a broken language."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -7,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from hippocampe import Config, Hippocampe, Scope, language
-from hippocampe.cli.app import DAILY
+from hippocampe.cli.app import DAILY, app
 
 LISTING = "import sys, atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); "
 RUN = "from hippocampe.cli import main; main()"
@@ -35,6 +37,26 @@ def test_a_command_beside_an_owner_does_not_load_the_library(folder: Path, hashe
         done = started(LISTING + RUN, "recall", "Que boit Nina ?", "--folder", str(folder))
     assert "Nina aime le thé vert" in done.stdout
     assert not LIBRARY & set(done.stderr.split())
+
+
+def test_commands_answer_in_the_language_of_the_locale(
+    folder: Path, hashed: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(*typed: str) -> str:
+        words = [*typed, "--folder", str(folder)]
+        return CliRunner().invoke(app, words, env={"COLUMNS": "100"}).output
+
+    with Hippocampe.open(Config(folder, embedder="hashed:32", background=False)) as hippo:
+        hippo.remember("Nina aime le thé vert", scope=Scope())
+        monkeypatch.setenv("LC_ALL", "fr_FR.UTF-8")
+        assert re.match(r"score +genre +quand +contenu", run("recall", "Que boit Nina ?"))
+        assert "à l'instant" in run("list")
+        assert run("facts") == "Il n’y a aucun fait.\n"
+        assert run("remember", "Nina aime le thé vert").startswith("déjà connu : Nina aime")
+        assert run("get", "x").startswith("erreur : ")
+        for locale in ("C", "en_GB.UTF-8", "tlh"):
+            monkeypatch.setenv("LC_ALL", locale)
+            assert re.match(r"score +kind +when +content", run("recall", "Que boit Nina ?"))
 
 
 def test_the_help_begins_with_the_daily_commands() -> None:

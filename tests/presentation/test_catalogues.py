@@ -1,6 +1,7 @@
 """The catalogues: each language has every text of the source and a label for every value, and no more."""
 
 import re
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
@@ -24,7 +25,10 @@ from hippocampe.types import (
     DEFAULT_IMPORTANCE,
     JOBS,
     RECALL_COLLECTIONS,
+    Action,
     AuditAction,
+    ChangeKind,
+    Counts,
     JobState,
     Mode,
     Order,
@@ -39,12 +43,36 @@ from hippocampe.verbs import documentation
 
 SOURCE = Path(hippocampe.__file__).parent
 PAGES = SOURCE / "server/dashboard"
+TERMINAL = SOURCE / "cli/show"
+
+
+def columns() -> set[str]:
+    """The headers of the tables of the terminal."""
+    found = {each.name for each in fields(Counts)} | {"name", "number", "value"}
+    tables = re.compile(r"= table\((.*)\n|\*\((\".*)\),\n +none=")
+    for path in TERMINAL.glob("*.py"):
+        for written in tables.findall(path.read_text("utf-8")):
+            found |= set(re.findall(r'"([^"]+)"', "".join(written)))
+    return found
+
+
+REMOVED = {"forgotten", "erased", "expired"}
 LABELS: dict[str, set[str]] = {
     "actor": {"library", "command line", "local"},
     "association": set(ASSOCIATIONS),
     "association reversed": set(ASSOCIATIONS),
     "audit": set(get_args(AuditAction)),
     "category": {f"{name}/{each}" for name, all in CATEGORIES.items() for each in all},
+    "change": {
+        *get_args(ChangeKind),
+        *get_args(Action),
+        *REMOVED,
+        "deleted",
+        "digested",
+        "read",
+        "restored",
+    },
+    "column": columns(),
     "filter": {"place", "type", "subject", "user", "channel", "since", "until", "importance"},
     "job": set(JOBS),
     "job state": set(get_args(JobState)),
@@ -57,6 +85,7 @@ LABELS: dict[str, set[str]] = {
     "companion mode": set(SETTINGS["companion_mode"].choices),
     "part": set(get_args(Part)),
     "place": set(get_args(Place)),
+    "planned": REMOVED,
     "reason": {*REASONS, *OBJECTIONS.values()},
     "role": set(get_args(Role)),
     "route": {*get_args(Route), "companion"},

@@ -391,3 +391,31 @@ class TestCounts:
         assert "jardin" not in subjects
         for name, many in subjects.items():
             assert len(contents(hippo, subjects=[name])) == many
+
+
+def test_changes_newest_first(hippo: Hippocampe) -> None:
+    red = remember(hippo, "Le tuba est rouge", subjects=["tuba"])
+    tea = remember(hippo, "Rose boit du thé", Scope(user="rose"), type="preference")
+    blue = hippo.remember("Le tuba est bleu", scope=HERE, replaces=[red.id]).memory
+    hippo.delete(tea.id, scope=HERE, reason="faux")
+
+    def shown(**filters: Any) -> list[tuple[str, str]]:
+        return [(each.kind, each.memory.id) for each in hippo.changes(scope=HERE, **filters)]
+
+    every = shown()
+    assert every[0] == ("forgotten", tea.id)
+    assert set(every[1:3]) == {("replaced", red.id), ("learnt", blue.id)}
+    assert every[3:] == [("learnt", tea.id), ("learnt", red.id)]
+    assert shown(limit=2, skip=1) == every[1:3]
+    assert shown(kinds=["forgotten"]) == every[:1]
+    assert shown(kinds=[]) == []
+    assert shown(types=["preference"]) == [every[0], every[3]]
+    assert shown(user="rose") == [every[0], every[3]]
+    assert shown(subjects=["tuba"]) == [each for each in every if each[1] != tea.id]
+    assert shown(until=tea.created_at) == every[4:]
+    (change,) = hippo.changes(scope=HERE, kinds=["replaced"])
+    assert change.by == hippo.get(blue.id, scope=HERE)
+    assert hippo.changes(scope=Scope(space="other")) == []
+    for wrong in ({"kinds": ["lost"]}, {"types": ["lost"]}, {"skip": -1}):
+        with pytest.raises(InvalidInput):
+            hippo.changes(scope=HERE, **wrong)  # type: ignore[arg-type]

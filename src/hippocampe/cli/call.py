@@ -341,6 +341,7 @@ def _reported(json: bool) -> Generator[None]:
         terminal.error(str(exc))
         raise typer.Exit(_exit_code(exc)) from exc
     except KeyboardInterrupt as exc:
+        terminal.end_line()
         message = " ".join(["interrupted:", *getattr(exc, "__notes__", ["nothing was lost."])])
         if json:
             terminal.as_json({"error": message, "kind": "KeyboardInterrupt"})

@@ -5,6 +5,7 @@ import typer
 from hippocampe.cli.call import ListFirst
 from hippocampe.cli.from_verb import add, text
 from hippocampe.cli.show import jobs as show
+from hippocampe.cli.show.layout import say
 
 app = typer.Typer()
 jobs_app = typer.Typer(help="Background jobs of a space: list, run, retry.", cls=ListFirst)
@@ -22,7 +23,7 @@ add(
     jobs_app,
     "run",
     "Run all jobs of the space that are due, the scheduled ones included.",
-    lambda done: show.runs(done.result, done.timezone, none="Nothing is due."),
+    lambda done: show.runs(done.result, done.timezone, none=say("Nothing is due.")),
     verb="run_jobs",
 )
 add(

@@ -16,6 +16,7 @@ from hippocampe.cli.call import (
 )
 from hippocampe.cli.from_verb import Done, Override, add, of_verb, text
 from hippocampe.cli.show import memories as show
+from hippocampe.cli.show.layout import say
 from hippocampe.types import ASSOCIATIONS, Remembered
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def list_memories(call: Call, **chosen: Any) -> None:
     call.answer(page, lambda: show.memories(page.items, call.config.timezone))
     if page.next_cursor and not call.json:
         # Not wrapped, so that it can be copied.
-        typer.echo(f"\nThere are more: add --cursor {page.next_cursor}")
+        typer.echo("\n" + say("There are more: add --cursor {cursor}", cursor=page.next_cursor))
 
 
 @of_verb(

@@ -9,6 +9,7 @@ from hippocampe.cli import terminal
 from hippocampe.cli.call import Call
 from hippocampe.cli.from_verb import add, execute, of_verb, text
 from hippocampe.cli.show import removal as show
+from hippocampe.cli.show.layout import say
 
 if TYPE_CHECKING:
     from hippocampe.types import Receipt
@@ -29,7 +30,7 @@ def forget(call: Call, *, dry_run: bool, yes: Yes = False, **topic: Any) -> None
     """Hide everything about a topic from recall. `restore` undoes it, by id."""
 
     def confirm(planned: "Receipt") -> None:
-        typer.confirm("Forget these?", abort=True, err=True)
+        typer.confirm(say("Forget these?"), abort=True, err=True)
 
     _remove(call, "forget", topic, "forgotten", confirm, dry_run=dry_run, yes=yes)
 
@@ -85,10 +86,11 @@ def _answer(call: Call, receipt: "Receipt", done: str, *, listed: bool = True) -
 def _confirm_erasure(planned: "Receipt") -> None:
     """Ask for the number of items, so that a habitual yes erases nothing."""
     count = len(planned.ids)
-    items = f"{count:,} {'item' if count == 1 else 'items'}"
-    asked = f"This cannot be undone. Type {count} to erase {items} permanently"
+    asked = say(
+        "This cannot be undone. Type {number} to erase as many items for ever", number=count
+    )
     if typer.prompt(asked, err=True).strip() != str(count):
-        terminal.error("the number does not match; nothing was erased.")
+        terminal.error(say("the number does not match; nothing was erased."))
         raise typer.Exit(1)
 
 

@@ -8,6 +8,7 @@ from hippocampe.cli import terminal
 from hippocampe.cli.call import Call, ListFirst, choice, command, needing_server
 from hippocampe.cli.from_verb import add, text
 from hippocampe.cli.show import server as show
+from hippocampe.cli.show.layout import say
 
 app = typer.Typer()
 keys_app = typer.Typer(help="Keys of the server: list, create, revoke.", cls=ListFirst)
@@ -59,6 +60,7 @@ def serve(
             started=lambda at: terminal.out(show.started(at)),
             require_key=require_key,
         )
+    terminal.end_line()
 
 
 @command(keys_app, "list", shared=("folder", "embedder", "json"))
@@ -72,7 +74,8 @@ def list_keys(call: Call) -> None:
 
         folder = () if call.folder is None else ("--folder", str(call.folder.absolute()))
         # Not wrapped, so that it can be copied.
-        typer.echo(f"Make one with: {command_line('keys', 'create', *folder)}")
+        command = command_line("keys", "create", *folder)
+        typer.echo(say("Make one with: {command}", command=command))
 
 
 add(

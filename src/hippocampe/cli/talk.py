@@ -13,7 +13,7 @@ import typer
 from hippocampe.cli.call import Call, command
 from hippocampe.cli.from_verb import add, flag, of_verb, text
 from hippocampe.cli.show import talk as show
-from hippocampe.cli.show.layout import count
+from hippocampe.cli.show.layout import count, say
 from hippocampe.config import OBSIDIAN_KEY
 
 app = typer.Typer()
@@ -146,7 +146,8 @@ def export(call: Call, *, path: Path, overwrite: bool) -> None:
         with call.read() as hippo:
             lines = hippo.export_to(path, scope=call.scope, overwrite=overwrite)
         call.answer(
-            {"path": str(path), "lines": lines}, lambda: f"wrote {count(lines, 'line')} to {path}"
+            {"path": str(path), "lines": lines},
+            lambda: say("{lines} written to {path}", lines=count(lines, "line"), path=path),
         )
         return
     if call.json:

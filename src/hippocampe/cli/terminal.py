@@ -74,6 +74,12 @@ def error(message: str) -> None:
     stderr.print("\n".join(lines), soft_wrap=True)
 
 
+def end_line() -> None:
+    """Begin a line after the `^C` that a terminal shows for Ctrl-C."""
+    if sys.stderr.isatty():
+        sys.stderr.write("\n")
+
+
 def as_json(value: object) -> None:
     """Print one JSON value."""
     from hippocampe.client.wire import encode

@@ -11,6 +11,7 @@ from hippocampe.cli.call import Call, ListFirst, command, read_content
 from hippocampe.cli.from_verb import add, flag, of_verb, text
 from hippocampe.cli.show import talk as show_talk
 from hippocampe.cli.show import turns as show
+from hippocampe.cli.show.layout import say
 from hippocampe.errors import InvalidInput
 from hippocampe.types import Injection, Settings
 
@@ -80,7 +81,7 @@ def after_turn(call: Call, *, user_message: str, reply: str | None, **more: Any)
         reply = None if reply is None else read_content(reply)
     with call.open() as hippo:
         turn = hippo.after_turn(user_message, reply, scope=call.scope, **more)
-    call.answer({"turn": turn}, lambda: f"stored as turn {turn}")
+    call.answer({"turn": turn}, lambda: say("stored as turn {turn}", turn=turn))
 
 
 add(

@@ -12,6 +12,7 @@ from hippocampe.cli import terminal
 from hippocampe.cli.call import OF_A_FOLDER, Call, command
 from hippocampe.cli.from_verb import add, of_verb, text
 from hippocampe.cli.show import upkeep as show
+from hippocampe.cli.show.layout import say
 
 app = typer.Typer()
 PANEL = "Upkeep"
@@ -64,7 +65,7 @@ add(
     app,
     "backup",
     "Copy the database, even while it is in use.",
-    lambda done: f"backed up to {done.result}",
+    lambda done: say("backed up to {path}", path=done.result),
     panel=PANEL,
     shared=OF_A_FOLDER,
     overrides={"target": text("The file to write; by default a dated one in the data's backups.")},
@@ -125,3 +126,4 @@ def demo(
         call.answer(encode(report) | summed, lambda: demonstration(report, chosen))
         if serve and folder is not None:
             showroom.serve(stack.enter_context(demo.open_after(report, folder)))
+            terminal.end_line()

@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement
 from hippocampe.errors import InvalidInput
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.subjects import fold_subjects
+from hippocampe.store import changes as changed
 from hippocampe.store import listing
 from hippocampe.store.schema import instant, memory, microseconds
 from hippocampe.store.store import Store
@@ -19,6 +20,8 @@ from hippocampe.types import (
     CATEGORIES,
     DEFAULT_IMPORTANCE,
     MEMORY_COLLECTIONS,
+    Change,
+    ChangeKind,
     Counts,
     Metadata,
     Order,
@@ -144,6 +147,60 @@ def memories(
     more = len(found) > limit
     after = _cursor(query, listing.position(items[-1], order)) if more else None
     return Page(items, after, total)
+
+
+def changes(
+    store: Store,
+    *,
+    scope: Scope,
+    kinds: Sequence[str] | None = None,
+    types: Sequence[str] | None = None,
+    subjects: Sequence[str] | None = None,
+    user: str | None = None,
+    since: datetime | str | None = None,
+    until: datetime | str | None = None,
+    limit: int = 50,
+    skip: int = 0,
+) -> list[Change]:
+    """List what was learnt, replaced and forgotten in the space, newest first.
+
+    Args:
+        scope: Whose memory: its space alone counts.
+        kinds: Among `learnt`, `replaced`, `forgotten`; default: all.
+        types: Only memories of these types.
+        subjects: Only memories with any of these subjects.
+        user: Only what this user said.
+        since: Only changes at or after this.
+        until: Only changes before this.
+        limit: At most this many, 1 to 1,000.
+        skip: Leave out this many first.
+
+    Raises:
+        InvalidInput: An argument cannot be used.
+    """
+    chosen = get_args(ChangeKind) if kinds is None else check_list("kinds", kinds, most=MAX_CHOICES)
+    wanted = [check_choice("kind", each, get_args(ChangeKind)) for each in chosen]
+    start, end = as_utc(since, name="since"), as_utc(until, name="until")
+    any_of = {
+        "types": None if types is None else check_list("types", types, most=MAX_CHOICES),
+        "subjects": None
+        if subjects is None
+        else fold_subjects(check_list("subjects", subjects, most=MAX_SUBJECTS)),
+    }
+    for name in any_of["types"] or ():
+        check_choice("type", name, DEFAULT_IMPORTANCE)
+    conditions = _filters(scope.space, {"user": Scope(user=user).user}, any_of, {})
+    with store.read() as connection:
+        return changed.changes(
+            connection,
+            scope.space,
+            conditions,
+            kinds=[each for each in get_args(ChangeKind) if each in wanted],
+            since=start,
+            until=end,
+            limit=check_limit(limit),
+            skip=check_skip(skip),
+        )
 
 
 def _check_labels(equal: dict[str, str | None], types: Sequence[str] | None) -> None:

@@ -153,6 +153,20 @@ def test_every_answer_keeps_foreign_code_out(client: httpx.Client) -> None:
     assert "unsafe" not in POLICY
 
 
+def test_files_are_compressed_and_pages_are_not(client: httpx.Client) -> None:
+    url = "/static/vendor/htmx.min.js"
+    packed = client.get(url, headers={"Accept-Encoding": "gzip"})
+    plain = client.get(url, headers={"Accept-Encoding": "identity"})
+    assert packed.headers["content-encoding"] == "gzip"
+    assert packed.content == plain.content
+    assert int(packed.headers["content-length"]) < len(plain.content) / 2
+    assert packed.headers["vary"] == plain.headers["vary"] == "Accept-Encoding"
+    known = {"Accept-Encoding": "gzip", "If-None-Match": packed.headers["etag"]}
+    assert client.get(url, headers=known).status_code == 304
+    # Its length would tell of the token in it.
+    assert "content-encoding" not in client.get("/overview").headers
+
+
 def test_a_wrong_address_is_a_page_for_a_browser_only(client: httpx.Client) -> None:
     page = client.get("/nowhere", headers=BROWSER)
     assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
-from hippocampe.cli.show.layout import listing, local_time, spelled, text
+from hippocampe.cli.show.layout import label, listing, local_time, say, spelled, text
 from hippocampe.types import AuditEntry
 
 if TYPE_CHECKING:
@@ -19,14 +19,14 @@ def entries(found: Sequence[AuditEntry], timezone: str) -> "RenderableType":
         (
             (
                 local_time(entry.at, timezone),
-                text(entry.actor),
-                entry.action,
+                text(label("actor", entry.actor)),
+                label("audit", entry.action),
                 text(_detail(entry)),
             )
             for entry in found
         ),
         *("when", "who", "did", "what"),
-        none="Nothing was deleted, restored or changed by hand yet.",
+        none=say("Nothing was deleted, restored or changed by hand yet."),
     )
 
 

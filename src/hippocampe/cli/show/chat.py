@@ -37,9 +37,10 @@ def without_model(by: Reader) -> "RenderableType":
     shown = [text(by.say("No language model is set. There are three ways to get one:"))]
     for number, way in enumerate(model_ways(by), 1):
         variables = {"HIPPOCAMPE_MODEL": way.model, **way.variables}
-        exported = " ".join(f"{name}={value}" for name, value in variables.items())
+        # One a line: a line that a terminal breaks cannot be copied.
+        exported = [f"export {name}={value}" for name, value in variables.items()]
         shown.append(text(f"{number}. {way.says}"))
-        shown += [text(f"   {each}", "bold") for each in (*way.before, f"export {exported}")]
+        shown += [text(f"   {each}", "bold") for each in (*way.before, *exported)]
     return lines(*shown)
 
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from hippocampe.cli.show.layout import count, label, lines, local_time, table, text
+from hippocampe.cli.show.layout import count, label, lines, local_time, say, table, text
 from hippocampe.types import Memory
 
 _INSTANT = timedelta(microseconds=1)
@@ -43,7 +43,7 @@ def _over_time(
     rows = table("end of", *names, wrapped=tuple(names))
     # A day ends at the next midnight; the last one has not ended.
     days = [f"{time.astimezone(ZoneInfo(timezone)) - _INSTANT:%Y-%m-%d}" for time in times[:-1]]
-    for number, day in enumerate([*days, "now"]):
+    for number, day in enumerate([*days, say("now")]):
         rows.add_row(day, *(f"{each[number]:,}" for each in ever.values()))
     return rows
 
@@ -51,11 +51,10 @@ def _over_time(
 def seeded(done: "Seeded", timezone: str) -> "RenderableType":
     """The statements planted from a seed file."""
     if done.before is not None:
-        return text(
-            f"nothing was planted: this space was seeded on {local_time(done.before, timezone)}"
-        )
+        at = local_time(done.before, timezone)
+        return text(say("Nothing was planted: this space was seeded on {time}.", time=at))
     planted = [
         text(f"  {label('category', f'{memory.collection}/{memory.category}')}: {memory.content}")
         for memory in done.planted
     ]
-    return lines(text(f"planted {count(len(done.planted), 'statement')}"), *planted)
+    return lines(text(say("planted: {what}", what=count(len(done.planted), "statement"))), *planted)

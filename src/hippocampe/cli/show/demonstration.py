@@ -4,7 +4,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hippocampe.cli.show.layout import beginning, count, grid, lines, reader, reasons, spoken, text
+from hippocampe.cli.show.layout import (
+    beginning,
+    count,
+    grid,
+    lines,
+    reader,
+    reasons,
+    say,
+    spoken,
+    text,
+)
 from hippocampe.cli.terminal import sign
 
 if TYPE_CHECKING:
@@ -19,8 +29,12 @@ def demonstration(report: "Report", folder: Path | None) -> "RenderableType":
     """Each question with its answers, then the totals and what to try next."""
     parts: list[RenderableType] = [
         text(
-            f"{count(report.messages, 'message')} and {count(report.memories, 'memory')} of Camille "
-            f"and Owen, of the last eight weeks, loaded in {report.load_seconds:.1f} s"
+            say(
+                "{messages} and {memories} of Camille and Owen, of the last eight weeks, loaded in {seconds} s",
+                messages=count(report.messages, "message"),
+                memories=count(report.memories, "memory"),
+                seconds=reader().number(report.load_seconds, 1),
+            )
         )
     ]
     for each in report.asked:
@@ -29,10 +43,19 @@ def demonstration(report: "Report", folder: Path | None) -> "RenderableType":
         parts.append(_answers(each))
     parts.append(
         text(
-            f"\n{report.answered} of {count(len(report.asked), 'question')} answered by the first "
-            f"result, {report.median_ms:.0f} ms at the median, without a language model.\n"
-            f"{count(len(report.corrected), 'memory')} were corrected; the old versions stay in the "
-            "history:"
+            "\n"
+            + say(
+                "{answered} of {questions} answered by the first result, {time} at the median, without a language "
+                "model.",
+                answered=report.answered,
+                questions=count(len(report.asked), "question"),
+                time=reader().milliseconds(report.median_ms),
+            )
+            + "\n"
+            + say(
+                "corrected: {memories}; the old versions stay in the history:",
+                memories=count(len(report.corrected), "memory"),
+            )
         )
     )
     examples = [each for each in report.corrected if each.old != each.new][:_MAX_CORRECTIONS]
@@ -57,7 +80,7 @@ def _next_steps(folder: Path | None) -> str:
     more = [f'  hippocampe recall "où part cam ?"{option}'] if folder else []
     return "\n".join(
         (
-            "\nNow try your own:",
+            "\n" + say("Now try your own:"),
             *more,
             "  hippocampe import whatsapp.txt",
             '  hippocampe recall "what did we say about the holidays?"',

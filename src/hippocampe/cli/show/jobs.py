@@ -3,19 +3,27 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hippocampe.cli.show.layout import count, entry, label, lines, local_time, reader, table, text
+from hippocampe.cli.show.layout import (
+    count,
+    entry,
+    label,
+    lines,
+    local_time,
+    reader,
+    say,
+    table,
+    text,
+)
 from hippocampe.types import JobRun, ModelUsage
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-def runs(
-    found: Sequence[JobRun], timezone: str, *, none: str = "No job has run."
-) -> "RenderableType":
+def runs(found: Sequence[JobRun], timezone: str, *, none: str = "") -> "RenderableType":
     """A line per run: its time, its state, its outcome or the reason of its failure."""
     if not found:
-        return text(none)
+        return text(none or say("No job has run."))
     rows = table("when", "job", "state", "outcome")
     for run in found:
         at = run.ended_at or run.due_at
@@ -33,7 +41,7 @@ def _outcome(run: JobRun, timezone: str) -> str:
         return run.outcome or ""
     notes = [count(run.attempts, "attempt")] if run.attempts else []
     if run.state == "failed":
-        notes.append(f"next one {local_time(run.due_at, timezone)}")
+        notes.append(say("next one {time}", time=local_time(run.due_at, timezone)))
     return f"{run.error} ({', '.join(notes)})" if notes else run.error
 
 
@@ -43,7 +51,7 @@ def usage(found: Sequence[ModelUsage], timezone: str) -> "RenderableType":
     from hippocampe.model.prices import injected_price
 
     if not found:
-        return text("No language model was called.")
+        return text(say("No language model was called."))
     rows = table("when", "purpose", "in", "injected", "out", "price", "model")
     by = reader()
     for call in found:
@@ -58,5 +66,10 @@ def usage(found: Sequence[ModelUsage], timezone: str) -> "RenderableType":
         )
     spent = sum(call.price or 0 for call in found)
     added = sum(injected_price(call) or 0 for call in found)
-    summed = f"{by.dollars(spent)} in {count(len(found), 'call')}"
-    return lines(rows, text(f"{summed}, about {by.dollars(added)} of it by injections"))
+    summed = by.say(
+        "{price} in {calls}, about {added} of it by injections",
+        price=by.dollars(spent),
+        calls=count(len(found), "call"),
+        added=by.dollars(added),
+    )
+    return lines(rows, text(summed))

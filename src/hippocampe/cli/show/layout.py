@@ -27,6 +27,11 @@ def reader(timezone: str = "UTC") -> "Reader":
     return Reader(language=language(), timezone=timezone, now=datetime.now(UTC))
 
 
+def say(text: str, **values: object) -> str:
+    """Translate a text to the language of the terminal and fill its placeholders."""
+    return reader().say(text, **values)
+
+
 def label(kind: str, value: str) -> str:
     """The name of a value."""
     return reader().label(kind, value)
@@ -63,7 +68,7 @@ def table(*columns: str, wrapped: tuple[str, ...] = ()) -> "Table":
     a terminal of 80.
 
     Args:
-        columns: Their headers.
+        columns: Their headers, as labels of the kind `column`.
         wrapped: Columns that may break their text over lines; the last one always may.
     """
     from rich import box
@@ -73,8 +78,8 @@ def table(*columns: str, wrapped: tuple[str, ...] = ()) -> "Table":
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 0, 0, 1), expand=False
     )
     for name in columns[:-1]:
-        made.add_column(name, no_wrap=name not in wrapped)
-    made.add_column(columns[-1], overflow="fold")
+        made.add_column(label("column", name), no_wrap=name not in wrapped)
+    made.add_column(label("column", columns[-1]), overflow="fold")
     return made
 
 
@@ -101,8 +106,8 @@ def grid(rows: "Iterable[tuple[RenderableType, RenderableType]]", indent: int = 
 
 
 def pairs(rows: Iterable[tuple[str, object]]) -> "Table":
-    """Names in bold, each with its value."""
-    return grid((text(name, "bold"), text(str(value))) for name, value in rows)
+    """Names of fields in bold, each with its value."""
+    return grid((text(label("column", name), "bold"), text(str(value))) for name, value in rows)
 
 
 def spelled(value: object, separator: str = " ") -> str:

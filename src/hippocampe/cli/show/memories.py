@@ -15,6 +15,7 @@ from hippocampe.cli.show.layout import (
     pairs,
     reader,
     reasons,
+    say,
     spoken,
     table,
     text,
@@ -24,6 +25,7 @@ from hippocampe.client.wire import encode
 from hippocampe.types import (
     Action,
     Association,
+    Change,
     History,
     Memory,
     MetadataValue,
@@ -42,7 +44,7 @@ def recollections(
 ) -> "RenderableType":
     """The results of a recall, best first."""
     if not found:
-        return text("Nothing was found.")
+        return text(say("Nothing found."))
     rows = table("score", "kind", "when", "content")
     for item in found:
         why = [text(reasons(item, reader()), "italic")] if item.why else []
@@ -56,13 +58,22 @@ def recollections(
         )
     if took_ms is None:
         return rows
-    return lines(rows, text(f"\n{len(found)} found in {took_ms:,.0f} ms", "dim"))
+    return lines(
+        rows,
+        text(
+            "\n"
+            + say(
+                "{number} found in {time}", number=len(found), time=reader().milliseconds(took_ms)
+            ),
+            "dim",
+        ),
+    )
 
 
 def memories(found: Sequence[Memory], timezone: str) -> "RenderableType":
     """A table of memories; their state only if one of them is not current."""
     if not found:
-        return text("There are no memories.")
+        return text(say("There are no memories."))
     from hippocampe.presentation.reader import state_of
 
     states = [state_of(memory) for memory in found]
@@ -74,6 +85,21 @@ def memories(found: Sequence[Memory], timezone: str) -> "RenderableType":
             *([label("state", state)] if with_state else []),
             when(memory.created_at, timezone),
             entry(memory.content, memory.id, *_metadata(memory)),
+        )
+    return rows
+
+
+def changes(found: Sequence[Change], timezone: str) -> "RenderableType":
+    """A table of changes, with what replaced a memory."""
+    if not found:
+        return text("Nothing changed.")
+    rows = table("change", "when", "content")
+    for each in found:
+        by = () if each.by is None else (text(f"by: {each.by.content}", "dim"),)
+        rows.add_row(
+            label("change", each.kind),
+            when(each.at, timezone),
+            entry(each.memory.content, each.memory.id, *by),
         )
     return rows
 
@@ -94,23 +120,29 @@ def memory(item: Memory, timezone: str) -> "RenderableType":
 def changed(action: str, item: Memory | Recollection) -> "RenderableType":
     """The change of one memory or turn: `deleted: …`."""
     content = item.content if isinstance(item, Memory) else spoken(item)
-    return lines(text(f"{action}: {content}"), text(item.id, "dim"))
+    return lines(
+        text(say("{key}: {value}", key=label("change", action), value=content)),
+        text(item.id, "dim"),
+    )
 
 
 def remembered(result: Remembered, replaced: Sequence[Memory]) -> "RenderableType":
     """The action of `remember`, the replaced memories and the reason."""
-    shown = [text(f"{result.action}: {result.memory.content}")]
-    shown += [text(f"replaces: {old.content} ({old.id})") for old in replaced]
+    action = label("change", result.action)
+    shown = [text(say("{key}: {value}", key=action, value=result.memory.content))]
+    shown += [
+        text(f"{say('it replaces: {content}', content=old.content)} ({old.id})") for old in replaced
+    ]
     if result.action != "inserted":
-        shown.append(text(f"because: {result.reason}"))
+        shown.append(text(say("because: {reason}", reason=reader().decision_reason(result.reason))))
     return lines(*shown, text(result.memory.id, "dim"))
 
 
 def remembered_many(results: Sequence[Remembered]) -> "RenderableType":
     """The numbers of inserted, updated and reinforced statements."""
     counts = Counter(result.action for result in results)
-    actions = ", ".join(f"{counts[action]:,} {action}" for action in get_args(Action))
-    return text(f"{count(len(results), 'statement')}: {actions}")
+    actions = ", ".join(f"{counts[each]:,} {label('change', each)}" for each in get_args(Action))
+    return text(say("{key}: {value}", key=count(len(results), "statement"), value=actions))
 
 
 def history(found: History, timezone: str) -> "RenderableType":
@@ -146,13 +178,13 @@ def graph(found: Sequence[Memory], edges: Sequence[Association], timezone: str) 
 def reviews(found: Sequence[Review]) -> "RenderableType":
     """Pairs that await a decision."""
     if not found:
-        return text("There is nothing to review.")
+        return text(say("There is nothing to review."))
     return lines(
         *(
             lines(
                 entry(each.memory.content, each.memory.id),
                 entry(each.other.content, each.other.id),
-                text(f"why: {each.reason}\n", "italic"),
+                text(f"{say('why:')} {reader().decision_reason(each.reason)}\n", "italic"),
             )
             for each in found
         )
@@ -162,7 +194,7 @@ def reviews(found: Sequence[Review]) -> "RenderableType":
 def facts(found: Mapping[str, Memory]) -> "RenderableType":
     """Facts by key."""
     if not found:
-        return text("There are no facts.")
+        return text(say("There are no facts."))
     return pairs((key, found[key].content) for key in sorted(found))
 
 

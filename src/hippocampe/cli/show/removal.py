@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from hippocampe.cli.show.layout import counted, entry, label, lines, local_time, table, text
+from hippocampe.cli.show.layout import counted, entry, label, lines, local_time, say, table, text
 from hippocampe.types import Receipt
 
 if TYPE_CHECKING:
@@ -20,8 +20,11 @@ def receipt(done: Receipt, verb: str, *, timezone: str, listed: bool = True) -> 
                 label("kind", item.kind), at, ", ".join(item.matched), entry(item.content, item.id)
             )
         shown += [rows, ""]
-    shown.append(text(f"{'would be ' if done.dry_run else ''}{verb}: {counted(done.counts)}"))
+    change = label("planned" if done.dry_run else "change", verb)
+    shown.append(text(say("{key}: {value}", key=change, value=counted(done.counts))))
     if done.settings:
         names = ", ".join(done.settings)
-        shown.append(text(f"still named in settings: {names} (see hippocampe settings)"))
+        shown.append(
+            text(say("still named in settings: {names} (see hippocampe settings)", names=names))
+        )
     return lines(*shown)

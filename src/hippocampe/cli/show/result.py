@@ -6,8 +6,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from hippocampe.cli.show import audit, jobs, memories, talk, turns
-from hippocampe.cli.show.layout import listing, local_time, pairs, text
-from hippocampe.types import AuditEntry, History, JobRun, Memory, Message, ModelUsage, Retrieval
+from hippocampe.cli.show.layout import listing, local_time, pairs, say, text
+from hippocampe.types import (
+    AuditEntry,
+    Change,
+    History,
+    JobRun,
+    Memory,
+    Message,
+    ModelUsage,
+    Retrieval,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -17,6 +26,7 @@ VIEWS: "Mapping[Any, Callable[[Any, str], RenderableType]]" = {
     Memory: memories.memory,
     list[Memory]: memories.memories,
     History: memories.history,
+    list[Change]: memories.changes,
     list[Message]: talk.messages,
     list[Retrieval]: turns.retrievals,
     list[JobRun]: jobs.runs,
@@ -45,10 +55,10 @@ def result(found: object, returned: str, timezone: str) -> "RenderableType":
     elif is_dataclass(found):
         return pairs(_cells(found, timezone).items())
     else:
-        return text("done" if found is None else str(found))
+        return text(say("done") if found is None else str(found))
     columns = rows[0] if rows else ("name",)
     return listing(
-        (list(map(text, row.values())) for row in rows), *columns, none="There are none."
+        (list(map(text, row.values())) for row in rows), *columns, none=say("There are none.")
     )
 
 

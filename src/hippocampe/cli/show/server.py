@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hippocampe.cli.show.layout import entry, label, lines, local_time, table, text
+from hippocampe.cli.show.layout import entry, label, lines, local_time, say, table, text
 from hippocampe.types import ApiKey, NewKey
 
 if TYPE_CHECKING:
@@ -12,27 +12,29 @@ if TYPE_CHECKING:
 
 def started(address: str) -> "RenderableType":
     """The address of the server, and the key that stops it."""
-    return text(f"Hippocampe serves at {address}\nCtrl-C stops it.")
+    return text(say("Hippocampe serves at {address}\nCtrl-C stops it.", address=address))
 
 
 def showroom(address: str) -> "RenderableType":
     """The address of the dashboard on the sample, and the key that stops it."""
-    return text(f"\nThe dashboard on this sample: {address}\nCtrl-C stops it.")
+    return text(
+        "\n" + say("The dashboard on this sample: {address}\nCtrl-C stops it.", address=address)
+    )
 
 
 def answered() -> "RenderableType":
     """The result of the server's own check."""
-    return text("The check passed. Without a terminal, the server stops.")
+    return text(say("The check passed. Without a terminal, the server stops."))
 
 
 def keys(found: Sequence[ApiKey], timezone: str) -> "RenderableType":
     """A line per key."""
     if not found:
-        return text("There are no keys.")
+        return text(say("There are no keys."))
     rows = table("made", "space", "role", "label")
     for key in found:
         at = key.revoked_at
-        ended = [text(f"revoked {local_time(at, timezone)}", "bold")] if at else []
+        ended = [text(say("revoked {time}", time=local_time(at, timezone)), "bold")] if at else []
         named = entry(key.label or "", key.id, *ended)
         rows.add_row(
             local_time(key.created_at, timezone), text(key.space), label("role", key.role), named
@@ -45,7 +47,10 @@ def made(made: NewKey) -> "RenderableType":
     return lines(
         text(made.secret),
         text(
-            f"Role {made.key.role} in space {made.key.space}. Keep it: it is not stored and cannot be "
-            "shown again."
+            say(
+                "Role {role} in space {space}. Keep it: it is not stored and cannot be shown again.",
+                role=label("role", made.key.role),
+                space=made.key.space,
+            )
         ),
     )

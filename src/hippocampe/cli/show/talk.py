@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hippocampe.cli.show.layout import count, lines, listing, local_time, text
+from hippocampe.cli.show.layout import count, label, lines, listing, local_time, say, text
 from hippocampe.types import Compacted, Distilled, Imported, Message, Note
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def messages(found: Sequence[Message], timezone: str) -> "RenderableType":
             for each in found
         ),
         *("when", "channel", "author", "content"),
-        none="There are no messages.",
+        none=say("There are no messages."),
     )
 
 
@@ -35,35 +35,50 @@ def observed(
 ) -> "RenderableType":
     """A live message that was stored, or the reason why none was."""
     if message is not None:
-        return lines(text(f"stored: {message.content}"), text(message.id, "dim"))
+        return lines(
+            text(say("stored: {content}", content=message.content)), text(message.id, "dim")
+        )
     if channel in rooms:
-        return text("not kept: it names the companion (setting companion_names), or is its own.")
-    where = f"the room {channel!r} is" if channel else "a message without --channel is"
-    return text(f"not kept: {where} not observed. The setting live_rooms has: {', '.join(rooms)}.")
+        return text(
+            say("not kept: it names the companion (setting companion_names), or is its own.")
+        )
+    named = ", ".join(rooms)
+    if channel is None:
+        reason = say("not kept: without --channel, no room is observed.")
+    else:
+        reason = say("not kept: the room {room} is not observed.", room=channel)
+    return text(f"{reason} {say('The setting live_rooms has: {rooms}.', rooms=named)}")
 
 
 def digested(done: Distilled) -> "RenderableType":
     """The result of a digest of live messages."""
-    return _distilled(done, "digested") if done.messages else text("There is nothing to digest.")
+    return (
+        _distilled(done, "digested") if done.messages else text(say("There is nothing to digest."))
+    )
 
 
 def extracted(done: Distilled) -> "RenderableType":
     """The result of an extraction from an exchange."""
-    return _distilled(done, "read") if done.remembered else text("There is nothing to remember.")
+    return (
+        _distilled(done, "read") if done.remembered else text(say("There is nothing to remember."))
+    )
 
 
 def _distilled(done: Distilled, verb: str) -> "RenderableType":
     made = count(done.turns, "turn") if done.turns else count(len(done.remembered), "statement")
     return lines(
-        text(f"{count(done.messages, 'message')} {verb}, {made}"),
-        *(text(f"{each.action}: {each.memory.content}") for each in done.remembered),
+        text(f"{label('change', verb)}: {count(done.messages, 'message')}, {made}"),
+        *(
+            text(say("{key}: {value}", key=label("change", each.action), value=each.memory.content))
+            for each in done.remembered
+        ),
     )
 
 
 def compacted(done: Compacted) -> "RenderableType":
     """The summaries of a channel."""
     if not done.messages:
-        return text("There is nothing to compact.")
+        return text(say("There is nothing to compact."))
     header = f"{count(done.messages, 'message')}, {count(len(done.summaries), 'summary')}"
     return lines(text(header), *(text(each.content) for each in done.summaries))
 
@@ -80,17 +95,27 @@ def notes(found: Sequence[Note], timezone: str) -> "RenderableType":
             for each in found
         ),
         *("written", "path", "tags"),
-        none="There are no notes.",
+        none=say("There are no notes."),
     )
 
 
 def imported(done: Imported) -> "RenderableType":
     """The summary of an import."""
     shown = [
-        f"{done.read:,} read, {done.added:,} added, {done.known:,} already there, "
-        f"{count(done.turns, 'turn')}, {count(len(done.problems), 'problem')}"
+        say(
+            "{read} read, {added} added, {known} already there, {turns}, {problems}",
+            read=f"{done.read:,}",
+            added=f"{done.added:,}",
+            known=f"{done.known:,}",
+            turns=count(done.turns, "turn"),
+            problems=count(len(done.problems), "problem"),
+        )
     ]
-    shown += [f"line {line}: {problem}" for line, problem in done.problems[:_MAX_PROBLEMS]]
+    shown += [
+        say("line {line}: {problem}", line=line, problem=problem)
+        for line, problem in done.problems[:_MAX_PROBLEMS]
+    ]
     if len(done.problems) > _MAX_PROBLEMS:
-        shown.append(f"and {len(done.problems) - _MAX_PROBLEMS:,} more; --json lists all")
+        more = f"{len(done.problems) - _MAX_PROBLEMS:,}"
+        shown.append(say("and {number} more; --json lists all", number=more))
     return lines(*map(text, shown))

@@ -13,6 +13,7 @@ from hippocampe.cli.show.layout import (
     lines,
     local_time,
     reader,
+    say,
     spelled,
     spoken,
     table,
@@ -31,19 +32,26 @@ _MAX_SIGNALS = 4
 def injection(turn: Injection, *, explain: bool) -> "RenderableType":
     """The text of an injection; with `explain`, every candidate and its outcome too."""
     trace, by = turn.trace, reader()
-    shown = text(turn.text) if turn.text else text("Nothing was injected.")
+    shown = text(turn.text) if turn.text else text(say("Nothing was injected."))
     notes = [label("skipped", trace.skipped)] if trace.skipped else []
     if trace.missing:
-        notes.append(f"left out: {', '.join(trace.missing)}")
+        notes.append(say("left out: {names}", names=", ".join(trace.missing)))
     if not explain:
         return lines(shown, *(text(note, "italic") for note in notes))
     stages = ", ".join(
         f"{label('stage', name)} {spent:.1f}" for name, spent in stages_of(trace.stages).items()
     )
     notes = [
-        f"{_outcomes(each.outcome for each in trace.considered)} "
-        f"of {len(trace.considered)} considered",
-        f"{count(turn.tokens, 'token')} in {by.milliseconds(turn.took_ms)}"
+        say(
+            "{outcomes} of {number} considered",
+            outcomes=_outcomes(each.outcome for each in trace.considered),
+            number=len(trace.considered),
+        ),
+        say(
+            "{tokens} in {time}",
+            tokens=count(turn.tokens, "token"),
+            time=by.milliseconds(turn.took_ms),
+        )
         + (f" ({stages})" if stages else ""),
         *notes,
     ]
@@ -76,14 +84,15 @@ def _outcomes(outcomes: Iterable[str]) -> str:
 def retrievals(found: Sequence[Retrieval], timezone: str) -> "RenderableType":
     """Logged turns: message, tokens, and the outcomes of what was found."""
     if not found:
-        return text("No turn was logged.")
+        return text(say("No turn was logged."))
     rows = table("when", "channel", "ms", "tokens", "message")
     for each in found:
-        notes = [f"{_outcomes(item.outcome for item in each.items)} of {len(each.items)} found"]
+        outcomes = _outcomes(item.outcome for item in each.items)
+        notes = [say("{outcomes} of {number} found", outcomes=outcomes, number=len(each.items))]
         if each.skipped:
             notes.append(label("skipped", each.skipped))
         if each.missing:
-            notes.append(f"left out: {', '.join(each.missing)}")
+            notes.append(say("left out: {names}", names=", ".join(each.missing)))
         rows.add_row(
             local_time(each.created_at, timezone),
             text(each.channel or ""),

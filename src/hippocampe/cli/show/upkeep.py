@@ -8,6 +8,7 @@ from hippocampe.cli.show.layout import (
     counted,
     grid,
     lines,
+    say,
     text,
 )
 from hippocampe.cli.terminal import sign
@@ -22,46 +23,62 @@ if TYPE_CHECKING:
 def verification(found: Verification) -> "RenderableType":
     """The result of comparing store and index."""
     if found.ok:
-        return text(f"{sign('✓')} store and index agree: {counted(found.checked)} checked")
+        return text(
+            f"{sign('✓')} {say('store and index agree: {counts} checked', counts=counted(found.checked))}"
+        )
     differ = (
         found.missing_in_index
         or found.unknown_to_store
         or found.differing_in_index
         or found.damaged_files
     )
-    shown = [f"{sign('✗')} {'store and index differ' if differ else 'problems were found'}"]
+    problem = say("store and index differ") if differ else say("problems were found")
+    shown = [f"{sign('✗')} {problem}"]
     for what, ids in (
-        ("missing in the index", found.missing_in_index),
-        ("unknown to the store", found.unknown_to_store),
-        ("answered differently by the index", found.differing_in_index),
-        ("with a damaged vector", found.damaged),
+        (say("{items} missing in the index"), found.missing_in_index),
+        (say("{items} unknown to the store"), found.unknown_to_store),
+        (say("{items} answered differently by the index"), found.differing_in_index),
+        (say("{items} with a damaged vector"), found.damaged),
     ):
-        shown += [f"{count(len(some), kind)} {what}" for kind, some in ids.items()]
-    shown += [f"damaged file of the index: {name}" for name in found.damaged_files]
+        shown += [what.format(items=count(len(some), kind)) for kind, some in ids.items()]
+    shown += [say("damaged file of the index: {name}", name=name) for name in found.damaged_files]
     if differ or found.damaged:
         shown.append(
-            "`hippocampe reindex` rebuilds the index, and repairs damaged vectors from their texts"
+            say(
+                "`hippocampe reindex` rebuilds the index, and repairs damaged vectors from their texts"
+            )
         )
     if found.database != "ok":
-        shown.append(f"the database is damaged: {found.database}")
-    shown += [f"{absent!r} is in: {', '.join(places)}" for absent, places in found.present.items()]
+        shown.append(say("the database is damaged: {reason}", reason=found.database))
+    shown += [
+        say("{word} is in: {places}", word=repr(absent), places=", ".join(places))
+        for absent, places in found.present.items()
+    ]
     return lines(*map(text, shown))
 
 
 def reindexed(done: Reindexed) -> "RenderableType":
     """The embedder of the new index, and the graphs still to build."""
-    shown = [f"index rebuilt with {done.embedder}"]
+    shown = [say("index rebuilt with {embedder}", embedder=done.embedder)]
     if done.mended:
-        shown.append(f"{count(done.mended, 'damaged vector')} repaired from the texts")
+        shown.append(
+            say("repaired from the texts: {vectors}", vectors=count(done.mended, "damaged vector"))
+        )
     if done.damaged:
         shown.append(
-            f"{count(done.damaged, 'vector')} still damaged, because the embedder is down: run it again later"
+            say(
+                "still damaged, because the embedder is down: {vectors}; run it again later",
+                vectors=count(done.damaged, "vector"),
+            )
         )
     if done.without_graph:
         kinds = ", ".join(done.without_graph)
         shown.append(
-            f"no graph for {kinds} yet: searches scan until a program that keeps the folder open "
-            "builds it, within minutes"
+            say(
+                "no graph for {kinds} yet: searches scan until a program that keeps the folder open builds it, "
+                "within minutes",
+                kinds=kinds,
+            )
         )
     return lines(*map(text, shown))
 
@@ -69,6 +86,6 @@ def reindexed(done: Reindexed) -> "RenderableType":
 def checks(found: Sequence["Check"]) -> "RenderableType":
     """One line per check."""
     return grid(
-        (text("ok" if check.ok else "problem"), text(f"{check.name}: {check.seen}"))
+        (text(say("ok") if check.ok else say("problem")), text(f"{check.name}: {check.seen}"))
         for check in found
     )

@@ -1,5 +1,6 @@
 """Facts: named values, edited in place."""
 
+from functools import partial
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -50,7 +51,7 @@ async def _facts(page: Visit, q: str, number: int) -> dict[str, Any]:
         "total": len(found),
         "number": number,
         "pages": tuple(numbers(number, last)),
-        "address": lambda page: _address(q, page),
+        "address": partial(_address, q),
     }
 
 

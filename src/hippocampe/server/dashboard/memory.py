@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.server.dashboard.routing import page_router
-from hippocampe.server.dashboard.search import CHOICES, FOUND, Asked, find
+from hippocampe.server.dashboard.search import CHOICES, Asked, find
 from hippocampe.server.dashboard.visit import ReadPage, Toast, Visit, WritePage
 from hippocampe.types import Scope
 
@@ -26,10 +26,10 @@ Ids = Annotated[list[str], Form()]
 
 @router.get("")
 async def memories(page: ReadPage, asked: Question) -> Response:
-    """The page of a query."""
-    return page.render(
-        "memory.html", section="memory", choices=CHOICES, **await _found(page, asked)
-    )
+    """The page of a query; ranked results load after it, since a search takes longer than a list."""
+    later: dict[str, Any] = {"asked": asked, "found": None}
+    found = later if asked.ranked else await _found(page, asked)
+    return page.render("memory.html", section="memory", choices=CHOICES, **found)
 
 
 @router.get("/found")
@@ -44,7 +44,6 @@ async def _found(page: Visit, asked: Asked) -> dict[str, Any]:
     return {
         "asked": asked,
         "found": await find(page, asked),
-        "size": FOUND,
         "lifetimes": get_args(Lifetime),
         "threshold": page.settings.auto_retrieve_min_score,
     }

@@ -27,8 +27,10 @@ from hippocampe.types import (
 )
 
 PATH = "/memory"
-FOUND = 50
-"""Most results of a search, and rows of a page of the list."""
+LISTED = 50
+"""Rows of a page of the list."""
+FOUND = 25
+"""Most results of a search."""
 LEAST_SCORE = 0.05
 """Results of a hybrid search below it are folded away: hardly one of them answers."""
 SNIPPET = 280
@@ -183,7 +185,9 @@ async def _ranked(page: Visit, asked: Asked) -> Found:
     bar = LEAST_SCORE if asked.mode == "hybrid" else 0
     good = [row for row in rows if (row.score or 0) >= bar]
     weak = [row for row in rows if (row.score or 0) < bar]
-    states = {state: len(good) if state == asked.state else None for state in STATES}
+    states: dict[State, int | None] = {
+        state: len(good) if state == asked.state else None for state in STATES
+    }
     return Found(good, weak, len(good), states)
 
 
@@ -203,7 +207,7 @@ def _row_of(item: Recollection, query: str) -> Row:
 
 
 async def _listed(page: Visit, asked: Asked) -> Found:
-    limits = _limits(page, asked) | {
+    limits: dict[str, Any] = _limits(page, asked) | {
         "min_importance": _share(asked.importance),
         "words": asked.q.strip()[:200] or None,
     }
@@ -212,19 +216,14 @@ async def _listed(page: Visit, asked: Asked) -> Found:
         found = await page.hippo.memories(**limits, state=state, limit=1, count=True)
         return found.total or 0
 
-    listed, *counts = await asyncio.gather(
-        page.hippo.memories(
-            **limits,
-            state=asked.state,
-            order=asked.order,
-            skip=(asked.page - 1) * FOUND,
-            limit=FOUND,
-        ),
-        *(counted(state) for state in STATES),
+    listing = page.hippo.memories(
+        **limits, state=asked.state, order=asked.order, skip=(asked.page - 1) * LISTED, limit=LISTED
     )
+    counting = asyncio.gather(*(counted(state) for state in STATES))
+    listed, counts = await asyncio.gather(listing, counting)
     states = dict(zip(STATES, counts, strict=True))
     total = states[asked.state]
-    last = -(-total // FOUND)
+    last = -(-total // LISTED)
     if 0 < last < asked.page:
         return await _listed(page, replace(asked, page=last))
     rows = [_row_of_memory(each, asked.q) for each in listed.items]

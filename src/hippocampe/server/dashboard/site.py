@@ -4,11 +4,11 @@ from fastapi import FastAPI
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
-from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.server.dashboard import (
+    about,
     access,
     badges,
     brain,
@@ -33,7 +33,9 @@ from hippocampe.server.dashboard import (
     retrievals,
     reviews,
     settings,
+    timeline,
 )
+from hippocampe.server.dashboard.assets import Assets
 from hippocampe.server.dashboard.rendering import STATIC_FOLDER
 from hippocampe.server.dashboard.routing import refused
 from hippocampe.server.http.access import STATIC
@@ -46,6 +48,8 @@ PAGES = (
     overview,
     memory,
     facts,
+    about,
+    timeline,
     notes,
     # Its path matches any name after /memory: it is registered after the others.
     memory_detail,
@@ -114,7 +118,7 @@ class Headers:
 
 def install(app: FastAPI) -> None:
     """Add the pages and their files to an application whose errors are problems."""
-    app.mount(STATIC.rstrip("/"), StaticFiles(directory=STATIC_FOLDER), name="static")
+    app.mount(STATIC.rstrip("/"), Assets(directory=STATIC_FOLDER), name="static")
     app.state.digests = digesting.Digests()
     app.state.imports = importing.Imports()
     app.state.log_tail = LogTail()

@@ -73,6 +73,11 @@ document.addEventListener("keydown", (event) => {
   event.target.closest?.("[data-submit], form[data-edit] :is(input, select, textarea)")?.form.requestSubmit();
 });
 
+// A choice that sends its form at once.
+document.addEventListener("change", (event) => {
+  if (event.target.matches("[data-send]")) event.target.form.requestSubmit();
+});
+
 // A long text is shown whole, and again its beginning only.
 document.addEventListener("click", (event) => {
   const control = event.target.closest("[data-unclamp]");

@@ -1,0 +1,106 @@
+"""People and subjects: who and what the memory knows about; of each, what is known, its history, who told it."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from hippocampe.server.dashboard.routing import page_router
+from hippocampe.server.dashboard.timeline import by_day
+from hippocampe.server.dashboard.visit import ReadPage, Visit
+from hippocampe.types import DEFAULT_IMPORTANCE, Memory
+
+router = page_router()
+KNOWN = 200
+"""Memories of a page, the most important ones."""
+CHANGES = 50
+MOST = 1_000
+"""Names of a list."""
+
+
+@router.get("/people")
+async def people(page: ReadPage) -> Response:
+    """The people who talk, by how much they said."""
+    found = await page.hippo.users(scope=page.scope)
+    return page.render(
+        "people.html", section="people", people=dict(list(found.items())[:MOST]), total=len(found)
+    )
+
+
+@router.get("/subjects")
+async def subjects(page: ReadPage) -> Response:
+    """The subjects of memories, by their number."""
+    found = await page.hippo.subjects(scope=page.scope)
+    return page.render(
+        "subjects.html",
+        section="subjects",
+        subjects=dict(list(found.items())[:MOST]),
+        total=len(found),
+    )
+
+
+@router.get("/people/{name:path}")
+async def person(page: ReadPage, name: str) -> Response:
+    """One person: what they told, and what is known about them by any of their names."""
+    names = await page.hippo.names(name, scope=page.scope)
+    told, about = await asyncio.gather(
+        page.hippo.memories(scope=page.scope, user=name, order="importance", limit=KNOWN),
+        page.hippo.memories(
+            scope=page.scope, subjects=list(names), order="importance", limit=KNOWN
+        ),
+    )
+    ids = {each.id for each in about.items}
+    others = [each for each in told.items if each.id not in ids]
+    changes = await page.hippo.changes(scope=page.scope, subjects=list(names), limit=CHANGES)
+    return page.render(
+        "about.html",
+        section="people",
+        name=name,
+        names=names[1:],
+        told=_by_type(others),
+        changes=by_day(page, changes),
+        timeline=f"/timeline?user={quote(name, safe='')}",
+        list=f"/memory?user={quote(name, safe='')}",
+        **_known(page, about.items),
+    )
+
+
+@router.get("/subjects/{name:path}")
+async def subject(page: ReadPage, name: str) -> Response:
+    """One subject: what is known about it."""
+    about, changes = await asyncio.gather(
+        page.hippo.memories(scope=page.scope, subjects=[name], order="importance", limit=KNOWN),
+        page.hippo.changes(scope=page.scope, subjects=[name], limit=CHANGES),
+    )
+    return page.render(
+        "about.html",
+        section="subjects",
+        name=name,
+        names=(),
+        told=(),
+        changes=by_day(page, changes),
+        timeline=f"/timeline?subject={quote(name, safe='')}",
+        list=f"/memory?subject={quote(name, safe='')}",
+        **_known(page, about.items),
+    )
+
+
+def _known(page: Visit, found: Sequence[Memory]) -> dict[str, Any]:
+    """Group what is known by type, with who told it, where, and what else it is about."""
+    return {
+        "known": _by_type(found),
+        "number": len(found),
+        "tellers": Counter(each.user for each in found if each.user).most_common(),
+        "channels": Counter(each.channel for each in found if each.channel).most_common(8),
+        "with_": Counter(name for each in found for name in each.subjects).most_common(12),
+    }
+
+
+def _by_type(found: Iterable[Memory]) -> list[tuple[str, list[Memory]]]:
+    """Memories by type, the most important types first, each newest first."""
+    newest = sorted(found, key=lambda each: each.created_at, reverse=True)
+    groups = {name: [each for each in newest if each.type == name] for name in DEFAULT_IMPORTANCE}
+    return [(name, each) for name, each in groups.items() if each]

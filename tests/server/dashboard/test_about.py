@@ -1,0 +1,95 @@
+"""The timeline, and the pages of people and of subjects, in a browser."""
+
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+
+from browsing import PHONE, Reader, check_accessible, check_fits
+from conftest import FakeClock, Opener
+from hippocampe import Hippocampe, Scope
+
+OWEN, ROSE = Scope(user="owen", channel="port"), Scope(user="rose", channel="lobby")
+
+
+@pytest.fixture
+def memory(hashed: None, open_hippo: Opener, clock: FakeClock, tmp_path: Path) -> Hippocampe:
+    """What two people told in three days, and what became of it; a note that is always given."""
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    note = "---\ntags: [hippocampe]\n---\nLe port ferme à 20 h.\n"
+    (vault / "Profil.md").write_text(note, "utf-8")
+    hippo = open_hippo(embedder="hashed:64", notes_folder=vault)
+    red = hippo.remember("Le voilier est rouge", scope=OWEN, subjects=["voilier"]).memory
+    gone = hippo.remember("Owen aime le thé", scope=ROSE, subjects=["owen"], type="preference")
+    clock.advance(days=1)
+    hippo.remember("Le voilier est bleu", scope=ROSE, subjects=["voilier"], replaces=[red.id])
+    clock.advance(days=1)
+    hippo.delete(gone.memory.id, scope=OWEN, reason="forgotten on the dashboard")
+    hippo.remember("Owen vit à Nantes", scope=OWEN, subjects=["owen", "nantes"], type="identity")
+    hippo.flush()
+    return hippo
+
+
+def test_the_timeline_by_day_person_and_kind(reader: Reader, memory: Hippocampe) -> None:
+    page = reader.open("/timeline")
+    days = page.locator(".day")
+    assert [each.split()[0] for each in days.all_inner_texts()] == ["Monday", "Sunday", "Saturday"]
+    replaced = page.locator(".changes .replaced")
+    expect(replaced).to_contain_text("Le voilier est rouge")
+    expect(replaced).to_contain_text("Le voilier est bleu")
+    expect(page.locator(".changes .forgotten")).to_contain_text("forgotten on the dashboard")
+    check_accessible(page)
+    page.get_by_label("Change").select_option("learnt")
+    page.wait_for_url("**/timeline?kind=learnt*")
+    expect(page.locator(".changes li")).to_have_count(4)
+    page.get_by_label("Told by").fill("rose")
+    page.get_by_label("Told by").press("Enter")
+    page.wait_for_url("**user=rose*")
+    expect(page.locator(".changes li")).to_have_count(2)
+    page.reload()
+    expect(page.get_by_label("Change")).to_have_value("learnt")
+    page.locator(".changes a").first.click()
+    page.wait_for_url("**/memory/*-*")
+
+
+def test_a_person_and_a_subject(reader: Reader, memory: Hippocampe) -> None:
+    page = reader.open("/people")
+    page.get_by_role("link", name="owen", exact=True).click()
+    page.wait_for_url("**/people/owen")
+    known = page.locator("section", has=page.get_by_role("heading", name="What is known"))
+    expect(known).to_contain_text("Owen vit à Nantes")
+    expect(known).not_to_contain_text("thé")  # forgotten: it is in the history only
+    history = page.locator("section", has=page.get_by_role("heading", name="History"))
+    expect(history).to_contain_text("Owen aime le thé")
+    check_accessible(page)
+    page.goto("/subjects")
+    page.get_by_role("link", name="voilier", exact=True).click()
+    page.wait_for_url("**/subjects/voilier")
+    told = page.locator("section", has=page.get_by_role("heading", name="Who told it"))
+    expect(told.get_by_role("link", name="rose")).to_have_attribute("href", "/people/rose")
+    expect(
+        page.locator("section", has=page.get_by_role("heading", name="History"))
+    ).to_contain_text("Le voilier est rouge")
+    for path in ("/people/nobody", "/subjects/a%2Fb"):
+        page.goto(path)
+        expect(page.locator("main")).to_contain_text("Nothing is known about it.")
+
+
+def test_a_note_that_is_always_given_is_stored(client: httpx.Client, memory: Hippocampe) -> None:
+    memory.before_turn("où est le voilier ?", scope=OWEN)
+    (given,) = memory.retrievals(scope=OWEN)
+    assert given.notes_injected == 1
+    why = client.get(f"/retrievals/{given.id}/why").text
+    assert why.count("Le port ferme à 20 h.") >= 2  # in the text, and among what was given
+    assert "no longer stored" not in why
+    assert "plus stocké" not in why
+
+
+def test_they_fit_a_phone_in_french(reader: Reader, memory: Hippocampe) -> None:
+    page = reader.open("/timeline", size=PHONE, language="fr", theme="dark")
+    for path in ("/timeline", "/people", "/people/owen", "/subjects", "/subjects/voilier"):
+        page.goto(path)
+        check_fits(page)
+        check_accessible(page)
