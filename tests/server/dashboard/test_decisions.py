@@ -67,7 +67,7 @@ def test_why_an_injection_was_what_it_was(reader: Reader, served_turns: Hippocam
     text = served_turns.replay(given.id, scope=HERE).text
     assert page.locator("pre").inner_text() == text
     assert "David habite à Lyon" in text
-    lists = page.locator("#rebuilt section")
+    lists = page.locator("#rebuilt section.card")
     assert lists.nth(1).locator("li.candidate").count() == 1
     left_out = lists.nth(2).locator("li.candidate")
     assert "below threshold" in left_out.first.inner_text()

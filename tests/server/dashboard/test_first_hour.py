@@ -93,7 +93,7 @@ def test_an_exchange_with_what_became_of_it(reader: Reader, memory: Hippocampe) 
     given = memory.before_turn("où est le voilier à Nantes ?", scope=Scope(user="rose"))
     page = reader.open("/memory?q=voilier+Nantes", language="fr", theme="dark", size=PHONE)
     # A turn that is found leads to its exchange.
-    page.locator(f'#results a[href="/conversations/{id}"]').click()
+    page.locator(f'table.memories a[href="/conversations/{id}"]').click()
     expect(page.locator(".messages li")).to_have_count(2)
     check_fits(page)
     check_accessible(page)
