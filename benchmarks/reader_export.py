@@ -24,7 +24,6 @@ MICROSOFT: Final = "com.microsoft"
 BLOCK: Final = 32
 """Numbers of a block, with one scale."""
 ROUNDED: Final = "rounded"
-BLOCKED: Final = "blocked"
 FLOAT: Final = "float"
 APART: Final = "apart"
 OUTLIERS: Final = 8
@@ -37,8 +36,8 @@ class Graph:
 
     Attributes:
         kinds: By part of a layer, how its matrix is stored and multiplied: `ROUNDED` (8 bits a column, inputs
-            rounded per call), `BLOCKED` (8 bits in blocks, inputs rounded in blocks), or `FLOAT`. The second
-            feed-forward matrix may be `APART`: rounded, but for the columns of `outliers`.
+            rounded per call) or `FLOAT`. The second feed-forward matrix may be `APART`: rounded, but for the
+            columns of `outliers`.
     """
 
     kinds: Mapping[str, str]
@@ -66,29 +65,14 @@ class Graph:
         """Multiply by a matrix of shape (in, out)."""
         if kind == FLOAT:
             return self.node("MatMul", values, self.constant(matrix))
-        if kind == ROUNDED:
-            most = np.abs(matrix).max(axis=0)
-            scale = np.where(most > 0, most, 1).astype(np.float32) / 127
-            numbers = np.round(matrix / scale).astype(np.int8)
-            return self.node(
-                "DynamicQuantizeMatMul",
-                *(values, self.constant(numbers), self.constant(scale), self.constant(np.zeros_like(scale, np.int8))),
-                domain=MICROSOFT,
-            )  # fmt: skip
-        inner, outer = matrix.shape
-        blocks = matrix.T.reshape(outer, inner // BLOCK, BLOCK)
-        scale = np.abs(blocks).max(axis=2) / 127
-        numbers = (np.round(blocks / scale[..., None]) + 128).astype(np.uint8)
+        most = np.abs(matrix).max(axis=0)
+        scale = np.where(most > 0, most, 1).astype(np.float32) / 127
+        numbers = np.round(matrix / scale).astype(np.int8)
         return self.node(
-            "MatMulNBits",
-            *(values, self.constant(numbers), self.constant(scale)),
+            "DynamicQuantizeMatMul",
+            *(values, self.constant(numbers), self.constant(scale), self.constant(np.zeros_like(scale, np.int8))),
             domain=MICROSOFT,
-            K=inner,
-            N=outer,
-            bits=8,
-            block_size=BLOCK,
-            accuracy_level=4,
-        )
+        )  # fmt: skip
 
     def embedded(self, ids: str, words: NDArray[np.float32]) -> str:
         """Rows of the embeddings, whose blocks hold 4-bit numbers as the base does."""
@@ -323,10 +307,10 @@ def restore(network: Network, path: Path) -> None:
         inputs = [numpy_helper.to_array(constants[n]) for n in node.input if n in constants]
         found.setdefault(node.op_type, []).append(inputs)
     state = network.state_dict()
-    rounded, blocked, norms, biases, plain = (
-        iter([inputs for inputs in found.get(kind, ()) if inputs])
-        for kind in ("DynamicQuantizeMatMul", "MatMulNBits", "SkipLayerNormalization", "BiasGelu", "MatMul")
-    )  # fmt: skip
+    rounded, norms, biases, plain = (
+        iter([inputs for inputs in found[kind] if inputs])
+        for kind in ("DynamicQuantizeMatMul", "SkipLayerNormalization", "BiasGelu", "MatMul")
+    )
 
     def put(name: str, values: NDArray[Any]) -> None:
         state[name] = torch.tensor(np.ascontiguousarray(values, np.float32)).reshape(
@@ -336,18 +320,10 @@ def restore(network: Network, path: Path) -> None:
     for number in range(network.exits[0]):
         for part in ("qkv", "ao"):
             put(f"layers.{number}.{part}.weight", _whole(next(rounded)).T)
-        first = _whole(next(rounded))
-        if "MatMulNBits" in found:
-            numbers, scale = next(blocked)
-            outer = len(state[f"layers.{number}.fo.bias"])
-            blocks = numbers.reshape(outer, -1, BLOCK).astype(np.float32) - 128
-            second = (blocks * scale.reshape(outer, -1, 1)).reshape(outer, -1).T
-            bias = next(biases)[0]
-        else:
-            second = _whole(next(rounded))
-            apart = ~second.any(axis=1)
-            small, bias = next(biases)[0], next(biases)[0].copy()
-            bias[apart], first[:, apart], second[apart] = small, next(plain)[0], next(plain)[0]
+        first, second = _whole(next(rounded)), _whole(next(rounded))
+        apart = ~second.any(axis=1)
+        small, bias = next(biases)[0], next(biases)[0].copy()
+        bias[apart], first[:, apart], second[apart] = small, next(plain)[0], next(plain)[0]
         put(f"layers.{number}.fi.weight", first.T)
         put(f"layers.{number}.fi.bias", bias)
         put(f"layers.{number}.fo.weight", second.T)

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import HippocampeError, InvalidInput
@@ -62,7 +63,7 @@ def import_from(
     check_text("format", format)
     as_zone(timezone)
     check_flag("one_space", one_space)
-    if format == archive.FORMAT or (format is None and archive.is_archive(source)):
+    if _is_archive(source, format):
         return archive.load(writer, source, scope, progress)
     format = format or detect_format(source)
     importing = _MessageImport(writer, scope, one_space, progress)
@@ -76,6 +77,10 @@ def import_from(
             "messages are skipped."
         )
         raise
+
+
+def _is_archive(source: Path, format: str | None) -> bool:
+    return format == archive.FORMAT or (format is None and archive.is_archive(source))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +113,7 @@ def preview(
 ) -> ImportPreview:
     """Read a file as `import_from` does, and store nothing. The arguments and errors are the same."""
     source = check_path("path", path)
-    if format == archive.FORMAT or (format is None and archive.is_archive(source)):
+    if _is_archive(source, format):
         return ImportPreview(archive.FORMAT, archive.count_rows(source))
     format = format or detect_format(source)
     problems = Problems()

@@ -118,7 +118,9 @@ def compare(new: Statement, old: Statement) -> Decision:
     then they may be about two people of one name.
     """
     decision = _compare(new, old)
-    if decision.is_final or (new.aside and old.aside and new.aside.isdisjoint(old.aside)):
+    if decision.is_final or (new.plain is None and old.plain is None):
+        return decision
+    if new.aside and old.aside and new.aside.isdisjoint(old.aside):
         return decision
     plain = _compare(new.plain or new, old.plain or old)
     loses_nothing = plain.verdict is Verdict.UPDATED or not new.aside

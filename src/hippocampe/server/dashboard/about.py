@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
+from hippocampe.server.dashboard.days import by_day
 from hippocampe.server.dashboard.routing import page_router
-from hippocampe.server.dashboard.timeline import by_day
 from hippocampe.server.dashboard.visit import ReadPage, Visit
 from hippocampe.types import DEFAULT_IMPORTANCE, Memory
 

@@ -1,21 +1,16 @@
 """Conversations: the stored talk by channel, person and day, and each exchange with what became of it."""
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import date, datetime, time, timedelta
-from itertools import groupby
 from typing import Annotated, Any
 from urllib.parse import urlencode
-from zoneinfo import ZoneInfo
 
 from fastapi import Depends
 from starlette.responses import Response
 
-from hippocampe.errors import InvalidInput
+from hippocampe.server.dashboard.days import by_day, start_of
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Visit
-from hippocampe.types import Exchange
 
 router = page_router(prefix="/conversations")
 PAGE_SIZE = 50
@@ -82,14 +77,13 @@ async def exchange_page(page: ReadPage, id: str) -> Response:
 
 
 async def _rows(page: Visit, chosen: Chosen, cursor: str | None) -> dict[str, Any]:
-    since, until = _bounds(page, chosen.day)
     found = await page.hippo.exchanges(
         scope=page.scope,
         query=chosen.q.strip() or None,
         user=chosen.user or None,
         channel=chosen.channel or None,
-        since=since,
-        until=until,
+        since=start_of(page, chosen.day),
+        until=start_of(page, chosen.day, after=1),
         # A day is read from its beginning.
         order="oldest" if chosen.day else "newest",
         limit=PAGE_SIZE + 1,
@@ -100,25 +94,4 @@ async def _rows(page: Visit, chosen: Chosen, cursor: str | None) -> dict[str, An
     if len(found) > PAGE_SIZE:
         query = chosen.address().partition("?")[2]
         more = f"/conversations/more?{query}&{urlencode({'cursor': shown[-1].id})}"
-    return {"chosen": chosen, "days": _by_day(page, shown), "more": more, "clamped": CLAMPED}
-
-
-def _by_day(page: Visit, shown: Sequence[Exchange]) -> list[tuple[date, list[Exchange]]]:
-    """The exchanges of a page of the list by their day, in its order."""
-    return [
-        (day, list(each))
-        for day, each in groupby(shown, key=lambda each: page.here(each.at).date())
-    ]
-
-
-def _bounds(page: Visit, text: str) -> tuple[datetime | None, datetime | None]:
-    """The beginning and the end of a day in the timezone of the space; of all time without one."""
-    if not text:
-        return None, None
-    try:
-        day = date.fromisoformat(text)
-        days = day, day + timedelta(days=1)
-    except (ValueError, OverflowError) as exc:
-        raise InvalidInput(f"{text[:20]!r} is not a date: write it like 2026-01-17.") from exc
-    start, end = (datetime.combine(each, time(), ZoneInfo(page.timezone)) for each in days)
-    return start, end
+    return {"chosen": chosen, "days": by_day(page, shown), "more": more, "clamped": CLAMPED}

@@ -4,15 +4,15 @@ import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import date, datetime, time, timedelta
+from datetime import datetime
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlencode
-from zoneinfo import ZoneInfo
 
 from fastapi import Query
 from markupsafe import Markup, escape
 
 from hippocampe.errors import InvalidInput
+from hippocampe.server.dashboard.days import start_of
 from hippocampe.server.dashboard.visit import Visit
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,
@@ -163,8 +163,8 @@ def _limits(page: Visit, asked: Asked) -> dict[str, Any]:
         "subjects": [subject] if subject else None,
         "user": asked.user.strip() or None,
         "channel": asked.channel.strip() or None,
-        "since": _day(page, asked.since),
-        "until": _day(page, asked.until, after=1),
+        "since": start_of(page, asked.since),
+        "until": start_of(page, asked.until, after=1),
     }
 
 
@@ -256,17 +256,6 @@ def _share(text: str) -> float | None:
         return float(text.replace(",", ".")) if text.strip() else None
     except ValueError as exc:
         raise InvalidInput(f"{text[:20]!r} is not a number: write it like 0.8.") from exc
-
-
-def _day(page: Visit, text: str, after: int = 0) -> datetime | None:
-    """The start of a day in the timezone of the space."""
-    if not text:
-        return None
-    try:
-        day = date.fromisoformat(text) + timedelta(days=after)
-    except (ValueError, OverflowError) as exc:
-        raise InvalidInput(f"{text[:20]!r} is not a date: write it like 2026-01-17.") from exc
-    return datetime.combine(day, time(), ZoneInfo(page.settings.timezone))
 
 
 def snippet(content: str, query: str) -> Markup:

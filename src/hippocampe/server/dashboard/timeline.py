@@ -1,22 +1,19 @@
 """The timeline: what was learnt, replaced and forgotten, day by day."""
 
-from collections.abc import Sequence
-from datetime import date
-from itertools import groupby
 from typing import Annotated, Any, get_args
 from urllib.parse import urlencode
 
 from fastapi import Query
 from starlette.responses import Response
 
+from hippocampe.server.dashboard.days import by_day
 from hippocampe.server.dashboard.routing import page_router
-from hippocampe.server.dashboard.visit import ReadPage, Visit
-from hippocampe.types import DEFAULT_IMPORTANCE, Change, ChangeKind
+from hippocampe.server.dashboard.visit import ReadPage
+from hippocampe.types import DEFAULT_IMPORTANCE, ChangeKind
 
 router = page_router()
 SHOWN = 100
 """Changes of a page."""
-Days = Sequence[tuple[date, Sequence[Change]]]
 
 
 @router.get("/timeline")
@@ -55,9 +52,3 @@ async def timeline(
         newer=address(page=number - 1 if number > 2 else None) if number > 1 else None,
         older=address(page=number + 1) if len(found) > SHOWN else None,
     )
-
-
-def by_day(page: Visit, changes: Sequence[Change]) -> Days:
-    """Changes by the day of the reader, in their order."""
-    days = groupby(changes, key=lambda each: page.here(each.at).date())
-    return [(day, tuple(found)) for day, found in days]
