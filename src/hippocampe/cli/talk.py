@@ -6,12 +6,12 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from hippocampe.cli.call import Call, command
-from hippocampe.cli.from_verb import add, flag, of_verb, text
+from hippocampe.cli.from_verb import add, execute, flag, of_verb, text
 from hippocampe.cli.show import talk as show
 from hippocampe.cli.show.layout import count, say
 from hippocampe.config import OBSIDIAN_KEY
@@ -119,17 +119,38 @@ add_talk(
     },
     examples=["search-text '\"spare key\" kang*' --of-user owen"],
 )
-add_talk(
+
+
+@of_verb(
+    app,
     "import",
-    "Import talk, or an export of Hippocampe. Importing a file again adds nothing twice.",
-    lambda done: show.imported(done.result),
     verb="import_from",
+    panel=PANEL,
     overrides={"one_space": None},
     examples=[
         'import "WhatsApp Chat with David.txt" --channel whatsapp',
         "import conversations.json --format chatgpt",
+        "import mem0.json --dry-run",
     ],
 )
+def import_file(
+    call: Call,
+    *,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would come in; store nothing.")
+    ] = False,
+    **arguments: Any,
+) -> None:
+    """Import talk, memories of another program, or an export of Hippocampe. A file imported again adds nothing twice."""
+    if dry_run:
+        from hippocampe.hippocampe import preview_import
+
+        found = preview_import(**arguments)
+        call.answer(found, lambda: show.previewed(found, call.config.timezone))
+        return
+    with call.of_verb("import_from") as hippo:
+        done = execute(call, hippo, "import_from", arguments)
+    call.answer(done.result, lambda: show.imported(done.result))
 
 
 @of_verb(

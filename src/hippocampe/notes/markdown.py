@@ -59,12 +59,8 @@ def parse(path: str, content: str, modified_at: datetime) -> Note:
         content: The whole file.
         modified_at: Time of the last change.
     """
-    content = content.encode(errors="replace").decode().replace("\r\n", "\n")
-    content = normalize(_CONTROL.sub("", content))
     path = normalize(path)
-    found = _FRONTMATTER.match(content)
-    head, problem = _parse_frontmatter(found[1]) if found else ({}, None)
-    text = (content[found.end() :] if found else content).strip()
+    head, text, problem = frontmatter(content)
     declared = head.get("title")
     title = declared.strip() if isinstance(declared, str) else ""
     if not 0 < len(title) <= _MAX_TITLE_CHARACTERS or not title.isprintable():
@@ -80,6 +76,15 @@ def parse(path: str, content: str, modified_at: datetime) -> Note:
         digest=hashlib.blake2b(f"{title}\0{text}".encode(), digest_size=16).hexdigest(),
         problem=problem,
     )
+
+
+def frontmatter(content: str) -> tuple[dict[str, object], str, str | None]:
+    """The fields of the frontmatter as texts and lists, the text after it, and its problem, if any."""
+    content = content.encode(errors="replace").decode().replace("\r\n", "\n")
+    content = normalize(_CONTROL.sub("", content))
+    found = _FRONTMATTER.match(content)
+    head, problem = _parse_frontmatter(found[1]) if found else ({}, None)
+    return head, (content[found.end() :] if found else content).strip(), problem
 
 
 def _parse_frontmatter(text: str) -> tuple[dict[str, object], str | None]:

@@ -2,9 +2,13 @@
 
 import codecs
 import io
+import os
+import re
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -23,15 +27,20 @@ FREE_BYTES = 4 * 2**20
 MAX_DIRECTORY_BYTES = 8 * 2**20
 """Largest directory of an archive, which is read whole: that of 80,000 photos."""
 _MAX_NAME = 255
+_HIDDEN = re.compile(r"(?:^|/)\.")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A stream of bytes that can be reopened: a file, or a member of an archive."""
+    """A stream of bytes that can be reopened: a file, or a member of a folder or an archive.
+
+    `modified` is when its file was written last, if that is known.
+    """
 
     path: Path
     member: str | None
     open: Callable[[], IO[bytes]]
+    modified: datetime | None = None
 
     @property
     def name(self) -> str:
@@ -54,15 +63,17 @@ class Line:
 
 
 def open_sources(path: Path, wanted: Callable[[str], bool]) -> list[Source]:
-    """List the streams of a file: itself, or the wanted members of a zip, by name.
+    """List the streams of a file: itself, or the wanted members of a folder or a zip, by name.
 
     Args:
-        path: The file.
-        wanted: Selects members by lower-case file name.
+        path: The file or folder.
+        wanted: Selects members by lower-case file name. Hidden ones are never read.
 
     Raises:
-        UnreadableFile: The archive is damaged, encrypted, or has no wanted member.
+        UnreadableFile: The archive is damaged or encrypted.
     """
+    if path.is_dir():
+        return _folder(path, wanted)
     with path.open("rb") as stream:
         if stream.read(4) != b"PK\x03\x04":
             return [Source(path, None, lambda: path.open("rb"))]
@@ -72,13 +83,10 @@ def open_sources(path: Path, wanted: Callable[[str], bool]) -> list[Source]:
             for member in sorted(archive.infolist(), key=lambda member: member.filename)
             if not member.filename.endswith("/")
             and not member.filename.startswith("__MACOSX/")
+            and not _HIDDEN.search(member.filename)
             and len(name := member.filename.rsplit("/", 1)[-1]) <= _MAX_NAME
             and wanted(name.lower())
         ]
-    if not members:
-        raise UnreadableFile(
-            f"cannot import {path}: this archive contains no export of a conversation."
-        )
     plain = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
     if any(member.flag_bits & 1 or member.compress_type not in plain for member in members):
         raise UnreadableFile(
@@ -93,7 +101,21 @@ def open_sources(path: Path, wanted: Callable[[str], bool]) -> list[Source]:
             f"cannot import {path}: it would expand to {expanded:,} bytes, more than {most:,}. If that is "
             "right, extract it and import its files."
         )
-    return [_member(path, member.filename) for member in members]
+    return [_member(path, member) for member in members]
+
+
+def _folder(folder: Path, wanted: Callable[[str], bool]) -> list[Source]:
+    """The wanted files below a folder. Symbolic links are not followed, so that nothing outside is read."""
+    found: list[Source] = []
+    for above, below, names in os.walk(folder):
+        below[:] = sorted(name for name in below if not name.startswith("."))
+        for name in sorted(names):
+            file = Path(above, name)
+            if wanted(name.lower()) and not name.startswith(".") and not file.is_symlink():
+                modified = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+                member = file.relative_to(folder).as_posix()
+                found.append(Source(folder, member, partial(file.open, "rb"), modified))
+    return found
 
 
 class _Directory(io.FileIO):
@@ -105,13 +127,20 @@ class _Directory(io.FileIO):
         return super().read(-1 if size is None else size)
 
 
-def _member(path: Path, name: str) -> Source:
+def _member(path: Path, member: zipfile.ZipInfo) -> Source:
     def open_member() -> IO[bytes]:
         # ZipFile keeps its file open until its members are closed.
         with zipfile.ZipFile(path) as archive:
-            return archive.open(name)
+            return archive.open(member.filename)
 
-    return Source(path, name, open_member)
+    return Source(path, member.filename, open_member, _written_at(member))
+
+
+def _written_at(member: zipfile.ZipInfo) -> datetime | None:
+    try:
+        return datetime(*member.date_time, tzinfo=UTC)
+    except ValueError:
+        return None
 
 
 def refuse_utf16(source: Source) -> None:
