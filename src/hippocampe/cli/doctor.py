@@ -25,6 +25,7 @@ PACKAGES = (
     "onnxruntime",
     *(
         "platformdirs",
+        "pyyaml",
         "qdrant-edge-py",
         "rich",
         "sqlalchemy",

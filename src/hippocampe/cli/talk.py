@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from hippocampe.cli.call import Call, command
-from hippocampe.cli.from_verb import add, execute, flag, of_verb, text
+from hippocampe.cli.from_verb import Override, add, execute, flag, of_verb, text
 from hippocampe.cli.show import talk as show
 from hippocampe.cli.show.layout import count, say
 from hippocampe.config import OBSIDIAN_KEY
@@ -158,24 +158,34 @@ def import_file(
     "export",
     verb="export_to",
     panel=PANEL,
-    overrides={"path": text("The file to write; - is standard output.")},
-    examples=["export backup.jsonl --space work"],
+    overrides={
+        "path": text("The file to write; - is standard output."),
+        "format": Override(
+            default=None,
+            text="hippocampe (JSON Lines), or okf: a zip of Markdown files for Obsidian, in Open Knowledge "
+            "Format. Default: by the ending of the file, .zip or another.",
+            values=("hippocampe", "okf"),
+        ),
+    },
+    examples=["export backup.jsonl --space work", "export vault.zip"],
 )
-def export(call: Call, *, path: Path, overwrite: bool) -> None:
-    """Write the whole space as JSON Lines, which `import` reads back."""
+def export(call: Call, *, path: Path, format: str | None, overwrite: bool) -> None:
+    """Write the whole space as JSON Lines or Markdown, which `import` reads back."""
+    format = format or ("okf" if path.suffix.lower() == ".zip" else "hippocampe")
     if str(path) != "-":
         with call.read() as hippo:
-            lines = hippo.export_to(path, scope=call.scope, overwrite=overwrite)
+            written = hippo.export_to(path, scope=call.scope, format=format, overwrite=overwrite)
+        noun = "file" if format == "okf" else "line"
         call.answer(
-            {"path": str(path), "lines": lines},
-            lambda: say("{lines} written to {path}", lines=count(lines, "line"), path=path),
+            {"path": str(path), f"{noun}s": written},
+            lambda: say("{lines} written to {path}", lines=count(written, noun), path=path),
         )
         return
     if call.json:
         raise typer.BadParameter("- and --json both write to standard output: use one of them.")
     with TemporaryDirectory() as folder:
-        copy = Path(folder, "export.jsonl")
+        copy = Path(folder, "export")
         with call.read() as hippo:
-            hippo.export_to(copy, scope=call.scope)
+            hippo.export_to(copy, scope=call.scope, format=format)
         with copy.open("rb") as source:
             shutil.copyfileobj(source, sys.stdout.buffer)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import HippocampeError, InvalidInput
-from hippocampe.ingest import archive, conversation
+from hippocampe.ingest import archive, bundle, conversation
 from hippocampe.ingest.conversation import TurnDraft
 from hippocampe.ingest.formats.registry import FORMATS as TALK_FORMATS
 from hippocampe.ingest.formats.registry import (
@@ -25,7 +25,7 @@ from hippocampe.language.datetimes import as_zone
 from hippocampe.store import message_rows
 from hippocampe.store.store import Store
 from hippocampe.types import Imported, Message, Progress, Scope
-from hippocampe.validation import check_flag, check_path, check_text
+from hippocampe.validation import check_choice, check_flag, check_path, check_text
 
 FORMATS: Mapping[str, str] = {name: each.title for name, each in TALK_FORMATS.items()} | {
     archive.FORMAT: "Hippocampe"
@@ -287,20 +287,30 @@ class _MessageImport:
 
 
 def export_to(
-    store: Store, path: str | os.PathLike[str], *, scope: Scope, overwrite: bool = False
+    store: Store,
+    path: str | os.PathLike[str],
+    *,
+    scope: Scope,
+    format: str = archive.FORMAT,
+    overwrite: bool = False,
 ) -> int:
-    """Write everything of the space as JSON Lines; return how many lines.
+    """Write everything of the space as JSON Lines, or as Markdown; return how many lines or files.
 
-    `import_from` with format `hippocampe` reads it back with nothing lost.
+    `import_from` reads both back with nothing lost.
 
     Args:
         path: Where to.
         scope: The space.
+        format: `hippocampe` (JSON Lines), or `okf`: a zip of Markdown files in Open Knowledge Format, for Obsidian.
         overwrite: Replace a file that exists; a failure leaves it as it was.
 
     Raises:
-        InvalidInput: The file exists, or is one of the data folder's own; or `path` is no path.
+        InvalidInput: The file exists, or is one of the data folder's own; `path` is no path; the format is unknown.
         StoreError: The file cannot be written.
     """
     target = check_path("path", path)
-    return archive.save(store, target, scope, overwrite=check_flag("overwrite", overwrite))
+    save = _SAVING[check_choice("format", format, _SAVING)]
+    return save(store, target, scope, overwrite=check_flag("overwrite", overwrite))
+
+
+_SAVING = {archive.FORMAT: archive.save, bundle.FORMAT: bundle.save}

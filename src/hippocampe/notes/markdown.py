@@ -19,7 +19,7 @@ EXCERPT_CHARACTERS = 500
 PIECE_CHARACTERS = 800
 """Maximum length of a piece: about one thought for the sentence embedder."""
 
-_MAX_FRONTMATTER_CHARACTERS = 20_000
+MAX_FRONTMATTER_CHARACTERS = 20_000
 _MAX_TITLE_CHARACTERS = 200
 _CONTROL = re.compile(rf"[{CONTROLS}\ufeff]")
 _FRONTMATTER = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S | re.M)
@@ -83,16 +83,18 @@ def frontmatter(content: str) -> tuple[dict[str, object], str, str | None]:
     content = content.encode(errors="replace").decode().replace("\r\n", "\n")
     content = normalize(_CONTROL.sub("", content))
     found = _FRONTMATTER.match(content)
-    head, problem = _parse_frontmatter(found[1]) if found else ({}, None)
+    head, problem = parse_fields(found[1]) if found else ({}, None)
     return head, (content[found.end() :] if found else content).strip(), problem
 
 
-def _parse_frontmatter(text: str) -> tuple[dict[str, object], str | None]:
+def parse_fields(
+    text: str, limit: int = MAX_FRONTMATTER_CHARACTERS
+) -> tuple[dict[str, object], str | None]:
     """The fields of a frontmatter as texts and lists, and its problem, if any."""
     import yaml
 
-    if len(text) > _MAX_FRONTMATTER_CHARACTERS:
-        return {}, f"its frontmatter is longer than {_MAX_FRONTMATTER_CHARACTERS:,} characters"
+    if len(text) > limit:
+        return {}, f"its frontmatter is longer than {limit:,} characters"
     try:
         # BaseLoader keeps scalars as text, so that an invalid date is not an error.
         read = yaml.load(text, Loader=yaml.BaseLoader)

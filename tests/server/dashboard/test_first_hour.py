@@ -1,8 +1,10 @@
 """The first hour in a browser: a chat is dropped on the page, previewed, imported, read; an exchange is looked at."""
 
+import io
 import json
 import sqlite3
 import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +158,11 @@ def test_export_and_backup_by_role(
     assert 'href="/api/export?space=default"' in page
     lines = client.get("/api/export?space=default").text.splitlines()
     assert "voilier" in json.loads(lines[1])["content"]
+    assert 'href="/api/export?space=default&amp;format=okf"' in page
+    packed = client.get("/api/export?space=default&format=okf")
+    assert packed.headers["content-disposition"].endswith('filename="hippocampe-default.zip"')
+    with zipfile.ZipFile(io.BytesIO(packed.content)) as archive:
+        assert any("voilier" in name for name in archive.namelist())
     copy = tmp_path / "hippocampe.db"
     sent = client.get("/data/backup")
     assert sent.headers["content-disposition"].startswith("attachment; filename=")

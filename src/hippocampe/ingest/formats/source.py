@@ -5,7 +5,8 @@ import io
 import os
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -77,31 +78,57 @@ def open_sources(path: Path, wanted: Callable[[str], bool]) -> list[Source]:
     with path.open("rb") as stream:
         if stream.read(4) != b"PK\x03\x04":
             return [Source(path, None, lambda: path.open("rb"))]
-    with _Directory(path) as file, zipfile.ZipFile(file) as archive:
-        members = [
-            member
-            for member in sorted(archive.infolist(), key=lambda member: member.filename)
-            if not member.filename.endswith("/")
-            and not member.filename.startswith("__MACOSX/")
-            and not _HIDDEN.search(member.filename)
-            and len(name := member.filename.rsplit("/", 1)[-1]) <= _MAX_NAME
-            and wanted(name.lower())
-        ]
-    plain = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-    if any(member.flag_bits & 1 or member.compress_type not in plain for member in members):
-        raise UnreadableFile(
-            f"cannot import {path}: it is encrypted or compressed in an unusual way. Extract it "
-            "first."
-        )
-    # Reading a member stops at the size that the archive declares.
-    expanded = sum(member.file_size for member in members)
-    most = min(MAX_EXPANDED_BYTES, max(FREE_BYTES, MAX_RATIO * path.stat().st_size))
-    if expanded > most:
-        raise UnreadableFile(
-            f"cannot import {path}: it would expand to {expanded:,} bytes, more than {most:,}. If that is "
-            "right, extract it and import its files."
-        )
+    with checked_archive(path, wanted) as archive:
+        members = _wanted(archive, wanted)
     return [_member(path, member) for member in members]
+
+
+@contextmanager
+def checked_archive(
+    path: Path,
+    wanted: Callable[[str], bool] = lambda name: True,
+    *,
+    directory: int = MAX_DIRECTORY_BYTES,
+) -> Generator[zipfile.ZipFile]:
+    """Open a zip whose wanted members can be read without harm.
+
+    Args:
+        path: The zip.
+        wanted: Selects members by lower-case file name.
+        directory: Most bytes of its directory.
+
+    Raises:
+        UnreadableFile: It is encrypted, compressed in an unusual way, or would expand to too much.
+    """
+    with _Directory(path, directory) as file, zipfile.ZipFile(file) as archive:
+        members = _wanted(archive, wanted)
+        plain = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+        if any(member.flag_bits & 1 or member.compress_type not in plain for member in members):
+            raise UnreadableFile(
+                f"cannot import {path}: it is encrypted or compressed in an unusual way. Extract it "
+                "first."
+            )
+        # Reading a member stops at the size that the archive declares.
+        expanded = sum(member.file_size for member in members)
+        most = min(MAX_EXPANDED_BYTES, max(FREE_BYTES, MAX_RATIO * path.stat().st_size))
+        if expanded > most:
+            raise UnreadableFile(
+                f"cannot import {path}: it would expand to {expanded:,} bytes, more than {most:,}. If that is "
+                "right, extract it and import its files."
+            )
+        yield archive
+
+
+def _wanted(archive: zipfile.ZipFile, wanted: Callable[[str], bool]) -> list[zipfile.ZipInfo]:
+    return [
+        member
+        for member in sorted(archive.infolist(), key=lambda member: member.filename)
+        if not member.filename.endswith("/")
+        and not member.filename.startswith("__MACOSX/")
+        and not _HIDDEN.search(member.filename)
+        and len(name := member.filename.rsplit("/", 1)[-1]) <= _MAX_NAME
+        and wanted(name.lower())
+    ]
 
 
 def _folder(folder: Path, wanted: Callable[[str], bool]) -> list[Source]:
@@ -119,12 +146,24 @@ def _folder(folder: Path, wanted: Callable[[str], bool]) -> list[Source]:
 
 
 class _Directory(io.FileIO):
-    """A zip archive whose directory alone is read."""
+    """A zip archive whose directory and members are never read at once."""
+
+    def __init__(self, path: Path, most: int) -> None:
+        super().__init__(path)
+        self._most = most
 
     def read(self, size: int | None = -1, /) -> bytes:
-        if size is not None and size > MAX_DIRECTORY_BYTES:
+        if size is not None and size > self._most:
             raise zipfile.BadZipFile(f"the list of its members takes {size:,} bytes")
         return super().read(-1 if size is None else size)
+
+
+def source_of(path: Path, name: str) -> Source:
+    """A file of a folder or of a zip, by its name there."""
+    if path.is_dir():
+        return Source(path, name, partial((path / name).open, "rb"))
+    with zipfile.ZipFile(path) as archive:
+        return _member(path, archive.getinfo(name))
 
 
 def _member(path: Path, member: zipfile.ZipInfo) -> Source:
