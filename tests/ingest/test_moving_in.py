@@ -310,7 +310,11 @@ def test_a_vault_is_a_folder_or_a_zip_of_notes(tmp_path: Path) -> None:
     (vault / "people").mkdir()
     write(vault / ".obsidian", "hidden.md", "- secret")
     write(vault, "index.md", "# Listing\n\n- [Filou](people/Filou.md)")
-    write(vault / "people", "Filou.md", "A cat who [[sleeps|dozes]] all day.\n\n- likes #tuna")
+    write(
+        vault / "people",
+        "Filou.md",
+        "A cat who [[sleeps|dozes]] [all day](https://x.y).\n\n[![](a)](b)\n\n- likes #tuna",
+    )
     (vault / "people" / "link.md").symlink_to(vault / ".obsidian" / "hidden.md")
     path = tmp_path / "vault.zip"
     with zipfile.ZipFile(path, "w") as archive:

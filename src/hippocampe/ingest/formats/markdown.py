@@ -31,6 +31,8 @@ _LEARNT = ("created", "created_at", "date", "timestamp")
 _OBSERVATION = re.compile(r"\[([^\[\]()]{2,})\]\s+(\S.*)")
 _RELATION = re.compile(r"([^\[\]]+?)\s*\[\[([^\[\]|#]+)(?:[|#][^\[\]]*)?\]\](?:\s*\(.*\))?")
 _TASK = re.compile(r"\[.\]\s")
+_IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _TAG = re.compile(r"(?:^|(?<=\s))#([^\s#]+)")
 _MARKUP = re.compile(r"(?:#{1,6}|[-*+•])\s+\S")
 
@@ -70,7 +72,8 @@ def read_markdown(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
     note, external_ids = _Note(source, head, zone), ExternalIds("markdown")
     for passage in passages(text):
         try:
-            yield _statement(note, passage, external_ids, zone)
+            if any(map(str.isalnum, _plain(passage.text))):
+                yield _statement(note, passage, external_ids, zone)
         except InvalidInput as exc:
             yield Problem(passage.line, str(exc))
 
@@ -88,8 +91,7 @@ def _statement(note: _Note, passage: Passage, ids: ExternalIds, zone: tzinfo) ->
     else:
         if observation:
             pairs["category"], text = observation[1], observation[2]
-        plain = _TAG.sub("", render(_TASK.sub("", text))).strip()
-        text = about(note.title, " ".join(plain.split()))
+        text = about(note.title, _plain(text))
     headings = [each for each in passage.headings if each != note.title]
     pairs["heading"] = " › ".join(headings)
     return Statement(
@@ -100,6 +102,12 @@ def _statement(note: _Note, passage: Passage, ids: ExternalIds, zone: tzinfo) ->
         metadata=parse_metadata(pairs),
         external_id=ids.derive(str(pairs["note"]), passage.text),
     )
+
+
+def _plain(text: str) -> str:
+    """The words of a passage: of links what they show, without images, tags and boxes of tasks."""
+    shown = _LINK.sub(r"\1", _IMAGE.sub("", render(_TASK.sub("", text))))
+    return " ".join(_TAG.sub("", shown).split())
 
 
 def _title(source: Source, head: dict[str, object]) -> str | None:
