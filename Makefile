@@ -1,5 +1,6 @@
 # make run   installs all that is needed, shows the demo and opens its dashboard
 # make test  installs all that is needed, checks style and types, runs the tests
+# make docs  builds the documentation site in site/
 # make clients  installs the clients of Node.js that the tests of the proxy try; without, these are skipped
 # All need Python 3.11 or later and a package index, nothing else. PYTHON=… chooses the Python.
 
@@ -8,7 +9,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test clients check format clean
+.PHONY: run test clients check format docs clean
 
 run: $(VENV)/.installed
 	$(BIN)/hippocampe demo --serve
@@ -26,6 +27,9 @@ check: $(VENV)/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
+docs: $(VENV)/.ready
+	$(BIN)/zensical build --strict --clean
+
 format: $(VENV)/.ready
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -36,7 +40,7 @@ $(VENV)/bin/python:
 	$(BIN)/pip install --quiet --upgrade "pip>=25.1"
 
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
-	$(BIN)/pip install --quiet --editable '.[server]'
+	$(BIN)/pip install --quiet --editable .
 	@touch $@
 
 $(VENV)/.ready: $(VENV)/.installed
@@ -44,4 +48,4 @@ $(VENV)/.ready: $(VENV)/.installed
 	@touch $@
 
 clean:
-	rm -rf $(VENV) tests/node/node_modules .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) site tests/node/node_modules .pytest_cache .ruff_cache .hypothesis dist

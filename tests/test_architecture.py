@@ -34,7 +34,7 @@ ALLOWED: dict[str, str] = {
     " reader",
     "updates": "errors types protocols language store engine",
     "notes": "errors types config protocols system language store engine",
-    "ingest": "errors types protocols system language validation store engine updates",
+    "ingest": "errors types protocols system language validation store engine updates notes",
     "retrieval": "errors types protocols system language validation store embed engine",
     "injection": "errors types config protocols system language validation store embed index engine"
     " reader updates notes retrieval",

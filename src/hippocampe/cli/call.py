@@ -361,23 +361,6 @@ def choice(flag: str, values: Sequence[str], help: str = "{}.") -> Any:
     )
 
 
-@contextmanager
-def needing_server(command: str) -> Generator[None]:
-    """Import packages of the extra `server` for a command.
-
-    Raises:
-        InvalidInput: A package is missing.
-    """
-    try:
-        yield
-    except ModuleNotFoundError as exc:
-        from hippocampe.system.command_line import install_line
-
-        raise InvalidInput(
-            f"{command} needs the package {exc.name}: install it with: {install_line('server')}"
-        ) from exc
-
-
 class ListFirst(TyperGroup):
     """A group that runs `list` if no subcommand is given."""
 

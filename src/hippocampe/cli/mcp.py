@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hippocampe.cli.call import Call, choice, command, needing_server
+from hippocampe.cli.call import Call, choice, command
 
 app = typer.Typer()
 SETS = ("companion", "assistant", "all")
@@ -24,11 +24,11 @@ def mcp(
     *,
     tools: Annotated[str, choice("--tools", SETS)] = "all",
 ) -> None:
-    """Serve the memory to an MCP client over standard input and output. Needs the extra `server`."""
+    """Serve the memory to an MCP client over standard input and output."""
     if tools not in SETS:
         raise typer.BadParameter(f"--tools takes {', '.join(SETS)}, not {tools!r}.")
-    with needing_server("mcp"):
-        from hippocampe.server.mcp import stdio
+    from hippocampe.server.mcp import stdio
+
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     # The SDK logs unreadable messages with their content.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from hippocampe.cli import terminal
-from hippocampe.cli.call import Call, ListFirst, choice, command, needing_server
+from hippocampe.cli.call import Call, ListFirst, choice, command
 from hippocampe.cli.from_verb import add, text
 from hippocampe.cli.show import server as show
 from hippocampe.cli.show.layout import say
@@ -47,10 +47,10 @@ def serve(
         str, choice("--log-level", LEVELS, "{}; info logs each request, without its content.")
     ] = "warning",
 ) -> None:
-    """Serve the memory over HTTP until Ctrl-C. Needs the extra `server`."""
-    with needing_server("serve"):
-        from hippocampe.server import serving
-        from hippocampe.server.http import logs
+    """Serve the memory over HTTP until Ctrl-C."""
+    from hippocampe.server import serving
+    from hippocampe.server.http import logs
+
     logs.install(log_format, log_level)
     with call.own(call.lasting_config) as hippo:
         serving.serve(
