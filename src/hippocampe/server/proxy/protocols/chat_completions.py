@@ -4,10 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import ClassVar
 
-from hippocampe.server.proxy.protocols.conversation import (
+from hippocampe.integrations.conversation import Message, Role
+from hippocampe.server.proxy.protocols.json_values import (
     Json,
-    Message,
-    Role,
     all_objects,
     as_count,
     as_object,

@@ -3,9 +3,9 @@
 import json
 from typing import ClassVar
 
-from hippocampe.server.proxy.protocols.conversation import (
+from hippocampe.integrations.conversation import Message
+from hippocampe.server.proxy.protocols.json_values import (
     Json,
-    Message,
     all_objects,
     as_count,
     as_object,
