@@ -1,4 +1,4 @@
-"""Read the JSON of clients and providers, of which nothing is certain. No I/O."""
+"""Read the JSON of clients and providers, which may have any form. No I/O."""
 
 import json
 from typing import Any, TypeGuard, cast
