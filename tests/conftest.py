@@ -218,11 +218,11 @@ def companion(meet: Meet) -> "Companion":
 @pytest.fixture
 def host(
     hashed: None, open_hippo: Opener, server: ModelServer, tmp_path: Path
-) -> Callable[[str], "Host"]:
+) -> Callable[..., "Host"]:
     """Find the environment of a host, which joins the memory of the test in `data`, and asks the scripted model."""
     from hosting import Host
 
-    def find(name: str) -> Host:
+    def find(name: str = "") -> Host:
         memory = open_hippo(embedder="hashed:64")
         memory.update_settings(scope=Scope(), language="en")
         return Host(name, memory, server, tmp_path)

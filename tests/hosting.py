@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -22,14 +23,14 @@ class Host:
     """The environment of a host.
 
     Args:
-        name: The name of its requirements file.
+        name: The name of its requirements file; empty for the environment of the tests.
         memory: The memory of the folder `data` below its working directory, which its programs join.
         server: The scripted model, found by the variables of OpenAI and Anthropic.
         folder: The working directory of its programs.
     """
 
     def __init__(self, name: str, memory: Hippocampe, server: ModelServer, folder: Path) -> None:
-        self._python = HOSTS / name / "bin" / "python"
+        self._python = HOSTS / name / "bin" / "python" if name else Path(sys.executable)
         self.memory = memory
         self.server = server
         self.folder = folder
@@ -61,9 +62,9 @@ class Host:
         assert done.returncode == 0, done.stderr[-8_000:]
         return done.stdout
 
-    def page(self, name: str, more: str = "") -> str:
+    def page(self, name: str, more: str = "", **variables: str) -> str:
         """Execute the examples of a page of the documentation, then more of a test."""
-        return self.run("\n".join([*examples(name), more]))
+        return self.run("\n".join([*examples(name), more]), **variables)
 
 
 def examples(name: str) -> Sequence[str]:

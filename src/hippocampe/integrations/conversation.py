@@ -3,9 +3,18 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, cast
 
 Role = Literal["user", "assistant", "tool", "system"]
+
+CALL_OUTPUT = "_output"
+"""Suffix of the type of an item with the result of a call; the call and its result share one `call_id`."""
+_CHAT_ROLES: Mapping[str, Role] = {
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +89,46 @@ def conversation(
         tuple(each.text for each in after if each.role == "tool" and each.text),
         continues,
     )
+
+
+def text_of(content: object, between: str = "\n") -> str:
+    """The text of a content: itself, or its parts of text.
+
+    Args:
+        content: A text, a list of parts, or anything else, which has none.
+        between: Separator of the texts of two parts.
+    """
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    texts = [_field(part, "text") for part in cast("list[object]", content)]
+    return between.join(text for text in texts if isinstance(text, str))
+
+
+def of_chat(message: object) -> Message:
+    """A message of chat completions, as a mapping or an object."""
+    role = _CHAT_ROLES.get(str(_field(message, "role")), "system")
+    return Message(role, text_of(_field(message, "content")))
+
+
+def of_response(item: object) -> Message:
+    """An item of the input or the output of a response, as a mapping or an object."""
+    role = _field(item, "role")
+    if str(_field(item, "type") or "").endswith(CALL_OUTPUT):
+        return Message("tool", text_of(_field(item, "output")))
+    if role == "user":
+        return Message("user", text_of(_field(item, "content")))
+    if role in ("system", "developer"):
+        return Message("system", text_of(_field(item, "content")))
+    # All other items come from the model: messages, calls, reasoning, references to them.
+    return Message("assistant", text_of(_field(item, "content")))
+
+
+def _field(value: object, name: str) -> object:
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, Any]", value).get(name)
+    return getattr(value, name, None)
 
 
 def _digest(*texts: str) -> str:

@@ -1,10 +1,9 @@
 """OpenAI's chat completions, which most compatible servers support."""
 
 import json
-from collections.abc import Mapping
 from typing import ClassVar
 
-from hippocampe.integrations.conversation import Message, Role
+from hippocampe.integrations.conversation import Message, of_chat, text_of
 from hippocampe.server.proxy.protocols.json_values import (
     Json,
     all_objects,
@@ -12,16 +11,8 @@ from hippocampe.server.proxy.protocols.json_values import (
     as_object,
     as_text,
     objects,
-    text_of,
 )
 from hippocampe.server.proxy.protocols.protocol import Answer, Protocol
-
-_ROLES: Mapping[object, Role] = {
-    "user": "user",
-    "assistant": "assistant",
-    "tool": "tool",
-    "function": "tool",
-}
 
 
 class ChatCompletions(Protocol):
@@ -55,8 +46,7 @@ class ChatCompletions(Protocol):
         return {**request, "messages": items}
 
     def _message(self, item: Json) -> Message:
-        role = as_text(item.get("role"))
-        return Message(_ROLES.get(role, "system"), text_of(item.get("content")))
+        return of_chat(item)
 
 
 class _Answer(Answer):

@@ -8,19 +8,6 @@ from hippocampe.server.http.json_limit import has_too_many_values
 Json = dict[str, Any]
 
 
-def text_of(content: object, between: str = "\n") -> str:
-    """The text of a content: itself, or its parts of text.
-
-    Args:
-        content: A text, a list of parts, or anything else, which has none.
-        between: Separator of the texts of two parts.
-    """
-    if isinstance(content, str):
-        return content
-    texts = [part.get("text") for part in objects(content)]
-    return between.join(text for text in texts if isinstance(text, str))
-
-
 def parsed(data: bytes) -> Json:
     """Parse a JSON object; empty if it is not one, or has too many values for a conversation."""
     if has_too_many_values(data):
