@@ -47,7 +47,7 @@ ALLOWED: dict[str, str] = {
     "hippocampe": "errors types verbs config actor validation client reader engine updates notes ingest"
     " retrieval injection curation extraction folder",
     "aio": "types verbs config system hippocampe",
-    "integrations": "errors types language hippocampe aio",
+    "integrations": "errors types system config_sources language hippocampe aio",
     "companion": "errors types system language validation model hippocampe aio",
     "server": "errors types verbs config actor system language presentation validation client embed model"
     " hippocampe aio integrations companion",

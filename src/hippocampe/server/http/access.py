@@ -1,7 +1,7 @@
 """Authentication and authorisation; protection against CSRF and DNS rebinding on loopback."""
 
 import ipaddress
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Any, get_args
 from urllib.parse import quote, unquote, urlsplit
@@ -27,6 +27,17 @@ PUBLIC = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", LOGIN})
 PROXY = "/v1/"
 CREDENTIALS = ("authorization", "x-api-key", "api-key")
 """Headers in which clients of the proxy send a key: OpenAI's, Anthropic's, Azure's."""
+LABELS: Mapping[str, Sequence[str]] = {
+    "space": ("x-hippocampe-space",),
+    "user": (
+        "x-hippocampe-user",
+        "x-openwebui-user-name",
+        "x-openwebui-user-email",
+        "x-openwebui-user-id",
+    ),
+    "channel": ("x-hippocampe-channel", "x-openwebui-chat-id"),
+}
+"""Headers of the proxy by label: our own, then those of Open WebUI."""
 STATIC = "/static/"
 """Path of the package's files, which need no authentication either."""
 STALE_PAGE = "the request does not carry the token of its page: reload the page, and try again."
@@ -313,20 +324,27 @@ def scope_in_headers(request: Request, role: Role, *, user: object = None) -> Sc
         HTTPException: The key has a lower role, or belongs to another space.
         InvalidInput: A label in a header cannot be used.
     """
-    named = {
-        name: _decoded(request.headers.get(f"x-hippocampe-{name}"))
-        for name in ("space", "user", "channel")
-    }
+    named = {name: _first_of(request.headers, headers) for name, headers in LABELS.items()}
     if named["user"] is None and isinstance(user, str):
         with suppress(InvalidInput):
             named["user"] = Scope(user=user).user
     return scope_of(request.state.key, role, **named)
 
 
-def _decoded(header: str | None) -> str | None:
+def _first_of(headers: Headers, names: Sequence[str]) -> str | None:
+    """The value of the first of several headers; those of other programs are ignored if they are no label."""
+    own, *others = names
+    if own in headers:
+        return _decoded(headers[own])
+    for name in others:
+        with suppress(InvalidInput):
+            if (value := _decoded(headers.get(name, ""))) and "{{" not in value:
+                return Scope(user=value).user
+    return None
+
+
+def _decoded(header: str) -> str:
     """Decode a header: characters beyond ASCII are UTF-8 or percent-encoded."""
-    if header is None:
-        return None
     try:
         return unquote(header.encode("latin-1").decode())
     except UnicodeError:
