@@ -43,6 +43,7 @@ class Host:
             **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST")},
             "PYTHONPATH": str(ROOT / "src"),
             "OPENAI_BASE_URL": self.server.openai_url,
+            "OPENAI_API_BASE": self.server.openai_url,
             "OPENAI_API_KEY": "test-key",
             "ANTHROPIC_BASE_URL": self.server.anthropic_url,
             "ANTHROPIC_API_KEY": "test-key",

@@ -32,9 +32,11 @@ class Filter:
     class Valves(BaseModel):
         """The settings in the interface of Open WebUI."""
 
-        url: str = Field("http://127.0.0.1:8765", description="URL of the Hippocampe server")
-        key: str = Field("", description="Key with the role write; none on loopback")
-        space: str = Field("", description="Space; empty: that of the key")
+        url: str = Field(
+            default="http://127.0.0.1:8765", description="URL of the Hippocampe server"
+        )
+        key: str = Field(default="", description="Key with the role write; none on loopback")
+        space: str = Field(default="", description="Space; empty: that of the key")
 
     def __init__(self) -> None:
         self.valves = self.Valves()
@@ -113,7 +115,7 @@ class Filter:
 def _answer(request: Request) -> Json:
     with urlopen(request, timeout=SECONDS) as response:
         found = json.loads(response.read() or b"{}")
-    return found if isinstance(found, dict) else {}
+    return cast("Json", found) if isinstance(found, dict) else {}
 
 
 def _user(user: Json | None) -> str:

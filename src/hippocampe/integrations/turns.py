@@ -13,7 +13,7 @@ from hippocampe.hippocampe import Hippocampe
 from hippocampe.integrations.conversation import Conversation, Message, conversation
 from hippocampe.integrations.reminders import Reminders
 from hippocampe.language.markers import without_injection
-from hippocampe.types import MAX_LABEL_CHARACTERS, Scope
+from hippocampe.types import MAX_LABEL_CHARACTERS, Recollection, Scope
 
 log = logging.getLogger("hippocampe")
 
@@ -89,6 +89,32 @@ class Turns:
             )
         except HippocampeError as exc:
             log.warning("an exchange could not be stored: %s", exc)
+
+    def store_all(self, messages: Sequence[Message], *, scope: Scope) -> None:
+        """Store each complete exchange of a conversation once, however often it comes, for hosts that pass on more.
+
+        Args:
+            messages: Any part of the conversation, in order.
+            scope: As for `before`.
+        """
+        talk = _cleaned(messages)
+        starts = [n for n, each in enumerate(talk) if each.role == "user" and each.text.strip()]
+        for start, end in zip(starts, [*starts[1:], len(talk)], strict=True):
+            exchange = talk[start:end]
+            if any(each.role == "assistant" and each.text.strip() for each in exchange):
+                said = "\0".join(each.text for each in exchange if each.role != "system")
+                digest = hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()
+                self.after(exchange, scope=scope, external_id=digest)
+
+    def recall(self, query: str, *, scope: Scope, limit: int) -> list[Recollection]:
+        """Find memories and talk for the tools of a host; nothing if memory fails."""
+        try:
+            return self.hippo.recall(
+                query, scope=scope, collections=["memory", "turn"], limit=limit
+            )
+        except HippocampeError as exc:
+            log.warning("memory cannot be searched: %s", exc)
+            return []
 
     async def abefore(self, messages: Sequence[Message], *, scope: Scope) -> Mapping[int, str]:
         """`before` in a thread."""
