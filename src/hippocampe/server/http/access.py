@@ -18,6 +18,7 @@ from starlette.types import Scope as Connection
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import HippocampeError, InvalidInput
 from hippocampe.server.http import problems
+from hippocampe.server.http.origins import is_allowed
 from hippocampe.server.http.sessions import COOKIE, SAFE_METHODS, TOKEN_HEADER, Sessions
 from hippocampe.types import KEY_PREFIX, ApiKey, Role, Scope
 
@@ -76,6 +77,7 @@ class Gate:
         sessions: The logins.
         loopback: Whether only programs of this machine can connect.
         keyless: Whether they then need no key.
+        origins: Origins of other sites whose pages may use the API, with a key.
     """
 
     def __init__(
@@ -86,8 +88,10 @@ class Gate:
         *,
         loopback: bool,
         keyless: bool,
+        origins: Sequence[str] = (),
     ) -> None:
         self._app = app
+        self._origins = origins
         self._hippo = hippo
         self._sessions = sessions
         self._keyless = loopback and keyless
@@ -107,8 +111,11 @@ class Gate:
     async def _problem(self, connection: Connection, headers: Headers) -> problems.Problem | None:
         """The reason to refuse a request, or None; stores the key in the state of the request."""
         direct = not forwarded(connection)
-        keyless = self._keyless and direct
+        foreign = is_allowed(connection, headers, self._origins)
+        keyless = self._keyless and direct and not foreign
         problem = _foreign_to_loopback(headers) if keyless else _foreign_page(headers)
+        if foreign:
+            problem = None
         if problem is not None or _public(connection["path"]):
             return problem
         secret = _secret(headers, connection["path"])
@@ -116,7 +123,7 @@ class Gate:
             secret = None
         state = connection.setdefault("state", {})
         state["key"] = None
-        if secret is None and (login := await self._login(headers)) is not None:
+        if secret is None and not foreign and (login := await self._login(headers)) is not None:
             session, state["key"] = login
             token = headers.get(TOKEN_HEADER)
             if connection["method"] in SAFE_METHODS or self._sessions.genuine(session, token):
