@@ -2,11 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import httpx
@@ -17,6 +13,7 @@ from hippocampe import Config, Hippocampe, InvalidInput, Scope
 from hippocampe.config import UPSTREAM_URL
 from model_server import Answer, ModelServer
 from served import served
+from site_of_files import site
 
 PAGE = "https://chat.example"
 STATS = "/api/memories"
@@ -121,25 +118,6 @@ def test_without_a_list_nothing_changes(hashed: None, open_hippo: Opener) -> Non
 def test_what_is_no_origin_is_refused(origins: Any, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="allowed_origins"):
         Config(tmp_path, allowed_origins=origins)
-
-
-@contextmanager
-def site(folder: Path) -> Iterator[str]:
-    """A web site with the files of a folder, on another origin."""
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, format: str, *args: Any) -> None:
-            """Write nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 ASK = """async ([url, key]) => {
