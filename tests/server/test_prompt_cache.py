@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from conftest import Opener
-from hippocampe import Hippocampe
+from hippocampe import Hippocampe, StoreBusy
 from hosting import check_prefix
 from model_server import Answer, ModelServer
 from proxying import DEV, knowing
@@ -118,4 +118,27 @@ def test_earlier_injections_survive_a_pause(
             {"role": "user", "content": said},
         ]
         clock.advance(hours=3)
+    check_prefix(sent)
+
+
+def test_earlier_injections_stay_while_memory_fails(
+    url: str, memory: Hippocampe, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def down(*_: Any, **__: Any) -> Any:
+        raise StoreBusy("the store is busy: try again.")
+
+    history: list[Json] = [{"role": "user", "content": SAID[0]}]
+    sent: list[Any] = []
+    for said in SAID[1:]:
+        body = {**chat_completions(history), "user": "dev"}
+        httpx.post(f"{url}/v1/chat/completions", json=body).raise_for_status()
+        sent.append(server.requests[-1].body["messages"])
+        history += [
+            {"role": "assistant", "content": f"Réponse {len(history)}."},
+            {"role": "user", "content": said},
+        ]
+        monkeypatch.setattr(memory, "before_turn", down)
+        monkeypatch.setattr(memory, "_begin_turn", down)
+    assert "hippocampe-memory" in sent[0][1]["content"]
+    assert sent[-1][-1]["content"] == SAID[2]
     check_prefix(sent)

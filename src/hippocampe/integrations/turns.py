@@ -52,15 +52,15 @@ class Turns:
         if talk is None or not talk.names:
             return {}
         scope, hippo = _in_channel(scope, talk), self.hippo
-        reminders = Reminders(hippo, talk, scope)
+        reminders, keep = Reminders(hippo, talk, scope), True
         try:
             keep, now = hippo.settings(scope=scope).keep_injections, hippo.now()
             if not reminders.known(now):
                 injection = hippo.before_turn(talk.message, scope=scope, fresh=talk.begins)
                 reminders.add(injection, now)
         except HippocampeError as exc:
-            log.warning("a model was asked without memory: %s", exc)
-            return {}
+            # Earlier injections stay, so that the provider's cache does too.
+            log.warning("a model was asked without new memory: %s", exc)
         return {position: each.text for position, each in reminders.found(keep=keep).items()}
 
     def after(

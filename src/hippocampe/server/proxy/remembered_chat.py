@@ -126,37 +126,40 @@ class RememberedChat:
         Raises:
             BudgetSpent: The daily budget of the space is spent.
         """
-        talk = self._talk
+        talk, keep = self._talk, True
         try:
             async with asyncio.timeout(MEMORY_SECONDS) as deadline:
                 await self._hippo.check_budget(scope=self._scope)
                 if talk is None or not talk.names:
                     return body
                 settings = await self._hippo.settings(scope=self._scope)
+                keep = settings.keep_injections
                 deadline.reschedule((deadline.when() or 0) + settings.hook_timeout_ms / 1000)
-                reminders = await self._remind(talk)
+                await self._remind(talk)
         except BudgetSpent:
             raise
         except (HippocampeError, TimeoutError) as exc:
-            log.warning("a chat was forwarded without memory: %s", type(exc).__name__)
-            return body
-        used = reminders.found(keep=settings.keep_injections)
+            # Earlier injections stay, so that the provider's cache does too.
+            log.warning("a chat was forwarded without new memory: %s", type(exc).__name__)
+        used = {} if talk is None or not talk.names else self._reminders(talk).found(keep=keep)
         if not used:
             return body
         self._added = sum(each.tokens for each in used.values())
         texts = {position: each.text for position, each in used.items()}
         return json.dumps(self._protocol.reminded(self._asked, texts)).encode()
 
-    async def _remind(self, talk: Conversation) -> Reminders:
+    def _reminders(self, talk: Conversation) -> Reminders:
+        return Reminders(self._hippo.sync, talk, self._scope, f"-{self._answers}")
+
+    async def _remind(self, talk: Conversation) -> None:
         """Select the injection of the message, once."""
-        reminders = Reminders(self._hippo.sync, talk, self._scope, f"-{self._answers}")
+        reminders = self._reminders(talk)
         now = await self._hippo.now()
         if not reminders.known(now):
             injection = await self._hippo.before_turn(
                 self._message, scope=self._scope, fresh=talk.begins
             )
             reminders.add(injection, now)
-        return reminders
 
     async def ended(self, answer: Answer) -> None:
         """Store the exchange, unless the model calls tools first, and the cost of the answer."""
