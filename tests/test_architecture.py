@@ -47,9 +47,10 @@ ALLOWED: dict[str, str] = {
     "hippocampe": "errors types verbs config actor validation client reader engine updates notes ingest"
     " retrieval injection curation extraction folder",
     "aio": "types verbs config system hippocampe",
+    "integrations": "errors types system config_sources language hippocampe aio",
     "companion": "errors types system language validation model hippocampe aio",
     "server": "errors types verbs config actor system language presentation validation client embed model"
-    " hippocampe aio companion",
+    " hippocampe aio integrations companion",
     "testing": "errors protocols",
     "resident": "errors system config_sources embed hippocampe",
     "demo": "errors types config hippocampe",
@@ -77,7 +78,7 @@ NEVER = {
 STEPS = set(
     "store index engine updates notes ingest retrieval injection curation extraction folder".split()
 )
-DOORS = ("aio", "companion", "server", "resident", "demo", "cli")
+DOORS = ("aio", "integrations", "companion", "server", "resident", "demo", "cli")
 ROOMS = {"http": "", "api": "http", "mcp": "http api", "proxy": "http", "dashboard": "http"}
 """What each room of the server may import of the others; `app` and `serving` put them together."""
 

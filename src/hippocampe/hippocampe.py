@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from hippocampe.actor import acting
 from hippocampe.client.host import Host
-from hippocampe.client.joining import own_or_join
+from hippocampe.client.joining import connect, own_or_join
 from hippocampe.client.remote import RemoteHippocampe
 from hippocampe.config import Config
 from hippocampe.curation import associate as associations
@@ -671,6 +672,21 @@ class Hippocampe(Verbs, Here):
 
         return own_or_join(config, own, JoinedHippocampe) if join and clock is None else own()
 
+    @classmethod
+    def connect(cls, address: str, *, key: str | None = None) -> "Hippocampe":
+        """Use the memory of a server, with the same verbs, results and errors.
+
+        Args:
+            address: Its base URL.
+            key: Its key; None on loopback.
+
+        Raises:
+            InvalidInput: The address cannot be used.
+            ServerUnavailable: The server cannot be reached, or has another version.
+            HippocampeError: It refuses the key.
+        """
+        return JoinedHippocampe(connect(address, key, Config(Path())))
+
     @property
     def owns(self) -> bool:
         """True if this process has the folder open itself, instead of using the process that owns it."""
@@ -714,7 +730,7 @@ class Hippocampe(Verbs, Here):
 
 
 class JoinedHippocampe(Hippocampe):
-    """A memory in a folder that another process of this user owns: each verb is executed there."""
+    """A memory that another process owns, of this user or at an address: each verb is executed there."""
 
     _follow = None
 

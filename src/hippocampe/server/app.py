@@ -24,6 +24,7 @@ from hippocampe.server.http.json_limit import JsonLimit
 from hippocampe.server.http.limits import BodyLimit, GuessLimit, KeyLimit
 from hippocampe.server.http.methods import HeadRequests
 from hippocampe.server.http.observation import Observation
+from hippocampe.server.http.origins import Origins
 from hippocampe.server.http.served import ServedMemory
 from hippocampe.server.http.sessions import Sessions
 from hippocampe.server.http.versions import Versions
@@ -100,8 +101,10 @@ def create_app(
         sessions=app.state.sessions,
         loopback=loopback,
         keyless=keyless,
+        origins=config.allowed_origins,
     )
     app.add_middleware(GuessLimit)
+    app.add_middleware(Origins, origins=config.allowed_origins)
     app.add_middleware(site.Headers)
     app.add_middleware(Observation, metrics=awaited.metrics)
     app.add_middleware(ProviderErrors)
