@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from hippocampe.actor import acting
+from hippocampe.cells import Fence
 from hippocampe.client.host import Host
 from hippocampe.client.joining import own_or_join
 from hippocampe.client.remote import RemoteHippocampe
@@ -27,6 +28,7 @@ from hippocampe.engine.context import (
     aliases_of,
     corpus_of,
     itself,
+    keys_of,
     settings_of,
     store_of,
     writer_of,
@@ -40,6 +42,7 @@ from hippocampe.extraction import digest as digest_step
 from hippocampe.extraction.jobs import ledger
 from hippocampe.extraction.jobs.runner import Runner
 from hippocampe.folder import maintenance, opening, rederivation, reembed, soundness, verification
+from hippocampe.folder.relocation import Relocation
 from hippocampe.ingest import conversation, importer, remember_many
 from hippocampe.ingest import remember as remember_step
 from hippocampe.injection import before_turn, preview, render, replay, trial, warmup
@@ -181,11 +184,15 @@ class Verbs:
         """
         verb = VERBS[name]
         space = check_scope(named.get("scope", UNSCOPED)).space
-        with self._opened.tracer.span(verb, space=space) as span:
-            if verb.writes and not named.get("dry_run"):
-                result = self._write(step)
-            else:
-                result = self._run(step, stale_allowed=stale_allowed)
+        fence = self._opened.fence
+        writes = verb.writes and not named.get("dry_run")
+        using = (
+            nullcontext()
+            if fence is None or "scope" not in named
+            else fence.using(space, writes=writes)
+        )
+        with using, self._opened.tracer.span(verb, space=space) as span:
+            result = self._write(step) if writes else self._run(step, stale_allowed=stale_allowed)
             note_result(span, result)
         return result
 
@@ -442,7 +449,7 @@ class Verbs:
     erase = provided(writer_of, lambda memory: memory._turns, erase.erase)
 
     expire = bound(writer_of, forget_step.expire)
-    audit = bound(store_of, audit.entries)
+    audit = provided(store_of, lambda memory: memory._context.corpus.key_store, audit.entries)
 
     # Turns
 
@@ -501,10 +508,10 @@ class Verbs:
 
     # The server
 
-    create_key = bound(store_of, api_keys.create_key)
-    keys = bound(store_of, api_keys.keys)
-    revoke_key = bound(store_of, api_keys.revoke_key)
-    find_key = bound(store_of, api_keys.find_key)
+    create_key = bound(keys_of, api_keys.create_key)
+    keys = bound(keys_of, api_keys.keys)
+    revoke_key = bound(keys_of, api_keys.revoke_key)
+    find_key = bound(keys_of, api_keys.find_key)
 
     @own
     def announce(self, address: str) -> None:
@@ -690,6 +697,16 @@ class Hippocampe(Verbs, Here):
     def replies(self) -> Replies:
         """The stored replies to the server's idempotent writes."""
         return Replies(self._context.corpus.store)
+
+    @property
+    def fence(self) -> Fence | None:
+        """Keeps a cell of a divided folder from using spaces of other cells; None otherwise."""
+        return self._opened.fence
+
+    @property
+    def relocation(self) -> Relocation:
+        """Copies of whole spaces, out of the folder and into it."""
+        return Relocation(self._context, self._turns)
 
     @property
     def host(self) -> Host | None:
