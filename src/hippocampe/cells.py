@@ -4,8 +4,8 @@ The first cell is the data folder itself, so a folder is divided without moving 
 `cells`. A space belongs to the cell that its name hashes to, unless the division pins it to another one.
 
 The division is one small file, replaced atomically. It is the truth on which cell has a space: a process that
-crashes at any instant leaves each space with exactly one complete copy. Copies that are not in force are listed in it
-(`moving`: at the target; `leaving`: at the source) until they are removed.
+crashes at any instant leaves each space with exactly one copy that is in force, and complete. Others are listed in it
+as `moving` or `stale` until they are removed.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
@@ -40,13 +40,13 @@ class Division:
         count: The number of cells.
         pinned: The cells of spaces that are not where their name hashes to.
         moving: The target of each space that is being copied; it accepts no writes meanwhile.
-        leaving: The former cell of each space that has moved, where its copy is still to be removed.
+        stale: The cell of each space that also has a copy that is not in force, still to be removed.
     """
 
     count: int
     pinned: Mapping[str, int] = field(default_factory=dict[str, int])
     moving: Mapping[str, int] = field(default_factory=dict[str, int])
-    leaving: Mapping[str, int] = field(default_factory=dict[str, int])
+    stale: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def cell_of(self, space: str) -> int:
         """The number of the cell that has a space."""
@@ -58,11 +58,11 @@ class Division:
         pinned = {name: at for name, at in self.pinned.items() if name != space}
         if hashed(space, self.count) != cell:
             pinned[space] = cell
-        return Division(self.count, pinned, self.moving, self.leaving)
+        return Division(self.count, pinned, self.moving, self.stale)
 
     def marked(self, **marks: Mapping[str, int]) -> "Division":
-        """The division with other marks: `moving`, `leaving`."""
-        values = {"moving": self.moving, "leaving": self.leaving, **marks}
+        """The division with other marks: `moving`, `stale`."""
+        values = {"moving": self.moving, "stale": self.stale, **marks}
         return Division(self.count, self.pinned, **values)
 
 
@@ -102,7 +102,6 @@ class Divided:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._file = root / FILE
-        self._changing = threading.Lock()
         self._seen: tuple[tuple[int, int, int], Division] | None = None
 
     @property
@@ -133,12 +132,6 @@ class Divided:
     def write(self, division: Division) -> None:
         """Put a division in force."""
         private.replace_text(self._file, json.dumps(asdict(division)), durable=True)
-
-    @contextmanager
-    def changing(self) -> Generator[Callable[[Division], None]]:
-        """Exclude other changes of this process; yields `write`."""
-        with self._changing:
-            yield self.write
 
     def remove(self) -> None:
         """Make the folder that of a single process again."""

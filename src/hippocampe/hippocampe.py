@@ -41,7 +41,15 @@ from hippocampe.extraction import compaction, extraction
 from hippocampe.extraction import digest as digest_step
 from hippocampe.extraction.jobs import ledger
 from hippocampe.extraction.jobs.runner import Runner
-from hippocampe.folder import maintenance, opening, rederivation, reembed, soundness, verification
+from hippocampe.folder import (
+    division,
+    maintenance,
+    opening,
+    rederivation,
+    reembed,
+    soundness,
+    verification,
+)
 from hippocampe.folder.relocation import Relocation
 from hippocampe.ingest import conversation, importer, remember_many
 from hippocampe.ingest import remember as remember_step
@@ -92,6 +100,8 @@ preview_import = importer.preview
 ImportPreview = importer.ImportPreview
 check_setting = settings_step.check
 check_data = opening.check_data
+divide = division.divide
+KeyRegister = division.KeyRegister
 render_for = render.render_for
 
 
