@@ -141,7 +141,7 @@ def _rows_of(table: Table, space: str) -> Select[Any]:
     return query.where(table.c.space == space)
 
 
-def _batches(connection: Connection, query: Select[Any]) -> Iterator[list[dict[str, Any]]]:
+def _batches(connection: Connection, query: Any) -> Iterator[list[dict[str, Any]]]:
     rows = connection.execute(query, execution_options={"yield_per": BATCH}).mappings()
     for part in rows.partitions(BATCH):
         yield [dict(row) for row in part]

@@ -49,16 +49,11 @@ def sent(config: Config) -> dict[str, Any]:
 
 
 def _received(values: dict[str, Any], cell: int, division: Division) -> Config:
-    paths = {name: Path(values[name]) for name in ("notes_folder",) if values[name] is not None}
-    root = Path(values["folder"])
-    config = Config(
-        **{
-            **values,
-            **paths,
-            "folder": folder_of(root, cell),
-            "notes_ignored": tuple(values["notes_ignored"]),
-        }
-    )
+    given: dict[str, Any] = {**values, "folder": folder_of(Path(values["folder"]), cell)}
+    if given["notes_folder"] is not None:
+        given["notes_folder"] = Path(given["notes_folder"])
+    given["notes_ignored"] = tuple(given["notes_ignored"])
+    config = Config(**given)
     if division.cell_of(config.notes_space) != cell:
         config = replace(config, notes_folder=None, obsidian_url=None, obsidian_certificate=None)
     return config
