@@ -34,7 +34,7 @@ MISPLACED: ContextVar[list[str] | None] = ContextVar("hippocampe_misplaced", def
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """Which cell has which space.
+    """The assignment of spaces to cells.
 
     Attributes:
         count: The number of cells.
@@ -106,7 +106,7 @@ class Divided:
 
     @property
     def exists(self) -> bool:
-        """Whether the folder is divided."""
+        """Return whether the folder is divided."""
         return self._file.is_file()
 
     def read(self) -> Division:
@@ -189,7 +189,7 @@ class Fence:
         with self._lock:
             self._writing[space] = self._writing.get(space, 0) + 1
         try:
-            # After it was counted: whoever announces a move afterwards waits for this write.
+            # After it was counted: a move that is announced later waits for this write.
             self.check(space, writes=True)
             yield
         finally:

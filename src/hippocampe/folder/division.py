@@ -140,7 +140,7 @@ class KeyRegister:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no key is valid."""
+        """Return whether no key is valid."""
         return all(key.revoked_at is not None for key in api_keys.keys(self._store))
 
     def close(self) -> None:

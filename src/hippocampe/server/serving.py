@@ -117,7 +117,7 @@ def serve(
 
 @dataclass(frozen=True, slots=True)
 class KeyNeed:
-    """Whether requests need a key, and whether one exists.
+    """The need of requests for a key, and its existence.
 
     Attributes:
         folder: The data folder.

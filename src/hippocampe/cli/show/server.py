@@ -59,7 +59,7 @@ def made(made: NewKey) -> "RenderableType":
 
 
 def moved(moved: "Moved") -> "RenderableType":
-    """Where a space is now."""
+    """The cell of a space that was moved."""
     if moved.source == moved.target:
         return text(say("{space} is in cell {cell} already.", space=moved.space, cell=moved.target))
     return text(

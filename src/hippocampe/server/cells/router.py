@@ -59,7 +59,7 @@ class _Body(httpx.AsyncByteStream):
 
     @property
     def whole(self) -> bool:
-        """Whether it can be sent again."""
+        """Return whether it can be sent again."""
         return self._rest is None
 
     @classmethod

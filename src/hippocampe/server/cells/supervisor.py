@@ -32,7 +32,7 @@ IDLE_CONNECTIONS = 64
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """What all cells are told.
+    """The orders that all cells get.
 
     Attributes:
         config: The configuration of the whole folder.
