@@ -15,6 +15,7 @@ from hippocampe.config import DATABASE, Config
 from hippocampe.curation import erase
 from hippocampe.embed import missing_key, open_embedder
 from hippocampe.engine import durability
+from hippocampe.engine.caches import RowCache
 from hippocampe.engine.context import Context
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.outages import log
@@ -235,6 +236,7 @@ def _assemble(config: Config, store: Store, progress: Progress | None) -> Contex
     index, damaged = _open_index(config, embedder)
     vocabulary = maintenance.open_vocabulary(store, embedder)
     corpus = Corpus.of(config, store, index, vocabulary)
+    corpus.rows = RowCache(store)
     context = Context.of(corpus, _language_model(config))
     position = context.writer.position
     position.damaged = damaged or relabelled
