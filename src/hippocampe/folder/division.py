@@ -18,6 +18,7 @@ from hippocampe.folder.relocation import spaces_of
 from hippocampe.store import meta
 from hippocampe.store.store import Store
 from hippocampe.system import private
+from hippocampe.types import Scope
 
 LEAVE_SECONDS = 20.0
 """Time for the cells of a server that was killed to notice it, and to close."""
@@ -73,8 +74,9 @@ def divide(config: Config, count: int) -> Config:
         if count == 1:
             divided.remove()
         elif count != before.count or not divided.exists:
-            # Also spaces without a row: their keys may be in use.
-            placed = {s: cell for s, cell in before.pinned.items() if cell < count} | found
+            # Also spaces without a row: their keys may be in use. Hooks use the default space of the folder itself.
+            known = {s: cell for s, cell in before.pinned.items() if cell < count}
+            placed = {Scope().space: 0} | known | found
             pinned = {s: cell for s, cell in placed.items() if hashed(s, count) != cell}
             private.make_folder(root / FOLDER)
             divided.write(Division(count, pinned, stale=before.stale))

@@ -154,7 +154,8 @@ def _serve(hippo: Hippocampe, order: dict[str, Any]) -> None:
         served, loopback=order["loopback"], keyless=order["keyless"], sessions=sessions
     )
     probe = Probe(served, _own_scope(fence.cell, fence.divided.read()))
-    door = Door(app, sessions, internal(hippo, fence, probe, served.metrics))
+    end_streams = app.state.log_tail.ended.set
+    door = Door(app, sessions, internal(hippo, fence, probe, served.metrics, end_streams))
     path = Path(order["socket"])
     path.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX) as listener:
@@ -166,7 +167,7 @@ def _serve(hippo: Hippocampe, order: dict[str, Any]) -> None:
             _tell(ready=True)
             Thread(target=rendering.prepare, name="hippocampe-pages", daemon=True).start()
 
-        server = Server(door, announce, app.state.log_tail.ended.set)
+        server = Server(door, announce, end_streams)
 
         def leave() -> None:
             sys.stdin.read()

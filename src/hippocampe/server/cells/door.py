@@ -87,8 +87,18 @@ class Door:
             MISPLACED.reset(token)
 
 
-def internal(hippo: Hippocampe, fence: Fence, probe: Probe, metrics: Metrics) -> Starlette:
-    """The application that answers the router itself."""
+def internal(
+    hippo: Hippocampe, fence: Fence, probe: Probe, metrics: Metrics, ending: Callable[[], None]
+) -> Starlette:
+    """The application that answers the router itself.
+
+    Args:
+        hippo: The memory of the cell.
+        fence: Its fence.
+        probe: Checks what the cell depends on.
+        metrics: The metrics of the cell.
+        ending: Called when the router begins to stop.
+    """
 
     async def spaces(request: Request) -> Response:
         found = await asyncio.to_thread(hippo.spaces)
@@ -126,7 +136,12 @@ def internal(hippo: Hippocampe, fence: Fence, probe: Probe, metrics: Metrics) ->
         Route(f"{passing.INTERNAL}metrics", text),
         *(
             Route(f"{passing.INTERNAL}{name}", endpoint(step), methods=["POST"])
-            for name, step in (("copy-out", copy_out), ("copy-in", copy_in), ("remove", remove))
+            for name, step in (
+                ("copy-out", copy_out),
+                ("copy-in", copy_in),
+                ("remove", remove),
+                ("ending", ending),
+            )
         ),
     ]
     return Starlette(routes=routes)

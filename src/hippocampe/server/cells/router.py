@@ -151,6 +151,13 @@ class Router:
             raise InvalidInput("a move needs a space and the number of a cell.") from exc
         return JSONResponse(encode(await self.mover.move(space, target)))
 
+    async def ending(self) -> None:
+        """Let the cells end their streams of log lines, which would go on for ever."""
+        for cell in self._cells:
+            if cell.running.is_set():
+                with suppress(httpx.HTTPError):
+                    await (await self._ask(cell.number, "ending", {})).aread()
+
     async def _readiness(self) -> Response:
         async def of(cell: Cell) -> dict[str, Any]:
             if cell.running.is_set():
@@ -195,6 +202,8 @@ class Router:
                 # It was not sent.
                 await _ended(cell)
                 continue
+            except httpx.LocalProtocolError as exc:
+                raise HTTPException(400, "the request has a header that cannot be used.") from exc
             except httpx.TransportError as exc:
                 if repeatable and body.whole:
                     await _ended(cell)
@@ -279,7 +288,10 @@ def _request(connection: Connection, body: _Body, login: str | None) -> httpx.Re
     server = connection.get("server")
     passed = passing.Passed(connection.get("client"), server, connection["http_version"], login)
     headers = [each for each in passing.without(connection["headers"]) if each[0] not in HOP_BY_HOP]
-    if not any(name == b"content-length" for name, _ in headers):
+    names = {name for name, _ in headers}
+    if b"host" not in names:
+        headers.append((b"host", b""))
+    if b"content-length" not in names:
         if body.whole and body.kept:
             headers.append((b"content-length", str(len(body.kept)).encode()))
         elif not body.whole:

@@ -110,10 +110,11 @@ async def _run(
     try:
         await supervisor.start()
         tidying = asyncio.create_task(router.mover.tidy())
+        background = set[asyncio.Task[None]]()
         server = Server(
             app,
             lambda: started(orders.address),
-            lambda: None,
+            lambda: background.add(asyncio.create_task(router.ending())),
             lifespan="off",
             # The cells send it.
             date_header=False,
