@@ -39,7 +39,6 @@ DEADLINE_MS = 2_000
 """Long, so that a turn is late and not partial where the machine is busy with other work."""
 QUIET_RATE = 5.0
 """Turns per second of the space that is not busy."""
-WARM_SECONDS = 5.0
 UNREAD = {"not read", "reader down"}
 NO_READER = 'raise ImportError("left out of this measurement")'
 Figures = dict[str, Any]
@@ -140,7 +139,7 @@ def processor_seconds(pids: Mapping[str, int]) -> dict[str, float]:
 
 
 def measure(
-    folder: Path, plan: Plan, workers: int, seconds: float, callers: int, reader: bool
+    folder: Path, plan: Plan, workers: int, seconds: float, callers: int, warm: float, reader: bool
 ) -> Figures:
     """Throughput and noisy neighbours of a server on a copy of the folder."""
     spaces = [f"space-{number}" for number in range(plan.spaces)]
@@ -151,7 +150,7 @@ def measure(
                 if divided.read().cell_of(space) != number % workers:
                     ordering.move(folder, space, number % workers)
 
-        def figures(steps: Any, seconds: float) -> tuple[list[Asker], dict[str, float], float]:
+        def figures(steps: Any) -> tuple[list[Asker], dict[str, float], float]:
             async def run() -> list[Asker]:
                 askers = [Asker(address, plan, space) for space in spaces]
                 await steps(askers)
@@ -166,8 +165,8 @@ def measure(
             used = {name: at - before[name] for name, at in processor_seconds(pids).items()}
             return askers, used | {"callers": time.process_time() - own}, took
 
-        figures(lambda askers: closed_loop(askers, 1, WARM_SECONDS), WARM_SECONDS)
-        askers, used, took = figures(lambda a: closed_loop(a, callers, seconds), seconds)
+        figures(lambda askers: closed_loop(askers, 1, warm))
+        askers, used, took = figures(lambda a: closed_loop(a, callers, seconds))
         turns = sum(len(each.seconds) for each in askers)
         throughput = {
             "turns": turns,
@@ -183,8 +182,7 @@ def measure(
         for name in ("alone", "beside a busy space"):
             loud = name != "alone"
             askers, _, _ = figures(
-                lambda a, loud=loud: beside(a[-1], a[0] if loud else None, 2 * callers, seconds),
-                seconds,
+                lambda a, loud=loud: beside(a[-1], a[0] if loud else None, 2 * callers, seconds)
             )
             neighbours[name] = common.percentiles(askers[-1].seconds)
         ratio = neighbours["beside a busy space"]["p95"] / neighbours["alone"]["p95"]
@@ -229,6 +227,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=4_000, help="of talk, beside the memories")
     parser.add_argument("--workers", default="1,2", help="numbers of processes")
     parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement")
+    parser.add_argument("--warm", type=float, default=5.0, help="seconds before the first one")
     parser.add_argument("--callers", type=int, default=4, help="of each space")
     parser.add_argument("--reader", action="store_true", help="read the first results, too")
     parser.add_argument("--cache", type=Path, help="folder of filled folders")
@@ -244,7 +243,15 @@ def main() -> None:
             folder = Path(scratch) / f"workers-{each}"
             common.in_own_process(prepare, kept, folder, plan)
             measured.append(
-                measure(folder, plan, each, options.seconds, options.callers, options.reader)
+                measure(
+                    folder,
+                    plan,
+                    each,
+                    options.seconds,
+                    options.callers,
+                    options.warm,
+                    options.reader,
+                )
             )
             shutil.rmtree(folder)
             print(json.dumps(measured[-1], indent=1), file=sys.stderr)
