@@ -18,6 +18,8 @@ MODELS = {
     "background_model": "HIPPOCAMPE_BACKGROUND_MODEL",
 }
 """The environment variables that replace the settings of language models."""
+DATABASE = "hippocampe.db"
+"""The name of the file of the database."""
 UPSTREAM_URL = "HIPPOCAMPE_UPSTREAM_URL"
 UPSTREAM_KEY = "HIPPOCAMPE_UPSTREAM_KEY"
 UPSTREAM_ANTHROPIC_URL = "HIPPOCAMPE_UPSTREAM_ANTHROPIC_URL"
@@ -201,7 +203,7 @@ class Config:
     @property
     def database(self) -> Path:
         """The file of the database."""
-        return self.folder / "hippocampe.db"
+        return self.folder / DATABASE
 
 
 def _checked_upstream(name: str, url: str | None) -> str | None:

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from hippocampe.actor import acting
+from hippocampe.cells import Fence
 from hippocampe.client.host import Host
 from hippocampe.client.joining import connect, own_or_join
 from hippocampe.client.remote import RemoteHippocampe
@@ -28,6 +29,7 @@ from hippocampe.engine.context import (
     aliases_of,
     corpus_of,
     itself,
+    keys_of,
     settings_of,
     store_of,
     writer_of,
@@ -40,7 +42,16 @@ from hippocampe.extraction import compaction, extraction
 from hippocampe.extraction import digest as digest_step
 from hippocampe.extraction.jobs import ledger
 from hippocampe.extraction.jobs.runner import Runner
-from hippocampe.folder import maintenance, opening, rederivation, reembed, soundness, verification
+from hippocampe.folder import (
+    division,
+    maintenance,
+    opening,
+    rederivation,
+    reembed,
+    soundness,
+    verification,
+)
+from hippocampe.folder.relocation import Relocation
 from hippocampe.ingest import conversation, importer, remember_many
 from hippocampe.ingest import remember as remember_step
 from hippocampe.injection import before_turn, preview, render, replay, trial, warmup
@@ -90,6 +101,8 @@ preview_import = importer.preview
 ImportPreview = importer.ImportPreview
 check_setting = settings_step.check
 check_data = opening.check_data
+divide = division.divide
+KeyRegister = division.KeyRegister
 render_for = render.render_for
 
 
@@ -182,11 +195,15 @@ class Verbs:
         """
         verb = VERBS[name]
         space = check_scope(named.get("scope", UNSCOPED)).space
-        with self._opened.tracer.span(verb, space=space) as span:
-            if verb.writes and not named.get("dry_run"):
-                result = self._write(step)
-            else:
-                result = self._run(step, stale_allowed=stale_allowed)
+        fence = self._opened.fence
+        writes = verb.writes and not named.get("dry_run")
+        using = (
+            nullcontext()
+            if fence is None or "scope" not in named
+            else fence.using(space, writes=writes)
+        )
+        with using, self._opened.tracer.span(verb, space=space) as span:
+            result = self._write(step) if writes else self._run(step, stale_allowed=stale_allowed)
             note_result(span, result)
         return result
 
@@ -443,7 +460,7 @@ class Verbs:
     erase = provided(writer_of, lambda memory: memory._turns, erase.erase)
 
     expire = bound(writer_of, forget_step.expire)
-    audit = bound(store_of, audit.entries)
+    audit = provided(store_of, lambda memory: memory._context.corpus.key_store, audit.entries)
 
     # Turns
 
@@ -502,10 +519,10 @@ class Verbs:
 
     # The server
 
-    create_key = bound(store_of, api_keys.create_key)
-    keys = bound(store_of, api_keys.keys)
-    revoke_key = bound(store_of, api_keys.revoke_key)
-    find_key = bound(store_of, api_keys.find_key)
+    create_key = bound(keys_of, api_keys.create_key)
+    keys = bound(keys_of, api_keys.keys)
+    revoke_key = bound(keys_of, api_keys.revoke_key)
+    find_key = bound(keys_of, api_keys.find_key)
 
     @own
     def announce(self, address: str) -> None:
@@ -706,6 +723,16 @@ class Hippocampe(Verbs, Here):
     def replies(self) -> Replies:
         """The stored replies to the server's idempotent writes."""
         return Replies(self._context.corpus.store)
+
+    @property
+    def fence(self) -> Fence | None:
+        """Keeps a cell of a divided folder from using spaces of other cells; None otherwise."""
+        return self._opened.fence
+
+    @property
+    def relocation(self) -> Relocation:
+        """Copies of whole spaces, out of the folder and into it."""
+        return Relocation(self._context, self._turns)
 
     @property
     def host(self) -> Host | None:

@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from hippocampe import config_sources
+from hippocampe.cells import Divided, folder_of
 from hippocampe.cli import terminal
 from hippocampe.config import Config
 from hippocampe.errors import (
@@ -56,6 +57,7 @@ class Call:
     channel: str | None = None
     config_file: Path | None = None
     chosen: tuple[str, ...] = ()
+    of_space: bool = False
 
     @property
     def scope(self) -> Scope:
@@ -64,12 +66,22 @@ class Call:
     @property
     def config(self) -> Config:
         # The process ends after one command, so background work and reading notes would not pay off.
-        return replace(self.loaded.config, background=False, notes_folder=None, obsidian_url=None)
+        return replace(self._of_cell, background=False, notes_folder=None, obsidian_url=None)
+
+    @property
+    def _of_cell(self) -> Config:
+        """The configuration; of a divided folder, a command on one space uses the cell that has it."""
+        config = self.loaded.config
+        divided = Divided(config.folder)
+        if not (self.of_space and divided.exists):
+            return config
+        cell = divided.read().cell_of(self.scope.space)
+        return replace(config, folder=folder_of(config.folder, cell))
 
     @property
     def lasting_config(self) -> Config:
         """The configuration of a long-running command."""
-        return replace(self.loaded.config, background=True)
+        return replace(self._of_cell, background=True)
 
     @property
     def loaded(self) -> config_sources.Loaded:
@@ -305,7 +317,7 @@ def with_options(
         options = {option: typed.pop(option) for option in every}
         if "chosen" in options:
             options["chosen"] = tuple(options["chosen"] or ())
-        call = Call(**options)
+        call = Call(**options, of_space="space" in every)
         with _reported(call.json):
             step(call, **typed)
 

@@ -118,7 +118,7 @@ class Gate:
             problem = None
         if problem is not None or _public(connection["path"]):
             return problem
-        secret = _secret(headers, connection["path"])
+        secret = secret_of(headers, connection["path"])
         if keyless and _of_provider(connection["path"], secret):
             secret = None
         state = connection.setdefault("state", {})
@@ -233,7 +233,7 @@ def credentials(headers: Headers) -> dict[str, str]:
     return found
 
 
-def _secret(headers: Headers, path: str) -> str | None:
+def secret_of(headers: Headers, path: str) -> str | None:
     """The key that authenticates a request.
 
     A client of the proxy may send the key of a provider beside it, in another header.
