@@ -28,7 +28,7 @@ ALLOWED: dict[str, str] = {
     "store": "errors types protocols system",
     "embed": "errors protocols system",
     "model": "errors types protocols system",
-    "index": "errors protocols system language store",
+    "index": "errors types config protocols system language store",
     "reader": "errors",
     "engine": "errors types verbs config protocols actor system language validation store embed index"
     " reader",

@@ -181,7 +181,8 @@ class Verbs:
         """
         verb = VERBS[name]
         space = check_scope(named.get("scope", UNSCOPED)).space
-        with self._opened.tracer.span(verb, space=space) as span:
+        fence = self._context.corpus.store.fenced(space if "scope" in named else None)
+        with fence, self._opened.tracer.span(verb, space=space) as span:
             if verb.writes and not named.get("dry_run"):
                 result = self._write(step)
             else:
@@ -596,15 +597,15 @@ class Hippocampe(Verbs, Here):
         self._turns = TurnState(config, note_sync)
         self._maintenance = None
         self._note_sync = note_sync
-        self._follow = opening.Following(corpus) if opened.owner is None else None
-        if config.background and opened.owner is not None:
+        self._follow = opening.Following(corpus) if corpus.store.read_only else None
+        if config.background and not corpus.store.read_only:
             self._maintenance = maintenance.Maintenance(
                 lambda: self._context,
                 self._turns.retrievals,
                 config.flush_seconds,
             )
         self._runner = Runner(lambda: self._context)
-        if config.background and opened.owner is not None:
+        if config.background and not corpus.store.read_only:
             self._runner.start()
         if note_sync is not None:
             note_sync.start(

@@ -45,7 +45,10 @@ def position(connection: Connection) -> int:
 
 def last_position(connection: Connection) -> int:
     """The last position ever assigned, even if its row was deleted."""
-    query = "SELECT seq FROM sqlite_sequence WHERE name = 'outbox'"
+    if connection.dialect.name == "sqlite":
+        query = "SELECT seq FROM sqlite_sequence WHERE name = 'outbox'"
+    else:
+        query = "SELECT last_value FROM outbox_seq_seq"
     return connection.exec_driver_sql(query).scalar() or 0
 
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
-from sqlalchemy import Connection, event, inspect
+from sqlalchemy import Connection, Engine, event, inspect
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from hippocampe.errors import (
@@ -33,7 +33,7 @@ def _utc_now() -> datetime:
 
 
 class Store:
-    """One database.
+    """One database, in a file of SQLite; `postgres.PostgresStore` is one in PostgreSQL.
 
     Args:
         path: The database file.
@@ -41,6 +41,9 @@ class Store:
         read_only: Change no file; for a process beside the owner.
         clock: Returns the current time, aware; default: the clock of the system.
     """
+
+    shared = False
+    """Whether other processes write to the database too."""
 
     def __init__(
         self,
@@ -56,10 +59,13 @@ class Store:
         self.now = clock or _utc_now
         self.memory_changes = 0
         """Changes of this process to memories: what was cached before the last one is stale."""
-        self.engine = sqlite.make_engine(path, read_only=read_only)
+        self.engine = self._make_engine()
         self._writing = threading.RLock()
         self.copying = threading.Lock()
         """Held by backups, and by erasures, which must reach every backup."""
+
+    def _make_engine(self) -> Engine:
+        return sqlite.make_engine(self.path, read_only=self.read_only)
 
     @classmethod
     def open(
@@ -145,6 +151,14 @@ class Store:
                 replies.put(connection, claim)
         if claim is not None:
             claim.committed = True
+
+    @contextmanager
+    def fenced(self, space: str | None) -> Generator[None]:
+        """Let the transactions of a call see the rows of one space only; None for all.
+
+        A second fence of databases that many tenants share: here, every query names its space.
+        """
+        yield
 
     @contextmanager
     def exclusive(self) -> Generator[None]:
