@@ -38,6 +38,7 @@ class Config:
         qdrant_url: The Qdrant server with the index of that database, such as `http://127.0.0.1:6333`; its gRPC port is
             the next one. Several nodes are separated by commas.
         qdrant_key: The API key of the Qdrant server.
+        qdrant_collection: The beginning of the name of its collection: another one for each database.
         qdrant_replicas: Copies of each shard of the collection, when it is made.
         qdrant_shards: Shards of the collection, when it is made.
         qdrant_quantized: Whether searches compare int8 vectors first, which take a quarter of the memory.
@@ -96,6 +97,7 @@ class Config:
     database_url: str | None = field(default=None, repr=False)
     qdrant_url: str | None = None
     qdrant_key: str | None = field(default=None, repr=False)
+    qdrant_collection: str = "hippocampe"
     qdrant_replicas: int = 1
     qdrant_shards: int = 1
     qdrant_quantized: bool = True

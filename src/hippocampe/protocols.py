@@ -168,6 +168,10 @@ class Index(Protocol):
         """Count the indexed points."""
         ...
 
+    def is_new(self) -> bool:
+        """Return whether nobody filled it since it was created: an index that many processes share says so once."""
+        ...
+
     def is_unused(self, kind: str) -> bool:
         """Return whether the kind has no files to rebuild, because it never had a point."""
         ...

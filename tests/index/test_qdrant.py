@@ -20,6 +20,7 @@ def node() -> Iterator[Node]:
 
 def open_index(node: Node, folder: Path, model: str) -> QdrantIndex:
     options = ServerOptions(
+        collection="test",
         urls=(node.url,),
         key=None,
         replicas=1,

@@ -25,6 +25,16 @@ class IndexPosition:
 
 
 @dataclass(slots=True)
+class Deliveries:
+    """What this process knows of the outbox of a shared database: rows by number, with monotonic times."""
+
+    delivered: dict[int, float] = field(default_factory=dict[int, float])
+    """When this process gave them to the index."""
+    seen: dict[int, float] = field(default_factory=dict[int, float])
+    """When it first saw those of other processes."""
+
+
+@dataclass(slots=True)
 class GraphBuilder:
     """The child process that builds a graph, one at a time."""
 

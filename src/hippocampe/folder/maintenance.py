@@ -12,7 +12,7 @@ import numpy as np
 from hippocampe.curation import erase
 from hippocampe.embed import is_remote
 from hippocampe.embed.word_space import Floats, WordSpace, fit, shipped
-from hippocampe.engine import backlog, generations, projection, replies
+from hippocampe.engine import backlog, deliveries, generations, projection, replies
 from hippocampe.engine.context import Context
 from hippocampe.engine.corpus import Corpus, Retired
 from hippocampe.engine.durability import acknowledged_mark, flush_index
@@ -105,7 +105,9 @@ def catch_up(writer: Writer, progress: Progress | None = None) -> None:
     """
     position = writer.position
     try:
-        if position.damaged:
+        if writer.corpus.store.shared:
+            _catch_up_shared(writer, progress)
+        elif position.damaged:
             reindex(writer, progress, graphs=False)
         else:
             _catch_up(writer, progress)
@@ -143,6 +145,20 @@ def _catch_up(writer: Writer, progress: Progress | None) -> None:
         reindex(writer, progress, graphs=False)
 
 
+def _catch_up_shared(writer: Writer, progress: Progress | None) -> None:
+    """Bring an index up to date that other processes use meanwhile; if it is away, later rounds do."""
+    corpus, position = writer.corpus, writer.position
+    try:
+        if corpus.index.is_new():
+            log.warning("the index is new, filling it from the store")
+            deliveries.refill(writer, progress)
+        deliveries.settle(writer, all_now=not corpus.config.background)
+    except (IndexUnavailable, EmbedderUnavailable) as exc:
+        position.behind = True
+        what = "embedder" if isinstance(exc, EmbedderUnavailable) else "indexing"
+        corpus.outages.failed(what, exc)
+
+
 def _agree_in_number(corpus: Corpus) -> bool:
     """Return whether store and index have the same number of items per kind, since some index damage is silent."""
     with corpus.store.read(whole=True) as connection:
@@ -166,6 +182,10 @@ def reindex(writer: Writer, progress: Progress | None = None, *, graphs: bool = 
     """
     corpus = writer.corpus
     free_space.check(corpus.store.folder)
+    if corpus.store.shared:
+        deliveries.refill(writer, progress)
+        deliveries.settle(writer, all_now=True)
+        return Reindexed(corpus.vocabulary.embedder.model, ())
     with writer.builder.building:
         corpus.check_serving()
         without = generations.refill(writer, progress, graphs=graphs)
@@ -237,6 +257,9 @@ class Maintenance:
                 logging = partial(retrieval_log.flush, store, self._buffer)
                 outages.attempt("logging of turns", logging)
                 outages.attempt("rules", partial(self._rederive, context.writer))
+            if store.shared:
+                # It heals within seconds, whichever process notices.
+                outages.attempt("indexing", partial(deliveries.settle, context.writer))
             if time.monotonic() >= due:
                 due = time.monotonic() + self._seconds
                 rounds += 1

@@ -53,6 +53,7 @@ def open_shared_index(config: Config, *, dimensions: int, model: str) -> Index:
             "qdrant_url needs the client of Qdrant: pip install 'hippocampe[server-tier]'."
         ) from exc
     options = ServerOptions(
+        collection=config.qdrant_collection,
         urls=config.qdrant_urls,
         key=config.qdrant_key,
         replicas=config.qdrant_replicas,

@@ -204,6 +204,10 @@ class EdgeIndex:
         """Count the indexed points."""
         return self._read(kind, lambda serving: serving.info().points_count) or 0
 
+    def is_new(self) -> bool:
+        """Return false: the store compares its own mark with that of the folder."""
+        return False
+
     def is_unused(self, kind: str) -> bool:
         """Return whether the kind has no files, because it never had a point."""
         self._check_open()

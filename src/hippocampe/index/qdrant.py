@@ -55,6 +55,7 @@ class ServerOptions:
     """How a collection is made, and how its server is reached.
 
     Attributes:
+        collection: The beginning of its name; the rest names the embedder.
         urls: The nodes; the next is tried if one fails.
         key: The API key; None for a server without.
         replicas: Copies of each shard.
@@ -64,6 +65,7 @@ class ServerOptions:
         folder: A folder of this process, for generations that are being built.
     """
 
+    collection: str
     urls: tuple[str, ...]
     key: str | None
     replicas: int
@@ -89,9 +91,9 @@ class QdrantIndex:
         self._dimensions = dimensions
         self._model = model
         digest = hashlib.blake2b(model.encode(), digest_size=6).hexdigest()
-        self.collection = f"hippocampe-{digest}"
-        self.created = False
-        """Whether this process made the collection, so that it has to be filled."""
+        self.collection = f"{options.collection}-{digest}"
+        self._made = False
+        """Whether this process made the collection and has not said so."""
         self._nodes = [_connect(url, options.key) for url in options.urls]
         self._preferred = 0
         self._ready = False
@@ -180,6 +182,13 @@ class QdrantIndex:
                 self.collection, count_filter=encoding.of_kind(kind), exact=True
             ),
         ).count
+
+    def is_new(self) -> bool:
+        """Return whether this process has just made the collection."""
+        if not self._ready:
+            self.count(KINDS[0])
+        made, self._made = self._made, False
+        return made
 
     def is_unused(self, kind: str) -> bool:
         """Return whether the kind has no point."""
@@ -376,7 +385,7 @@ class QdrantIndex:
         if not node.collection_exists(self.collection):
             with suppress(UnexpectedResponse, grpc.RpcError):
                 self._create(node)
-                self.created = True
+                self._made = True
         found = node.get_collection(self.collection).config
         vectors = found.params.vectors
         dense = vectors.get("dense") if isinstance(vectors, dict) else None

@@ -202,6 +202,10 @@ class StoredIndex:
         with self._store.read() as connection:
             return shown.embedded_count(connection, kind, self._model)
 
+    def is_new(self) -> bool:
+        """Return false: it has no points of its own."""
+        return False
+
     def is_unused(self, kind: str) -> bool:
         """Return whether the kind has no items."""
         return self.count(kind) == 0

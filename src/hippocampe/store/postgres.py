@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
+from secrets import token_hex
 
 from sqlalchemy import Connection, Engine, create_engine, inspect
 from sqlalchemy.engine import make_url
@@ -95,6 +96,8 @@ class PostgresStore(Store):
     ) -> None:
         self.url = url
         super().__init__(folder / CHANNEL, folder, clock=clock)
+        self.sender = token_hex(4)
+        """The name of this process for the others."""
         self._held = threading.local()
 
     def _make_engine(self) -> Engine:
@@ -133,12 +136,19 @@ class PostgresStore(Store):
         claim = replies.CLAIM.get()
         if claim is not None and (claim.committed or claim.database != self.path):
             claim = None
-        mode = "ISOLATION LEVEL READ COMMITTED READ WRITE"
+        mode, space = "ISOLATION LEVEL READ COMMITTED READ WRITE", FENCE.get()
         more = "" if durable else "SET LOCAL synchronous_commit = off;"
-        with self._writing, translated(), self._transaction(mode, more) as connection:
-            yield connection
-            if claim is not None:
-                replies.put(connection, claim)
+        with self._writing, translated():
+            inside = getattr(self._held, "depth", 0) > 0
+            if space != EVERY and not inside:
+                more += f" {locks.waiting_for_writers(space)};"
+            with self._transaction(mode, more) as connection:
+                yield connection
+                if claim is not None:
+                    replies.put(connection, claim)
+                if durable and (inside or space != EVERY):
+                    said = (CHANNEL, f"{self.sender} {space}")
+                    connection.exec_driver_sql("SELECT pg_notify(%s, %s)", said)
         if claim is not None:
             claim.committed = True
 
@@ -157,9 +167,9 @@ class PostgresStore(Store):
 
     def _begin(self, statement: str) -> Connection:
         space = FENCE.get().replace("'", "''")
-        statement = (
-            f"{statement} SET LOCAL lock_timeout = '{LOCK_SECONDS}s'; SET LOCAL {SPACE} = '{space}'"
-        )
+        begin, _, more = statement.partition(";")
+        lock = f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'"
+        statement = f"{begin}; {lock}; SET LOCAL {SPACE} = '{space}'; {more}"
         for last in (False, True):
             connection = self.engine.connect()
             try:
@@ -186,6 +196,12 @@ class PostgresStore(Store):
             FENCE.reset(token)
 
     @contextmanager
+    def alone(self) -> Generator[None]:
+        """Block the other writers of this process only."""
+        with self._writing:
+            yield
+
+    @contextmanager
     def exclusive(self) -> Generator[None]:
         """Block the other writers of the space, in all processes, during several transactions.
 
@@ -207,9 +223,8 @@ class PostgresStore(Store):
     @contextmanager
     def _locked(self, space: str) -> Generator[None]:
         with translated():
-            connection = self._begin(f"BEGIN; SET LOCAL lock_timeout = '{LOCK_SECONDS}s';")
             waiting = locks.waiting_for_writers(None if space == EVERY else space)
-            connection.exec_driver_sql(waiting)
+            connection = self._begin(f"BEGIN; {waiting}")
         try:
             yield
         finally:
@@ -286,12 +301,6 @@ class PostgresStore(Store):
                 migrate.stamp(connection)
             else:
                 migrate.upgrade(connection, current)
-
-
-def notify(connection: Connection, spaces: set[str], sender: str) -> None:
-    """Tell other processes at the commit which spaces it changed."""
-    for space in spaces:
-        connection.exec_driver_sql("SELECT pg_notify(%s, %s)", (CHANNEL, f"{sender} {space}"))
 
 
 def _revision(connection: Connection) -> str | None:

@@ -6,7 +6,7 @@ the database are raised as `StoreError`.
 
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn
@@ -159,6 +159,10 @@ class Store:
         A second fence of databases that many tenants share: here, every query names its space.
         """
         yield
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Block the other writers of this process only, which here are all."""
+        return self.exclusive()
 
     @contextmanager
     def exclusive(self) -> Generator[None]:
