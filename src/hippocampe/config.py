@@ -35,6 +35,8 @@ class Config:
         folder: The data folder: database, index, backups, lock file.
         database_url: A database in PostgreSQL, shared by many processes, instead of the one in the folder:
             `postgresql://user:password@host:port/database`. Needs `qdrant_url`, and the extra `server-tier`.
+        database_listen_url: Its URL for the messages between processes, if a pooler in transaction mode is at
+            `database_url`: such a pooler delivers none.
         qdrant_url: The Qdrant server with the index of that database, such as `http://127.0.0.1:6333`; its gRPC port is
             the next one. Several nodes are separated by commas.
         qdrant_key: The API key of the Qdrant server.
@@ -95,6 +97,7 @@ class Config:
 
     folder: Path
     database_url: str | None = field(default=None, repr=False)
+    database_listen_url: str | None = field(default=None, repr=False)
     qdrant_url: str | None = None
     qdrant_key: str | None = field(default=None, repr=False)
     qdrant_collection: str = "hippocampe"

@@ -404,6 +404,7 @@ class Verbs:
             {"scope": scope},
         )
         self._turns.channels.channel(scope).heard(turn_id, self._context.corpus.store.now())
+        self._turns.channels.tell(scope, "heard", [("turn", turn_id)])
         if self._context.language_model is not None:
             self._runner.wake()
         return turn_id
@@ -579,6 +580,8 @@ class Verbs:
         self._runner.stop()
         if self._maintenance is not None:
             self._maintenance.stop()
+        if self._sharing is not None:
+            self._sharing.stop()
         self._opened.close(self._context, self._turns.retrievals, self._turns.close)
 
 
@@ -607,6 +610,11 @@ class Hippocampe(Verbs, Here):
         self._runner = Runner(lambda: self._context)
         if config.background and not corpus.store.read_only:
             self._runner.start()
+        self._sharing = None
+        if corpus.store.shared:
+            from hippocampe.folder import sharing
+
+            self._sharing = sharing.share(lambda: self._context, self._turns.channels)
         if note_sync is not None:
             note_sync.start(
                 lambda step: self._write(lambda context: step(context.writer)),

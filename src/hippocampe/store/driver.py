@@ -142,7 +142,8 @@ def _insertion(
     statement: Insert, names: tuple[str, ...], dialect: Dialect
 ) -> tuple[str, tuple[tuple[str, Callable[[Any], Any] | None], ...]]:
     """SQL that inserts these columns; each column with its converter to the driver's type, in order."""
-    compiled = statement.compile(dialect=dialect, column_keys=names)
+    # Not for one row: nothing is returned.
+    compiled = statement.inline().compile(dialect=dialect, column_keys=names)
     types = {column.name: column.type.dialect_impl(dialect) for column in statement.table.c}
     order = compiled.positiontup or names
     return str(compiled), tuple((name, types[name].bind_processor(dialect)) for name in order)

@@ -4,8 +4,10 @@ from zlib import crc32
 
 from sqlalchemy import Connection
 
-_UPGRADE, _WORDS, _WRITERS = 1, 2, 3
+_UPGRADE, _WORDS, _WRITERS, _SPACES, _SCHEDULE = 1, 2, 3, 4, 5
 """Families of locks."""
+WAITING_TO_SCHEDULE = f"SELECT pg_advisory_xact_lock({_SCHEDULE}, 0)"
+"""The statement that waits for other processes that look at the schedule of jobs."""
 
 
 def lock_upgrade(connection: Connection) -> None:
@@ -25,4 +27,4 @@ def waiting_for_writers(space: str | None) -> str:
     # Two spaces with the same number only wait for each other.
     number = crc32(space.encode()) - 2**31
     every = f"pg_advisory_xact_lock_shared({_WRITERS}, 0)"
-    return f"SELECT {every}, pg_advisory_xact_lock({_WRITERS + 1}, {number})"
+    return f"SELECT {every}, pg_advisory_xact_lock({_SPACES}, {number})"

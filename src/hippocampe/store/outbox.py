@@ -31,7 +31,10 @@ def queue(connection: Connection, items: Sequence[tuple[str, str, str]]) -> list
     if connection.dialect.name == "sqlite" or not rows:
         write(connection, _INSERT, rows)
         return []
-    return list(connection.execute(_INSERT.returning(outbox.c.seq), rows).scalars())
+    query = "SELECT nextval('outbox_seq_seq') FROM generate_series(1, %s)"
+    numbers = list(connection.exec_driver_sql(query, (len(rows),)).scalars())
+    write(connection, _INSERT, [{"seq": n, **row} for n, row in zip(numbers, rows, strict=True)])
+    return numbers
 
 
 def pending(connection: Connection, after: int) -> list[Pending]:

@@ -6,12 +6,13 @@ whose rows it may see.
 """
 
 import threading
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, inspect
 from sqlalchemy.engine import make_url
@@ -147,10 +148,18 @@ class PostgresStore(Store):
                 if claim is not None:
                     replies.put(connection, claim)
                 if durable and (inside or space != EVERY):
-                    said = (CHANNEL, f"{self.sender} {space}")
-                    connection.exec_driver_sql("SELECT pg_notify(%s, %s)", said)
+                    self._say(connection, {"changed": None if space == EVERY else space})
         if claim is not None:
             claim.committed = True
+
+    def tell(self, message: Mapping[str, Any]) -> None:
+        """Tell the other processes something; see `listening`."""
+        with translated(), self._transaction("READ WRITE") as connection:
+            self._say(connection, message)
+
+    def _say(self, connection: Connection, message: Mapping[str, Any]) -> None:
+        text = schema.to_json({"from": self.sender, **message})
+        connection.exec_driver_sql("SELECT pg_notify(%s, %s)", (CHANNEL, text))
 
     @contextmanager
     def _transaction(self, mode: str, more: str = "") -> Generator[Connection]:
@@ -220,10 +229,17 @@ class PostgresStore(Store):
             finally:
                 self._held.depth = depth
 
+    def scheduling(self) -> AbstractContextManager[None]:
+        """Block the other processes that look at the schedule of jobs."""
+        return self._holding(locks.WAITING_TO_SCHEDULE)
+
+    def _locked(self, space: str) -> AbstractContextManager[None]:
+        return self._holding(locks.waiting_for_writers(None if space == EVERY else space))
+
     @contextmanager
-    def _locked(self, space: str) -> Generator[None]:
+    def _holding(self, waiting: str) -> Generator[None]:
+        """Hold a lock on a connection of its own."""
         with translated():
-            waiting = locks.waiting_for_writers(None if space == EVERY else space)
             connection = self._begin(f"BEGIN; {waiting}")
         try:
             yield

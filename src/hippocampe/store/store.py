@@ -164,6 +164,10 @@ class Store:
         """Block the other writers of this process only, which here are all."""
         return self.exclusive()
 
+    def scheduling(self) -> AbstractContextManager[None]:
+        """Block the other processes that look at the schedule of jobs: here is none."""
+        return nullcontext()
+
     @contextmanager
     def exclusive(self) -> Generator[None]:
         """Block the other writers of this process during several transactions."""

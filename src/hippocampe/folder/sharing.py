@@ -1,0 +1,116 @@
+"""Keep this process in step with the others that share its database: caches, and what people were given."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+from sqlalchemy import select
+
+from hippocampe.engine.context import Context
+from hippocampe.errors import StoreError
+from hippocampe.injection.channel_history import ChannelHistories, Told
+from hippocampe.store import embeddings
+from hippocampe.store.listening import Listener, Message
+from hippocampe.store.postgres import PostgresStore
+from hippocampe.store.shown import TABLES
+from hippocampe.types import Scope
+
+ITEMS = 60
+"""Items of one message."""
+
+
+class Sharing:
+    """Hears the other processes, and tells them what this one gave to whom.
+
+    Args:
+        context: Returns the context that serves now.
+        store: The database.
+        channels: What this process gave in each channel.
+    """
+
+    def __init__(
+        self, context: Callable[[], Context], store: PostgresStore, channels: ChannelHistories
+    ) -> None:
+        self._context = context
+        self._store = store
+        self._channels = channels
+        # Not in the turn, which does not wait for it; one thread, so that messages keep their order.
+        self._telling = ThreadPoolExecutor(1, thread_name_prefix="hippocampe-telling")
+        channels.tell = self._tell
+        config = context().corpus.config
+        url = config.database_listen_url or store.url
+        self._listener = Listener(store, url, self._hear)
+
+    def stop(self) -> None:
+        """Tell what is left and stop. Idempotent."""
+        self._listener.stop()
+        self._telling.shutdown()
+
+    def _tell(self, scope: Scope, what: str, items: Sequence[tuple[str, str]]) -> None:
+        # After closing, nobody is served here.
+        with suppress(RuntimeError):
+            self._telling.submit(self._send, scope, what, list(items))
+
+    def _send(self, scope: Scope, what: str, items: Sequence[tuple[str, str]]) -> None:
+        for start in range(0, max(len(items), 1), ITEMS):
+            said = {
+                "what": what if start == 0 else "more",
+                "scope": [scope.space, scope.user, scope.channel],
+                "items": items[start : start + ITEMS],
+            }
+            with suppress(StoreError):
+                self._store.tell(said)
+
+    def _hear(self, messages: Sequence[Message] | None) -> None:
+        corpus = self._context().corpus
+        if messages is None:
+            self._forget(None)
+            return
+        if changed := [each["changed"] for each in messages if "changed" in each]:
+            self._forget(None if None in changed else set(changed))
+        for each in messages:
+            if "what" in each:
+                with suppress(StoreError):
+                    self._take(each, corpus.vocabulary.embedder.model)
+
+    def _forget(self, spaces: set[str] | None) -> None:
+        """Drop what is cached of spaces that another process changed; None for all."""
+        corpus = self._context().corpus
+        corpus.store.memory_changes += 1
+        corpus.settings.clear(spaces)
+        with suppress(StoreError):
+            corpus.vocabulary.follow(spaces)
+
+    def _take(self, message: Message, model: str) -> None:
+        space, user, channel = message["scope"]
+        scope = Scope(space=space, user=user, channel=channel)
+        if message["what"] == "restarted":
+            self._channels.restart(scope, told=True)
+            return
+        at = self._store.now()
+        told = self._read(space, message["items"], model)
+        self._channels.channel(scope).told(told, at, served=message["what"] == "given")
+
+    def _read(self, space: str, items: Sequence[tuple[str, str]], model: str) -> list[Told]:
+        """The contents and vectors of items."""
+        ids: dict[str, list[str]] = {}
+        for kind, id in items:
+            ids.setdefault(kind if kind in TABLES else "memory", []).append(id)
+        contents: dict[str, str] = {}
+        with self._store.fenced(space), self._store.read() as connection:
+            vectors = embeddings.vectors(connection, model, [id for _, id in items])
+            for kind, some in ids.items():
+                table = TABLES[kind]
+                query = select(table.c.id, table.c.content).where(table.c.id.in_(some))
+                contents |= {row.id: row.content for row in connection.execute(query)}
+        return [
+            (id, contents.get(id, ""), vectors[id].dense if id in vectors else None)
+            for _, id in items
+        ]
+
+
+def share(context: Callable[[], Context], channels: ChannelHistories) -> Sharing:
+    """Begin to share; see `Sharing`."""
+    store = context().corpus.store
+    assert isinstance(store, PostgresStore)
+    return Sharing(context, store, channels)
