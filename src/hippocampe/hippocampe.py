@@ -181,7 +181,8 @@ class Verbs:
         """
         verb = VERBS[name]
         space = check_scope(named.get("scope", UNSCOPED)).space
-        fence = self._context.corpus.store.fenced(space if "scope" in named else None)
+        fenced = "scope" in named and not verb.crosses
+        fence = self._context.corpus.store.fenced(space if fenced else None)
         with fence, self._opened.tracer.span(verb, space=space) as span:
             if verb.writes and not named.get("dry_run"):
                 result = self._write(step)

@@ -388,7 +388,8 @@ class Receipt:
     """The items that `forget`, `erase` or `expire` changed, or would change in a dry run.
 
     `counts` is by kind; `forget` counts memories with a key as `fact`. `settings` names the settings
-    of the space that still mention the erased subject, which the user has to change.
+    of the space that still mention the erased subject, which the user has to change. `remains` says where bytes
+    of what was erased are left, and until when; empty if nowhere.
     """
 
     counts: Mapping[str, int]
@@ -396,6 +397,7 @@ class Receipt:
     dry_run: bool
     items: tuple[ReceiptItem, ...] = ()
     settings: tuple[str, ...] = ()
+    remains: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

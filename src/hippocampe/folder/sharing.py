@@ -66,6 +66,10 @@ class Sharing:
         if messages is None:
             self._forget(None)
             return
+        if any("erased" in each for each in messages):
+            with suppress(StoreError):
+                # Erased words must not stay in memory.
+                corpus.vocabulary.forget()
         if changed := [each["changed"] for each in messages if "changed" in each]:
             self._forget(None if None in changed else set(changed))
         for each in messages:

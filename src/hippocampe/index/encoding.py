@@ -1,9 +1,10 @@
 """Points and filters as a Qdrant server takes them."""
 
+import hashlib
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from qdrant_client import models
@@ -57,13 +58,24 @@ def payload_of(kind: str, point: Point) -> dict[str, Any]:
         LASTING if point.expires_at is None else EXPIRING: _drawer(kind, point.collection),
         "type": point.type,
         "category": point.category,
-        "subjects": list(point.subjects),
-        "user": point.user,
-        "channel": point.channel,
+        "subjects": [name_digest(point.space, name) for name in point.subjects],
+        "user": name_digest(point.space, point.user),
+        "channel": name_digest(point.space, point.channel),
         "at": point.at,
         "expires_at": point.expires_at,
     }
     return {name: value for name, value in payload.items() if value is not None}
+
+
+@overload
+def name_digest(space: str, name: str) -> str: ...
+@overload
+def name_digest(space: str, name: None) -> None: ...
+def name_digest(space: str, name: str | None) -> str | None:
+    """What the server stores instead of a name: filters only compare names, so nobody reads them there."""
+    if name is None:
+        return None
+    return hashlib.blake2b(f"{space}\0{name}".encode(), digest_size=12).hexdigest()
 
 
 def is_same(kind: str, point: Point, record: models.Record) -> bool:
@@ -104,10 +116,10 @@ def condition(kind: str, where: Filter) -> models.Filter | None:
         return None
     any_of = {
         "type": where.types,
-        "subjects": where.subjects,
+        "subjects": _digests(where.space, where.subjects),
         "category": None if where.category is None else (where.category,),
-        "user": None if where.user is None else (where.user,),
-        "channel": None if where.channel is None else (where.channel,),
+        "user": _digests(where.space, None if where.user is None else (where.user,)),
+        "channel": _digests(where.space, None if where.channel is None else (where.channel,)),
     }
     must: list[models.Condition] = [_any_of("space", (where.space,))]
     for name, values in any_of.items():
@@ -127,6 +139,10 @@ def condition(kind: str, where: Filter) -> models.Filter | None:
     unexpired = models.FieldCondition(key="expires_at", range=models.Range(gt=where.now))
     expiring = models.Filter(must=[_any_of(EXPIRING, drawers), unexpired])
     return models.Filter(must=must, should=[_any_of(LASTING, drawers), expiring])
+
+
+def _digests(space: str, names: Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if names is None else tuple(name_digest(space, name) for name in names)
 
 
 def _drawer(kind: str, collection: str) -> str:

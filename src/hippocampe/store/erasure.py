@@ -388,9 +388,10 @@ def _words_of(connection: Connection, ids: Collection[str]) -> set[int]:
 def _remove_orphan_words(connection: Connection, candidates: set[int]) -> None:
     """Delete the words that no item has any more: a rare name is a trace."""
     query = select_rows(vector.c.words)
-    for blob in connection.execute(query, execution_options={"yield_per": 10_000}).scalars():
-        if not candidates:
-            return
-        candidates.difference_update(np.frombuffer(blob, embeddings.WORD_IDS).tolist())
+    with connection.execute(query, execution_options={"yield_per": 10_000}) as rows:
+        for blob in rows.scalars():
+            if not candidates:
+                return
+            candidates.difference_update(np.frombuffer(blob, embeddings.WORD_IDS).tolist())
     for chunk in _chunks(candidates):
         connection.execute(delete(word).where(word.c.id.in_(chunk)))

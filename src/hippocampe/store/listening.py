@@ -52,9 +52,12 @@ class Listener:
         import psycopg
 
         while not self._stop.is_set():
-            with suppress(psycopg.Error, OSError), psycopg.connect(
-                self._url, autocommit=True, connect_timeout=5, application_name="hippocampe"
-            ) as connection:
+            with (
+                suppress(psycopg.Error, OSError),
+                psycopg.connect(
+                    self._url, autocommit=True, connect_timeout=5, application_name="hippocampe"
+                ) as connection,
+            ):
                 connection.execute(f"LISTEN {CHANNEL}")
                 self._connected.set()
                 self._hear(None)

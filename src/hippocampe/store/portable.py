@@ -66,7 +66,11 @@ def _has_pairs(element: HasPairs, compiler: SQLCompiler, **options: Any) -> str:
 @compiles(HasPairs, "postgresql")
 def _has_pairs_postgres(element: HasPairs, compiler: SQLCompiler, **options: Any) -> str:
     held, asked = (compiler.process(each, **options) for each in element.clauses)
-    return f"CAST({held} AS jsonb) @> CAST({asked} AS jsonb)"
+    # As text: as numbers, 1 and 1.0 are equal.
+    return (
+        f"NOT EXISTS (SELECT 1 FROM jsonb_each(CAST({asked} AS jsonb)) AS asked(key, value) WHERE "
+        f"CAST(CAST({held} AS jsonb) -> asked.key AS text) IS DISTINCT FROM CAST(asked.value AS text))"
+    )
 
 
 def json_values(column: ColumnElement[Any]) -> Any:

@@ -6,7 +6,7 @@ whose rows it may see.
 """
 
 import threading
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from datetime import datetime
@@ -282,12 +282,35 @@ class PostgresStore(Store):
             self._outside_transaction(f"REINDEX TABLE {table.name}")
 
     def scrub(self) -> None:
-        """Remove the dead rows of deleted data from the tables and their indexes.
+        """Remove dead rows from the tables and their indexes, while others read and write."""
+        for table in schema.metadata.sorted_tables:
+            self._outside_transaction(f"VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) {table.name}")
+        self.tell({"erased": True})
 
-        The server's write-ahead log and its backups keep them for as long as it keeps those.
-        """
+    def rewrite(self) -> None:
+        """Write all tables and their indexes again, without the bytes of deleted rows. Each table waits meanwhile."""
         for table in schema.metadata.sorted_tables:
             self._outside_transaction(f"VACUUM (FULL) {table.name}")
+
+    def remains(self) -> tuple[str, ...]:
+        """Where bytes of erased rows are left, and until when."""
+        return (
+            "pages of PostgreSQL: until other rows overwrite them, or `hippocampe scrub`",
+            "write-ahead log, archives and backups of PostgreSQL: as long as the server keeps them",
+            "vectors in segments of Qdrant: until it rewrites them, or `hippocampe scrub`; its snapshots: as long as "
+            "you keep them",
+        )
+
+    def holds(self, forms: Collection[str]) -> tuple[str, ...]:
+        """The tables with a row that contains one of some texts."""
+        found: list[str] = []
+        with self.read() as connection:
+            for table in schema.metadata.sorted_tables:
+                # A row as text, whatever its columns.
+                query = f"SELECT 1 FROM {table.name} AS one, unnest(CAST(%s AS text[])) AS form WHERE strpos(CAST(one AS text), form) > 0 LIMIT 1"
+                if connection.exec_driver_sql(query, (sorted(forms),)).first():
+                    found.append(f"table {table.name}")
+        return tuple(found)
 
     def _outside_transaction(self, statement: str) -> None:
         with translated(), self.engine.connect() as connection:

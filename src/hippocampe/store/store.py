@@ -5,7 +5,7 @@ the database are raised as `StoreError`.
 """
 
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
@@ -243,6 +243,14 @@ class Store:
         free_space.check(self.folder, self.path.stat().st_size, keep=FLOOR)
         with self._writing, translated():
             sqlite.scrub(self.engine)
+
+    def remains(self) -> tuple[str, ...]:
+        """Where bytes of erased rows are left after `scrub`, and until when: nowhere."""
+        return ()
+
+    def holds(self, forms: Collection[str]) -> tuple[str, ...]:
+        """The tables with a row that contains one of some texts; none here, where the files are searched."""
+        return ()
 
     def integrity(self) -> str:
         """`ok`, or the damage that the database reports."""
