@@ -46,6 +46,7 @@ ALLOWED: dict[str, str] = {
     " index engine ingest retrieval curation",
     "hippocampe": "errors types verbs config actor validation client reader engine updates notes ingest"
     " retrieval injection curation extraction folder",
+    "migration": "errors types config store engine retrieval folder hippocampe",
     "aio": "types verbs config system hippocampe",
     "companion": "errors types system language validation model hippocampe aio",
     "server": "errors types verbs config actor system language presentation validation client embed model"
@@ -54,7 +55,7 @@ ALLOWED: dict[str, str] = {
     "resident": "errors system config_sources embed hippocampe",
     "demo": "errors types config hippocampe",
     "cli": "errors types verbs config actor system config_sources language presentation validation client"
-    " embed model hippocampe companion server demo",
+    " embed model hippocampe migration companion server demo",
     "__main__": "cli",
 }
 """What each package or module at the top may import, in the order in which data flows."""

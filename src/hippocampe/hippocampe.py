@@ -613,7 +613,7 @@ class Hippocampe(Verbs, Here):
             self._runner.start()
         self._sharing = None
         if corpus.store.shared:
-            from hippocampe.folder import sharing
+            from hippocampe.injection import sharing
 
             self._sharing = sharing.share(lambda: self._context, self._turns.channels)
         if note_sync is not None:

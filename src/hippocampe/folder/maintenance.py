@@ -28,6 +28,7 @@ from hippocampe.errors import (
     StoreReadOnly,
 )
 from hippocampe.folder import rederivation
+from hippocampe.index import empty_shared_index
 from hippocampe.language.text import STOP_WORDS
 from hippocampe.protocols import KINDS, Embedder, Index, is_point_id
 from hippocampe.retrieval import log as retrieval_log
@@ -199,6 +200,16 @@ def reindex(writer: Writer, progress: Progress | None = None, *, graphs: bool = 
             writer.position.flushed = 0
             flush_index(writer)
     return Reindexed(corpus.vocabulary.embedder.model, without)
+
+
+def scrub(writer: Writer, progress: Progress | None = None) -> tuple[str, ...]:
+    """Write a shared database and its index again, without bytes of erased rows; return where some are left."""
+    corpus = writer.corpus
+    corpus.store.rewrite()
+    empty_shared_index(corpus.index)
+    deliveries.refill(writer, progress)
+    deliveries.settle(writer, all_now=True)
+    return corpus.store.remains()[1:2]
 
 
 def grow_graphs(writer: Writer) -> None:

@@ -65,6 +65,14 @@ def open_shared_index(config: Config, *, dimensions: int, model: str) -> Index:
     return QdrantIndex.open(options, dimensions=dimensions, model=model)
 
 
+def empty_shared_index(index: Index) -> None:
+    """Delete the collection of an index that processes share, with its files, and make an empty one."""
+    from hippocampe.index.qdrant import QdrantIndex
+
+    assert isinstance(index, QdrantIndex)
+    index.empty()
+
+
 def open_read_only_index(store: "Store", *, dimensions: int, model: str) -> Index:
     """Search the vectors of a store exactly, without the owner's index; writes are refused.
 

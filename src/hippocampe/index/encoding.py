@@ -4,7 +4,7 @@ import hashlib
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, overload
+from typing import Any, cast, overload
 
 import numpy as np
 from qdrant_client import models
@@ -80,10 +80,8 @@ def name_digest(space: str, name: str | None) -> str | None:
 
 def is_same(kind: str, point: Point, record: models.Record) -> bool:
     """Return whether a record of the server is a stored point, within half precision."""
-    vectors: Any = record.vector
-    if not isinstance(vectors, dict) or _unordered(record.payload or {}) != _unordered(
-        payload_of(kind, point)
-    ):
+    vectors = cast("dict[str, Any]", record.vector) if isinstance(record.vector, dict) else {}
+    if _unordered(record.payload or {}) != _unordered(payload_of(kind, point)):
         return False
     dense, terms = vectors.get("dense"), vectors.get("bm25")
     if dense is None or len(dense) != len(point.dense):

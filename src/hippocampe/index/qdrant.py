@@ -20,13 +20,12 @@ from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import grpc
-import numpy as np
 from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 
 from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailable
 from hippocampe.index import encoding
-from hippocampe.index.bm25 import sparse_document, sparse_query
+from hippocampe.index.bm25 import sparse_query
 from hippocampe.protocols import KINDS, Filter, Hit, Point, Vector, is_point_id
 from hippocampe.system import private
 
@@ -340,6 +339,16 @@ class QdrantIndex:
                 node.close()
         shutil.rmtree(self._options.folder, ignore_errors=True)
 
+    def empty(self) -> None:
+        """Delete the collection, whose files the server removes, and make an empty one."""
+        self._call(
+            "the collection cannot be deleted",
+            lambda node: node.delete_collection(self.collection, timeout=round(CHANGE_SECONDS)),
+        )
+        self._ready = False
+        self.count(KINDS[0])
+        self._made = False
+
     # The server
 
     def _check_open(self) -> None:
@@ -498,6 +507,3 @@ def _next_batch(file: Any) -> list[Point]:
         return pickle.load(file)
     except EOFError:
         return []
-
-
-_ = (np, sparse_document)

@@ -62,7 +62,7 @@ def _copy(table: Table, made: MetaData) -> None:
             parts.append(UniqueConstraint(*_with_space(names, split)))
         elif isinstance(constraint, ForeignKeyConstraint):
             parts.append(_reference(constraint, split))
-    options = {"postgresql_partition_by": "HASH (space)"} if split else {}
+    options: dict[str, Any] = {"postgresql_partition_by": "HASH (space)"} if split else {}
     copied = Table(table.name, made, *columns, *parts, **options)
     for index in table.indexes:
         Index(

@@ -244,6 +244,10 @@ class Store:
         with self._writing, translated():
             sqlite.scrub(self.engine)
 
+    def rewrite(self) -> None:
+        """Write all tables again, without the bytes of deleted rows."""
+        self.scrub()
+
     def remains(self) -> tuple[str, ...]:
         """Where bytes of erased rows are left after `scrub`, and until when: nowhere."""
         return ()
