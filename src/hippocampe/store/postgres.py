@@ -100,6 +100,8 @@ class PostgresStore(Store):
         self.sender = token_hex(4)
         """The name of this process for the others."""
         self._held = threading.local()
+        self.views: tuple[str, ...] = ()
+        """The statements that make the temporary views through which a past moment is read; see `past`."""
 
     def _make_engine(self) -> Engine:
         engine = make_engine(self.url)
@@ -127,9 +129,14 @@ class PostgresStore(Store):
     @contextmanager
     def read(self, *, whole: bool = False) -> Generator[Connection]:
         """A read transaction: a consistent view."""
-        mode = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        mode = f"ISOLATION LEVEL REPEATABLE READ {'READ WRITE' if self.views else 'READ ONLY'}"
         with translated(), self._transaction(mode) as connection:
+            for view in self.views:
+                connection.exec_driver_sql(view)
             yield connection
+            if self.views:
+                # With them.
+                connection.rollback()
 
     @contextmanager
     def write(self, *, durable: bool = True, from_reserve: bool = False) -> Generator[Connection]:
