@@ -211,7 +211,8 @@ class Load:
                     with contextlib.suppress(httpx.HTTPError):
                         done = client.post(
                             f"{url}/api/memories",
-                            json={"content": content, "space": f"space-{writer}"},
+                            params={"space": f"space-{writer}"},
+                            json={"content": content},
                             headers={"Idempotency-Key": key},
                         )
                         if done.status_code < 300:
@@ -231,9 +232,10 @@ class Load:
             while not self._stop.is_set():
                 number += 1
                 url = self.urls[(reader + number) % len(self.urls)]
-                asked = {"message": "Quel code ouvre la porte ?", "space": "space-0"}
+                here = {"space": "space-0", "channel": f"{reader}-{number}"}
+                asked = {"message": "Quel code ouvre la porte ?"}
                 with contextlib.suppress(httpx.HTTPError):
-                    done = client.post(f"{url}/api/before_turn", json=asked)
+                    done = client.post(f"{url}/api/before_turn", params=here, json=asked)
                     if done.status_code == 200:
                         self.answers.append(time.monotonic())
                     else:

@@ -240,7 +240,7 @@ def test_an_erasure_leaves_what_its_receipt_says(join: Joiner) -> None:
     one.after_turn("Zéphyrine part demain", "Bon voyage à Zéphyrine", scope=ME)
     assert contents(other, "abeilles") == ["Zéphyrine élève des abeilles"]
     receipt = one.erase(subject="Zéphyrine", scope=ME)
-    assert len(receipt.remains) == 3
+    assert receipt.remains == ("pages", "segments", "log")
     assert one.verify(absent=["Zéphyrine"]).ok
     # No file of the index holds the name, neither before nor after.
     storage = tier.current().index.folder
@@ -248,7 +248,7 @@ def test_an_erasure_leaves_what_its_receipt_says(join: Joiner) -> None:
         if path.is_file() and path.name != "log":
             held = path.read_bytes()
             assert b"phyrine" not in held and b"abeilles" not in held, path
-    store_of(one).rewrite()
+    assert store_of(one).rewrite() == ("log",)
     with tier.current().database.admin() as connection:
         connection.execute("CHECKPOINT")
         tables = tier.current().database.folder / "data" / "base"

@@ -205,11 +205,11 @@ def reindex(writer: Writer, progress: Progress | None = None, *, graphs: bool = 
 def scrub(writer: Writer, progress: Progress | None = None) -> tuple[str, ...]:
     """Write a shared database and its index again, without bytes of erased rows; return where some are left."""
     corpus = writer.corpus
-    corpus.store.rewrite()
+    left = corpus.store.rewrite()
     empty_shared_index(corpus.index)
     deliveries.refill(writer, progress)
     deliveries.settle(writer, all_now=True)
-    return corpus.store.remains()[1:2]
+    return left
 
 
 def grow_graphs(writer: Writer) -> None:

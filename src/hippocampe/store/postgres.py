@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, create_engine, inspect
 from sqlalchemy.engine import make_url
@@ -27,6 +27,10 @@ from hippocampe.store.translation import translated
 SCHEME = "postgresql"
 CHANNEL = "hippocampe"
 """The channel on which a commit tells other processes the space that it changed."""
+REWRITTEN: Final = ("pages", "segments")
+"""Places of erased bytes that `rewrite` empties."""
+KEPT: Final = ("log",)
+"""Those that only the owner of the servers can empty."""
 CONNECT_SECONDS = 5
 LOCK_SECONDS = 30
 """Longest wait for the writers of other processes."""
@@ -294,19 +298,15 @@ class PostgresStore(Store):
             self._outside_transaction(f"VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) {table.name}")
         self.tell({"erased": True})
 
-    def rewrite(self) -> None:
+    def rewrite(self) -> tuple[str, ...]:
         """Write all tables and their indexes again, without the bytes of deleted rows. Each table waits meanwhile."""
         for table in schema.metadata.sorted_tables:
             self._outside_transaction(f"VACUUM (FULL) {table.name}")
+        return KEPT
 
     def remains(self) -> tuple[str, ...]:
-        """Where bytes of erased rows are left, and until when."""
-        return (
-            "pages of PostgreSQL: until other rows overwrite them, or `hippocampe scrub`",
-            "write-ahead log, archives and backups of PostgreSQL: as long as the server keeps them",
-            "vectors in segments of Qdrant: until it rewrites them, or `hippocampe scrub`; its snapshots: as long as "
-            "you keep them",
-        )
+        """Where bytes of erased rows are left."""
+        return (*REWRITTEN, *KEPT)
 
     def holds(self, forms: Collection[str]) -> tuple[str, ...]:
         """The tables with a row that contains one of some texts."""

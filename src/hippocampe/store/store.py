@@ -244,12 +244,13 @@ class Store:
         with self._writing, translated():
             sqlite.scrub(self.engine)
 
-    def rewrite(self) -> None:
-        """Write all tables again, without the bytes of deleted rows."""
+    def rewrite(self) -> tuple[str, ...]:
+        """Write all tables again, without the bytes of deleted rows; return where some are left even so."""
         self.scrub()
+        return ()
 
     def remains(self) -> tuple[str, ...]:
-        """Where bytes of erased rows are left after `scrub`, and until when: nowhere."""
+        """Where bytes of erased rows are left after `scrub`, see `Receipt.remains`: nowhere."""
         return ()
 
     def holds(self, forms: Collection[str]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from hippocampe.cli.show.layout import (
     count,
     counted,
     grid,
+    label,
     lines,
     say,
     text,
@@ -103,7 +104,7 @@ def scrubbed(left: Sequence[str]) -> "RenderableType":
     """Where erased bytes are left after all."""
     return lines(
         text(say("tables and index were written again, without erased rows")),
-        *(text(say("left: {place}", place=place)) for place in left),
+        *(text(label("remains", place)) for place in left),
     )
 
 
