@@ -86,6 +86,17 @@ class Hit:
     score: float
 
 
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One search of a kind: by `vector`, or by the words of `text`."""
+
+    kind: str
+    where: Filter
+    limit: int
+    vector: Vector | None = None
+    text: str = ""
+
+
 class Embedder(Protocol):
     """Text to vectors. Thread-safe."""
 
@@ -158,6 +169,10 @@ class Index(Protocol):
 
     def matching(self, kind: str, text: str, *, limit: int, where: Filter) -> list[Hit]:
         """Return the points of highest BM25 score over the stems of all languages, best first."""
+        ...
+
+    def search(self, searches: Sequence[Search]) -> list[list[Hit]]:
+        """Return the hits of several searches, each as of `nearest` or `matching`; a server answers them at once."""
         ...
 
     def ids(self, kind: str) -> Iterator[str]:

@@ -26,7 +26,7 @@ from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailable
 from hippocampe.index import encoding
 from hippocampe.index.bm25 import sparse_query
-from hippocampe.protocols import KINDS, Filter, Hit, Point, Vector, is_point_id
+from hippocampe.protocols import KINDS, Filter, Hit, Point, Search, Vector, is_point_id
 from hippocampe.system import private
 
 Answer = TypeVar("Answer")
@@ -123,36 +123,31 @@ class QdrantIndex:
 
     def nearest(self, kind: str, vector: Vector, *, limit: int, where: Filter) -> list[Hit]:
         """Return the points of highest cosine, best first, ties by id."""
-        return self._search(kind, vector.tolist(), "dense", limit, where)
+        return self.search([Search(kind, where, limit, vector)])[0]
 
     def matching(self, kind: str, text: str, *, limit: int, where: Filter) -> list[Hit]:
         """Return the points of highest BM25 score, best first, ties by id."""
-        indices, values = sparse_query(text)
-        if not indices:
-            self._check_open()
-            return []
-        sparse = models.SparseVector(indices=list(indices), values=list(values))
-        return self._search(kind, sparse, "bm25", limit, where)
+        return self.search([Search(kind, where, limit, text=text)])[0]
 
-    def _search(self, kind: str, query: Any, using: str, limit: int, where: Filter) -> list[Hit]:
-        condition = encoding.condition(kind, where)
-        if condition is None or limit < 1:
+    def search(self, searches: Sequence[Search]) -> list[list[Hit]]:
+        """Return the hits of several searches, in one round trip."""
+        requests = {
+            number: made for number, each in enumerate(searches) if (made := _request(each))
+        }
+        found: list[list[Hit]] = [[] for _ in searches]
+        if not requests:
             self._check_open()
-            return []
-        found = self._call(
-            f"points of kind {kind!r} cannot be searched",
-            lambda node: node.query_points(
-                self.collection,
-                query=query,
-                using=using,
-                query_filter=condition,
-                limit=limit,
-                with_payload=False,
-                timeout=max(1, round(SEARCH_SECONDS)),
+            return found
+        answers = self._call(
+            "points cannot be searched",
+            lambda node: node.query_batch_points(
+                self.collection, [*requests.values()], timeout=round(SEARCH_SECONDS)
             ),
         )
-        hits = sorted((-point.score, str(point.id)) for point in found.points)
-        return [Hit(id, -below) for below, id in hits]
+        for number, answer in zip(requests, answers, strict=True):
+            hits = sorted((-point.score, str(point.id)) for point in answer.points)
+            found[number] = [Hit(id, -below) for below, id in hits]
+        return found
 
     def ids(self, kind: str) -> Iterator[str]:
         """Iterate over all indexed ids, in no order; concurrent changes may be missed."""
@@ -457,6 +452,28 @@ class QdrantIndex:
                 node.create_payload_index(
                     self.collection, name, schema, wait=True, timeout=round(CHANGE_SECONDS)
                 )
+
+
+def _request(search: Search) -> models.QueryRequest | None:
+    """The server's form of a search; None when nothing can match."""
+    condition = encoding.condition(search.kind, search.where)
+    if condition is None or search.limit < 1:
+        return None
+    query: Any
+    if search.vector is not None:
+        query = search.vector.tolist()
+    else:
+        indices, values = sparse_query(search.text)
+        if not indices:
+            return None
+        query = models.SparseVector(indices=list(indices), values=list(values))
+    return models.QueryRequest(
+        query=query,
+        using="bm25" if search.vector is None else "dense",
+        filter=condition,
+        limit=search.limit,
+        with_payload=False,
+    )
 
 
 class _Unreachable(IndexUnavailable):
