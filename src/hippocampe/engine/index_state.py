@@ -26,12 +26,12 @@ class IndexPosition:
 
 @dataclass(slots=True)
 class Deliveries:
-    """What this process knows of the outbox of a shared database: rows by number, with monotonic times."""
+    """The state of the rows of the outbox in a shared database, by number, as monotonic times."""
 
     delivered: dict[int, float] = field(default_factory=dict[int, float])
-    """When this process gave them to the index."""
+    """The time when this process gave them to the index."""
     seen: dict[int, float] = field(default_factory=dict[int, float])
-    """When it first saw those of other processes."""
+    """The time when it first saw those of other processes."""
 
 
 @dataclass(slots=True)

@@ -33,7 +33,7 @@ from hippocampe.language.text import STOP_WORDS
 from hippocampe.protocols import KINDS, Embedder, Index, is_point_id
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.retrieval.log import RetrievalBuffer
-from hippocampe.store import meta, outbox
+from hippocampe.store import embeddings, meta, outbox
 from hippocampe.store.store import Store
 from hippocampe.system import free_space
 from hippocampe.types import Progress, Reindexed
@@ -150,7 +150,9 @@ def _catch_up_shared(writer: Writer, progress: Progress | None) -> None:
     """Bring an index up to date that other processes use meanwhile; if it is away, later rounds do."""
     corpus, position = writer.corpus, writer.position
     try:
-        if corpus.index.is_new():
+        with corpus.store.read() as connection:
+            anything = embeddings.has_any(connection)
+        if corpus.index.is_new() and anything:
             log.warning("the index is new, filling it from the store")
             deliveries.refill(writer, progress)
         deliveries.settle(writer, all_now=not corpus.config.background)

@@ -72,7 +72,7 @@ def name_digest(space: str, name: str) -> str: ...
 @overload
 def name_digest(space: str, name: None) -> None: ...
 def name_digest(space: str, name: str | None) -> str | None:
-    """What the server stores instead of a name: filters only compare names, so nobody reads them there."""
+    """The digest of a name, which the server stores instead: filters only compare names, and nobody can read it."""
     if name is None:
         return None
     return hashlib.blake2b(f"{space}\0{name}".encode(), digest_size=12).hexdigest()

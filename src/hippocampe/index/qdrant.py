@@ -51,7 +51,7 @@ _REMEDY = "Nothing is lost, the store holds the truth."
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """How a collection is made, and how its server is reached.
+    """The form of a collection, and the address of its server.
 
     Attributes:
         collection: The beginning of its name; the rest names the embedder.
@@ -92,7 +92,7 @@ class QdrantIndex:
         digest = hashlib.blake2b(model.encode(), digest_size=6).hexdigest()
         self.collection = f"{options.collection}-{digest}"
         self._made = False
-        """Whether this process made the collection and has not said so."""
+        """True if this process made the collection and has not said so."""
         self._nodes = [_connect(url, options.key) for url in options.urls]
         self._preferred = 0
         self._ready = False

@@ -17,7 +17,7 @@ class JsonItems(FunctionElement[Any]):
 
 
 class ContainsText(FunctionElement[bool]):
-    """Whether a text, or JSON as text, contains another."""
+    """The condition that a text, or JSON as text, contains another."""
 
     name = "contains_text"
     inherit_cache = True
@@ -25,7 +25,7 @@ class ContainsText(FunctionElement[bool]):
 
 
 class HasPairs(FunctionElement[bool]):
-    """Whether a JSON object has all pairs of another, equal in value and type."""
+    """The condition that a JSON object has all pairs of another, equal in value and type."""
 
     name = "has_pairs"
     inherit_cache = True

@@ -30,7 +30,7 @@ CHANNEL = "hippocampe"
 REWRITTEN: Final = ("pages", "segments")
 """Places of erased bytes that `rewrite` empties."""
 KEPT: Final = ("log",)
-"""Those that only the owner of the servers can empty."""
+"""Places that only the owner of the servers can empty."""
 CONNECT_SECONDS = 5
 LOCK_SECONDS = 30
 """Longest wait for the writers of other processes."""
@@ -305,7 +305,7 @@ class PostgresStore(Store):
         return KEPT
 
     def remains(self) -> tuple[str, ...]:
-        """Where bytes of erased rows are left."""
+        """The places where bytes of erased rows are left."""
         return (*REWRITTEN, *KEPT)
 
     def holds(self, forms: Collection[str]) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ class Store:
     """
 
     shared = False
-    """Whether other processes write to the database too."""
+    """True if other processes write to the database too."""
 
     def __init__(
         self,
@@ -250,7 +250,7 @@ class Store:
         return ()
 
     def remains(self) -> tuple[str, ...]:
-        """Where bytes of erased rows are left after `scrub`, see `Receipt.remains`: nowhere."""
+        """The places where bytes of erased rows are left after `scrub`, see `Receipt.remains`: none."""
         return ()
 
     def holds(self, forms: Collection[str]) -> tuple[str, ...]:

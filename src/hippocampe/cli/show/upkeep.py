@@ -101,7 +101,7 @@ def migrated(done: "Migrated") -> "RenderableType":
 
 
 def scrubbed(left: Sequence[str]) -> "RenderableType":
-    """Where erased bytes are left after all."""
+    """The places of erased bytes that are left after all."""
     return lines(
         text(say("tables and index were written again, without erased rows")),
         *(text(label("remains", place)) for place in left),
