@@ -10,7 +10,7 @@ from contextlib import closing, nullcontext, suppress
 from datetime import datetime
 from functools import partial
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from hippocampe.actor import acting
 from hippocampe.client.host import Host
@@ -68,6 +68,9 @@ from hippocampe.validation import (
     check_scope,
 )
 from hippocampe.verbs import SENT, VERBS, Bound, Here
+
+if TYPE_CHECKING:
+    from hippocampe.injection.sharing import Sharing
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -162,6 +165,7 @@ class Verbs:
     _maintenance: maintenance.Maintenance | None
     _runner: Runner
     _follow: opening.Following | None
+    _sharing: "Sharing | None"
 
     def _execute(
         self,
@@ -615,7 +619,7 @@ class Hippocampe(Verbs, Here):
         if corpus.store.shared:
             from hippocampe.injection import sharing
 
-            self._sharing = sharing.share(lambda: self._context, self._turns.channels)
+            self._sharing = sharing.share(lambda: self._context, self._turns)
         if note_sync is not None:
             note_sync.start(
                 lambda step: self._write(lambda context: step(context.writer)),

@@ -180,6 +180,7 @@ def erase(
                 with corpus.store.copying:
                     _erase(writer, turns, request, doomed)
         if not dry_run:
+            corpus.store.erased(scope.space)
             # Outside the writers' lock: rebuilding an index may take minutes.
             try:
                 finish_erasure(writer)

@@ -8,7 +8,8 @@ from sqlalchemy import select
 
 from hippocampe.engine.context import Context
 from hippocampe.errors import StoreError
-from hippocampe.injection.channel_history import ChannelHistories, Told
+from hippocampe.injection.channel_history import Told
+from hippocampe.injection.turn_state import TurnState
 from hippocampe.store import embeddings
 from hippocampe.store.listening import Listener, Message
 from hippocampe.store.postgres import PostgresStore
@@ -25,18 +26,19 @@ class Sharing:
     Args:
         context: Returns the context that serves now.
         store: The database.
-        channels: What this process gave in each channel.
+        turns: What this process gave in each channel.
     """
 
     def __init__(
-        self, context: Callable[[], Context], store: PostgresStore, channels: ChannelHistories
+        self, context: Callable[[], Context], store: PostgresStore, turns: TurnState
     ) -> None:
         self._context = context
         self._store = store
-        self._channels = channels
+        self._turns = turns
+        self._channels = turns.channels
         # Not in the turn, which does not wait for it; one thread, so that messages keep their order.
         self._telling = ThreadPoolExecutor(1, thread_name_prefix="hippocampe-telling")
-        channels.tell = self._tell
+        turns.channels.tell = self._tell
         config = context().corpus.config
         url = config.database_listen_url or store.url
         self._listener = Listener(store, url, self._hear)
@@ -66,9 +68,12 @@ class Sharing:
         if messages is None:
             self._forget(None)
             return
-        if any("erased" in each for each in messages):
+        if erased := {each["erased"] for each in messages if "erased" in each}:
+            # What they quote must not stay in memory, nor be logged.
+            self._turns.retrievals.take()
+            for space in erased:
+                self._turns.forget(space)
             with suppress(StoreError):
-                # Erased words must not stay in memory.
                 corpus.vocabulary.forget()
         if changed := [each["changed"] for each in messages if "changed" in each]:
             self._forget(None if None in changed else set(changed))
@@ -113,8 +118,8 @@ class Sharing:
         ]
 
 
-def share(context: Callable[[], Context], channels: ChannelHistories) -> Sharing:
+def share(context: Callable[[], Context], turns: TurnState) -> Sharing:
     """Begin to share; see `Sharing`."""
     store = context().corpus.store
     assert isinstance(store, PostgresStore)
-    return Sharing(context, store, channels)
+    return Sharing(context, store, turns)

@@ -296,7 +296,10 @@ class PostgresStore(Store):
         """Remove dead rows from the tables and their indexes, while others read and write."""
         for table in schema.metadata.sorted_tables:
             self._outside_transaction(f"VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) {table.name}")
-        self.tell({"erased": True})
+
+    def erased(self, space: str) -> None:
+        """Tell the other processes, which drop what they hold of the space in memory."""
+        self.tell({"erased": space})
 
     def rewrite(self) -> tuple[str, ...]:
         """Write all tables and their indexes again, without the bytes of deleted rows. Each table waits meanwhile."""

@@ -249,6 +249,9 @@ class Store:
         self.scrub()
         return ()
 
+    def erased(self, space: str) -> None:
+        """Tell other processes that rows of a space were erased: here is none."""
+
     def remains(self) -> tuple[str, ...]:
         """The places where bytes of erased rows are left after `scrub`, see `Receipt.remains`: none."""
         return ()
