@@ -691,6 +691,11 @@ class Hippocampe(Verbs, Here):
         return True
 
     @property
+    def processes(self) -> int:
+        """The number of processes that share the database now, this one included."""
+        return 1 if self._sharing is None else self._sharing.processes
+
+    @property
     def read_only(self) -> bool:
         """True if it was opened read-only."""
         return self._follow is not None
@@ -730,7 +735,7 @@ class Hippocampe(Verbs, Here):
 class JoinedHippocampe(Hippocampe):
     """A memory in a folder that another process of this user owns: each verb is executed there."""
 
-    _follow = None
+    _follow = _sharing = None
 
     def __init__(self, remote: RemoteHippocampe) -> None:
         self._remote = remote

@@ -14,6 +14,7 @@ from conftest import FakeClock
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.engine import deliveries
 from hippocampe.errors import HippocampeError, IndexUnavailable, StoreError
+from hippocampe.server.http.limits import Buckets
 from hippocampe.store import job_runs, outbox, schema
 from hippocampe.store.postgres import PostgresStore
 
@@ -75,6 +76,15 @@ def test_what_one_process_writes_another_finds(join: Joiner) -> None:
     other.revoke_key(key.key.id)
     assert one.find_key(key.secret) is None
     assert [entry.action for entry in one.audit(scope=ME)][:2] == ["revoke_key", "create_key"]
+
+
+def test_processes_know_how_many_share_a_limit(join: Joiner) -> None:
+    one, other = join(), join()
+    eventually(lambda: one.processes == other.processes == 2)
+    shares = Buckets(10.0, 4.0, clock=lambda: 0.0, shares=lambda: one.processes)
+    assert [shares.take("key") for _ in range(3)] == [0.0, 0.0, 0.2]
+    other.close()
+    eventually(lambda: one.processes == 1)
 
 
 def test_a_statement_told_twice_at_once_is_stored_once(join: Joiner) -> None:

@@ -1,5 +1,6 @@
 """Keep this process in step with the others that share its database: caches, and what people were given."""
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -11,7 +12,7 @@ from hippocampe.errors import StoreError
 from hippocampe.injection.channel_history import Told
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.store import embeddings
-from hippocampe.store.listening import Listener, Message
+from hippocampe.store.listening import BEAT_SECONDS, Listener, Message
 from hippocampe.store.postgres import PostgresStore
 from hippocampe.store.shown import TABLES
 from hippocampe.types import Scope
@@ -36,12 +37,20 @@ class Sharing:
         self._store = store
         self._turns = turns
         self._channels = turns.channels
+        self._alive: dict[str, float] = {}
+        """When another process last said that it lives, on the monotonic clock."""
         # Not in the turn, which does not wait for it; one thread, so that messages keep their order.
         self._telling = ThreadPoolExecutor(1, thread_name_prefix="hippocampe-telling")
         turns.channels.tell = self._tell
         config = context().corpus.config
         url = config.database_listen_url or store.url
         self._listener = Listener(store, url, self._hear)
+
+    @property
+    def processes(self) -> int:
+        """The number of processes that share the database now, this one included."""
+        since = time.monotonic() - 3 * BEAT_SECONDS
+        return 1 + sum(at > since for at in list(self._alive.values()))
 
     def stop(self) -> None:
         """Tell what is left and stop. Idempotent."""
@@ -68,6 +77,8 @@ class Sharing:
         if messages is None:
             self._forget(None)
             return
+        for each in messages:
+            self._alive[each["from"]] = time.monotonic() if each.get("alive", True) else 0.0
         if erased := {each["erased"] for each in messages if "erased" in each}:
             # What they quote must not stay in memory, nor be logged.
             self._turns.retrievals.take()

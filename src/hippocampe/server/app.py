@@ -93,7 +93,12 @@ def create_app(
     }
     app.add_middleware(JsonLimit, free=tuple(larger))
     app.add_middleware(BodyLimit, most=MAX_BODY_BYTES, larger=larger)
-    app.add_middleware(KeyLimit, rate=config.request_rate, burst=config.request_burst)
+    app.add_middleware(
+        KeyLimit,
+        rate=config.request_rate,
+        burst=config.request_burst,
+        processes=lambda: awaited.sync.processes,
+    )
     app.add_middleware(
         Gate,
         hippo=awaited,

@@ -5,10 +5,12 @@ What is lost while a process is not connected is only what its caches hold: it d
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
+from hippocampe.errors import StoreError
 from hippocampe.store.postgres import CHANNEL, PostgresStore
 
 Message = dict[str, Any]
@@ -16,6 +18,8 @@ Message = dict[str, Any]
 WAIT_SECONDS = 0.1
 """Time in which messages are collected before they are handled together."""
 RETRY_SECONDS = 1.0
+BEAT_SECONDS = 5.0
+"""Interval at which each process says that it lives."""
 
 
 class Listener:
@@ -45,7 +49,10 @@ class Listener:
 
     def stop(self) -> None:
         """Stop and disconnect. Idempotent."""
-        self._stop.set()
+        if not self._stop.is_set():
+            self._stop.set()
+            with suppress(StoreError):
+                self._store.tell({"alive": False})
         self._thread.join()
 
     def _run(self) -> None:
@@ -53,7 +60,7 @@ class Listener:
 
         while not self._stop.is_set():
             with (
-                suppress(psycopg.Error, OSError),
+                suppress(psycopg.Error, OSError, StoreError),
                 psycopg.connect(
                     self._url, autocommit=True, connect_timeout=5, application_name="hippocampe"
                 ) as connection,
@@ -61,7 +68,11 @@ class Listener:
                 connection.execute(f"LISTEN {CHANNEL}")
                 self._connected.set()
                 self._hear(None)
+                beat = 0.0
                 while not self._stop.is_set():
+                    if time.monotonic() >= beat:
+                        beat = time.monotonic() + BEAT_SECONDS
+                        self._store.tell({"alive": True})
                     heard = [
                         message
                         for each in connection.notifies(timeout=WAIT_SECONDS)
