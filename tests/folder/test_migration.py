@@ -5,9 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import tier
 from hippocampe import Config, Hippocampe, Scope, migration
+from hippocampe.cli.app import app
 from hippocampe.errors import InvalidInput, StoreError
 from hippocampe.folder import copying
 
@@ -61,6 +63,7 @@ def test_a_folder_moves_to_servers_and_back(
         hippo.remember("Nadia répare des vélos et des zéppelins", scope=ME)
         hippo.after_turn("Un mot tout neuf : cucurbitacée", "Oui", scope=ME)
         assert hippo.verify().ok
+        before = hippo.stats(scope=ME)
     home = Config(tmp_path / "home", background=False)
     back = migration.migrate(target, home)
     assert back.tables["memory"].rows == 34
@@ -68,7 +71,12 @@ def test_a_folder_moves_to_servers_and_back(
         assert back.tables[unchanged] == there.tables[unchanged]
     with Hippocampe.open(home) as hippo:
         assert hippo.verify().ok
-        assert hippo.stats(scope=ME).memories == {"memory": 32}
+        after = hippo.stats(scope=ME)
+        assert (after.memories, after.messages, after.superseded) == (
+            before.memories,
+            before.messages,
+            before.superseded,
+        )
         assert len(hippo.search_text("cucurbitacee", scope=ME)) == 1
 
 
@@ -101,3 +109,31 @@ def test_data_of_its_own_is_no_target(folder: Config, servers: Config, tmp_path:
     assert migration.target_of(folder, str(tmp_path / "x"), None, None).database_url is None
     with pytest.raises(InvalidInput, match="qdrant_url"):
         migration.target_of(folder, "postgresql://localhost/x", None, None)
+
+
+def test_the_command_line_moves_and_scrubs(
+    folder: Config, servers: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HIPPOCAMPE_QDRANT_COLLECTION", servers.qdrant_collection)
+    database, index = str(servers.database_url), str(servers.qdrant_url)
+    run = CliRunner()
+    data = ["--folder", str(folder.folder)]
+    moved = run.invoke(app, ["migrate", *data, "--to", database, "--index", index])
+    assert moved.exit_code == 0, moved.output
+    assert "copied and compared" in moved.output
+    refused = run.invoke(app, ["scrub", *data])
+    assert refused.exit_code == 1
+    assert "nothing is left" in refused.output
+    monkeypatch.setenv("HIPPOCAMPE_DATABASE_URL", database)
+    monkeypatch.setenv("HIPPOCAMPE_QDRANT_URL", index)
+    monkeypatch.setenv("HIPPOCAMPE_FOLDER", str(tmp_path / "process"))
+    erased = run.invoke(app, ["erase", "--subject", "Nadia", "--yes"])
+    assert erased.exit_code == 0, erased.output
+    assert "hippocampe scrub" in erased.output
+    scrubbed = run.invoke(app, ["scrub"])
+    assert scrubbed.exit_code == 0, scrubbed.output
+    assert "write-ahead log" in scrubbed.output
+    found = run.invoke(app, ["recall", "abeilles", "--json"])
+    assert "abeilles" in found.output
+    checked = run.invoke(app, ["verify", "--absent", "Nadia"])
+    assert checked.exit_code == 0, checked.output
