@@ -1,7 +1,8 @@
 # make run   installs all that is needed, shows the demo and opens its dashboard
 # make test  installs all that is needed, checks style and types, runs the tests
 # make docs  builds the documentation site in site/
-# make clients  installs the clients of Node.js that the tests of the proxy try; without, these are skipped
+# make clients  installs what the tests take from the registry of Node.js: clients of the proxy, a Qdrant server;
+#               without, these tests are skipped
 # make hosts  installs the hosts of the integrations in environments of their own, for their tests; likewise
 # All need Python 3.11 or later and a package index, nothing else. PYTHON=… chooses the Python.
 

@@ -29,7 +29,7 @@ ALLOWED: dict[str, str] = {
     "store": "errors types protocols system",
     "embed": "errors protocols system",
     "model": "errors types protocols system",
-    "index": "errors protocols system language store",
+    "index": "errors types config protocols system language store",
     "reader": "errors",
     "engine": "errors types verbs config protocols actor system language validation store embed index"
     " reader",
@@ -47,6 +47,7 @@ ALLOWED: dict[str, str] = {
     " index engine ingest retrieval curation",
     "hippocampe": "errors types verbs config actor cells validation client reader engine updates notes ingest"
     " retrieval injection curation extraction folder",
+    "migration": "errors types config store engine retrieval folder hippocampe",
     "aio": "types verbs config system hippocampe",
     "integrations": "errors types system config_sources language hippocampe aio",
     "companion": "errors types system language validation model hippocampe aio",
@@ -56,7 +57,7 @@ ALLOWED: dict[str, str] = {
     "resident": "errors system config_sources embed hippocampe",
     "demo": "errors types config hippocampe",
     "cli": "errors types verbs config actor system cells config_sources language presentation validation client"
-    " embed model hippocampe companion server demo",
+    " embed model hippocampe migration companion server demo",
     "__main__": "cli",
 }
 """What each package or module at the top may import, in the order in which data flows."""

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from hippocampe.actor import acting
 from hippocampe.cells import Fence
@@ -80,6 +80,9 @@ from hippocampe.validation import (
     check_scope,
 )
 from hippocampe.verbs import SENT, VERBS, Bound, Here
+
+if TYPE_CHECKING:
+    from hippocampe.injection.sharing import Sharing
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -176,6 +179,7 @@ class Verbs:
     _maintenance: maintenance.Maintenance | None
     _runner: Runner
     _follow: opening.Following | None
+    _sharing: "Sharing | None"
 
     def _execute(
         self,
@@ -195,14 +199,13 @@ class Verbs:
         """
         verb = VERBS[name]
         space = check_scope(named.get("scope", UNSCOPED)).space
-        fence = self._opened.fence
-        writes = verb.writes and not named.get("dry_run")
-        using = (
-            nullcontext()
-            if fence is None or "scope" not in named
-            else fence.using(space, writes=writes)
-        )
-        with using, self._opened.tracer.span(verb, space=space) as span:
+        scoped, writes = "scope" in named, verb.writes and not named.get("dry_run")
+        cell = self._opened.fence if scoped else None
+        with (
+            cell.using(space, writes=writes) if cell else nullcontext(),
+            self._context.corpus.store.fenced(space if scoped and not verb.crosses else None),
+            self._opened.tracer.span(verb, space=space) as span,
+        ):
             result = self._write(step) if writes else self._run(step, stale_allowed=stale_allowed)
             note_result(span, result)
         return result
@@ -421,6 +424,7 @@ class Verbs:
             {"scope": scope},
         )
         self._turns.channels.channel(scope).heard(turn_id, self._context.corpus.store.now())
+        self._turns.channels.tell(scope, "heard", [("turn", turn_id)])
         if self._context.language_model is not None:
             self._runner.wake()
         return turn_id
@@ -596,6 +600,8 @@ class Verbs:
         self._runner.stop()
         if self._maintenance is not None:
             self._maintenance.stop()
+        if self._sharing is not None:
+            self._sharing.stop()
         self._opened.close(self._context, self._turns.retrievals, self._turns.close)
 
 
@@ -614,16 +620,21 @@ class Hippocampe(Verbs, Here):
         self._turns = TurnState(config, note_sync)
         self._maintenance = None
         self._note_sync = note_sync
-        self._follow = opening.Following(corpus) if opened.owner is None else None
-        if config.background and opened.owner is not None:
+        self._follow = opening.Following(corpus) if corpus.store.read_only else None
+        if config.background and not corpus.store.read_only:
             self._maintenance = maintenance.Maintenance(
                 lambda: self._context,
                 self._turns.retrievals,
                 config.flush_seconds,
             )
         self._runner = Runner(lambda: self._context)
-        if config.background and opened.owner is not None:
+        if config.background and not corpus.store.read_only:
             self._runner.start()
+        self._sharing = None
+        if corpus.store.shared:
+            from hippocampe.injection import sharing
+
+            self._sharing = sharing.share(lambda: self._context, self._turns)
         if note_sync is not None:
             note_sync.start(
                 lambda step: self._write(lambda context: step(context.writer)),
@@ -710,6 +721,11 @@ class Hippocampe(Verbs, Here):
         return True
 
     @property
+    def processes(self) -> int:
+        """The number of processes that share the database now, this one included."""
+        return 1 if self._sharing is None else self._sharing.processes
+
+    @property
     def read_only(self) -> bool:
         """True if it was opened read-only."""
         return self._follow is not None
@@ -759,7 +775,7 @@ class Hippocampe(Verbs, Here):
 class JoinedHippocampe(Hippocampe):
     """A memory that another process owns, of this user or at an address: each verb is executed there."""
 
-    _follow = None
+    _follow = _sharing = None
 
     def __init__(self, remote: RemoteHippocampe) -> None:
         self._remote = remote

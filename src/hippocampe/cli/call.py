@@ -153,7 +153,7 @@ class Call:
         self.check_where()
         config = self.lasting_config
         joined = _at_address(config)
-        if joined is None and not config.share:
+        if joined is None and (not config.share or config.database_url is not None):
             joined = self._open(config)
         with joined or cast("Hippocampe", join_or_start(config)) as hippo:
             yield hippo
@@ -220,6 +220,9 @@ def _joined(config: Config) -> "Hippocampe | None":
     """The memory of the process that owns a folder, without loading the library; None if there is none."""
     from hippocampe.client.joining import join
 
+    if config.database_url is not None:
+        # Any process opens the database by itself.
+        return None
     return cast("Hippocampe | None", join(config))
 
 

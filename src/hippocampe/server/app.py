@@ -97,7 +97,12 @@ def create_app(
     app.add_middleware(Idempotency, hippo=awaited)
     app.add_middleware(JsonLimit, free=tuple(LARGER))
     app.add_middleware(BodyLimit, most=MAX_BODY_BYTES, larger=LARGER)
-    app.add_middleware(KeyLimit, rate=config.request_rate, burst=config.request_burst)
+    app.add_middleware(
+        KeyLimit,
+        rate=config.request_rate,
+        burst=config.request_burst,
+        processes=lambda: awaited.sync.processes,
+    )
     app.add_middleware(
         Gate,
         hippo=awaited,

@@ -28,6 +28,11 @@ def create(connection: Connection) -> None:
     """Create the tables in an empty database, in the caller's transaction."""
     schema.metadata.create_all(connection, checkfirst=False)
     sqlite.create_extras(connection)
+    stamp(connection)
+
+
+def stamp(connection: Connection) -> None:
+    """Note that the tables are of the latest revision."""
     command.stamp(configuration(connection), "head")
 
 
