@@ -53,7 +53,10 @@ def test_commands_answer_in_the_language_of_the_locale(
         assert "à l'instant" in run("list")
         assert run("facts") == "Il n’y a aucun fait.\n"
         assert run("remember", "Nina aime le thé vert").startswith("déjà connu : Nina aime")
-        assert run("get", "x").startswith("erreur : ")
+        assert run("get", "x") == (
+            "erreur : l’espace 'default' n’a pas de souvenir 'x' : prenez les identifiants dans les résultats de "
+            "recall ou de recent.\n"
+        )
         for locale in ("C", "en_GB.UTF-8", "tlh"):
             monkeypatch.setenv("LC_ALL", locale)
             assert re.match(r"score +kind +when +content", run("recall", "Que boit Nina ?"))

@@ -100,6 +100,7 @@ LABELS: dict[str, set[str]] = {
 """The values of each kind; kinds without a list of their values are not here."""
 OPEN = {
     *("count", "decided outcome", "decided relation", "decision", "purpose", "skipped"),
+    "error",
     "recorded",
     "why asked",
 }

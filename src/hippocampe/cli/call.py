@@ -342,7 +342,7 @@ def _reported(json: bool) -> Generator[None]:
         raise typer.Exit(_exit_code(exc)) from exc
     except KeyboardInterrupt as exc:
         terminal.end_line()
-        message = " ".join(["interrupted:", *getattr(exc, "__notes__", ["nothing was lost."])])
+        message = f"interrupted: {' '.join(getattr(exc, '__notes__', ['nothing was lost.']))}"
         if json:
             terminal.as_json({"error": message, "kind": "KeyboardInterrupt"})
         terminal.error(message)
