@@ -62,6 +62,48 @@ def test_commands_answer_in_the_language_of_the_locale(
             assert re.match(r"score +kind +when +content", run("recall", "Que boit Nina ?"))
 
 
+def test_the_help_is_in_the_language_of_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "fr_FR.UTF-8")
+    monkeypatch.setenv("COLUMNS", "200")
+    shown = started(RUN, "--help").stdout
+    assert "Utilisation : hippocampe [OPTIONS]" in shown
+    assert re.search(r"─ Tous les jours ─.*│ remember +Enregistre un énoncé", shown, re.DOTALL)
+    assert "Codes de sortie : 0 réussi" in shown
+    of_command = started(RUN, "forget", "--help").stdout
+    for text in ("[obligatoire]", "[variable : HIPPOCAMPE_FOLDER]", "[par défaut : default]", "Où"):
+        assert text in of_command
+    assert re.search(r"Exemples? :\s+hippocampe forget", of_command)
+
+
+@pytest.mark.parametrize(
+    ("typed", "french", "english"),
+    [
+        (
+            ["recal"],
+            "cette commande n’existe pas : 'recal'. Vouliez-vous dire 'recall' ?",
+            "No such",
+        ),
+        (["recall"], "il manque l’argument 'query'.", "Missing argument 'query'."),
+        (["recall", "a", "b"], "argument en trop (b)", "Got unexpected extra argument(s) (b)"),
+        (["list", "--limit", "x"], "pour '--limit' / '-n' : il faut un nombre entier", "integer"),
+        (["edit", "a"], "indiquez ce qu’il faut changer, par exemple --content", "give a field"),
+    ],
+)
+def test_a_wrong_command_line_is_explained_in_the_language(
+    typed: list[str], french: str, english: str
+) -> None:
+    for locale, reason, usage in (
+        ("fr_FR.UTF-8", french, "Utilisation : hippocampe"),
+        ("C", english, "Usage: hippocampe"),
+    ):
+        done = CliRunner().invoke(app, typed, env={"LC_ALL": locale, "COLUMNS": "200"})
+        assert done.exit_code == 2
+        assert done.stderr.startswith("erreur : " if locale != "C" else "error: ")
+        assert reason in done.stderr
+        assert usage in done.stderr
+        assert done.stderr.count("--help") == 1
+
+
 def test_the_help_begins_with_the_daily_commands() -> None:
     shown = started(RUN, "--help").stdout
     places = [shown.index(f"│ {name} ") for name in (*DAILY, "edit")]

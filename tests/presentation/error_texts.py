@@ -45,11 +45,11 @@ def shape(text: str) -> str:
     return re.sub(r"{\w+}", "{}", text)
 
 
-def texts() -> set[str]:
-    """The shapes of all texts of the source."""
+def texts(folder: Path = SOURCE) -> set[str]:
+    """The shapes of all texts of a package."""
     return {
         shape(text)
-        for path in _paths()
+        for path in folder.rglob("*.py")
         for node in ast.walk(_tree(path))
         if (text := template(node))
     }

@@ -1,6 +1,7 @@
 """The catalogues: each language has every text of the source and a label for every value, and no more."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
@@ -8,8 +9,11 @@ from typing import Any, get_args
 import pytest
 from babel.messages.catalog import Message
 from babel.messages.extract import extract_from_dir
+from typer.main import get_command
 
 import hippocampe
+from hippocampe.cli import help
+from hippocampe.cli.app import app
 from hippocampe.hippocampe import SETTING_GROUPS, SETTINGS
 from hippocampe.language.i18n import catalogue, translate
 from hippocampe.language.lexicon import languages, relation_schema
@@ -56,6 +60,18 @@ def columns() -> set[str]:
     return found
 
 
+def helps() -> set[str]:
+    """The texts of the help of the command line."""
+
+    def walk(command: Any, name: str, parent: Any = None) -> Iterator[str]:
+        ctx = command.make_context(name, [], parent=parent, resilient_parsing=True)
+        yield from help.texts(command, ctx)
+        for name, each in getattr(command, "commands", {}).items():
+            yield from walk(each, name, ctx)
+
+    return {*walk(get_command(app), "hippocampe"), *help.TITLES.values(), help.USAGE, help.HELP}
+
+
 REMOVED = {"forgotten", "erased", "expired"}
 LABELS: dict[str, set[str]] = {
     "actor": {"library", "command line", "local"},
@@ -74,6 +90,7 @@ LABELS: dict[str, set[str]] = {
     },
     "column": columns(),
     "filter": {"place", "type", "subject", "user", "channel", "since", "until", "importance"},
+    "help": helps(),
     "job": set(JOBS),
     "job state": set(get_args(JobState)),
     "kind": {*DEFAULT_IMPORTANCE, *RECALL_COLLECTIONS},

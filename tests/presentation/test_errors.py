@@ -3,9 +3,12 @@
 import errno
 import os
 import re
+from pathlib import Path
 
 import pytest
+import typer
 from error_texts import messages, shape, texts
+from pydantic import TypeAdapter, ValidationError
 
 from hippocampe.language.i18n import catalogue
 from hippocampe.language.lexicon import languages
@@ -31,9 +34,25 @@ def test_every_message_of_an_error_has_an_entry(language: str) -> None:
     assert missing == {}
 
 
-def test_every_entry_is_a_text_of_the_source_or_of_the_system() -> None:
+def test_every_entry_is_a_text_of_the_source_or_of_what_it_runs_on() -> None:
     system = {os.strerror(number) for number in errno.errorcode}
-    assert {shape(each) for each in entries("en")} - texts() - system == {"[Errno {}] {}: {}"}
+    numbers = {unparsed(int), unparsed(float)}
+    foreign = {shape(entry) for entry in entries("en")} - texts() - system - numbers
+    assert {each for each in foreign if not typed().fullmatch(each)} == {"[Errno {}] {}: {}"}
+
+
+def unparsed(kind: type) -> str:
+    """What Pydantic says of a text that is no number."""
+    with pytest.raises(ValidationError) as refused:
+        TypeAdapter(kind).validate_python("x")
+    return refused.value.errors()[0]["msg"]
+
+
+def typed() -> re.Pattern[str]:
+    """What Typer says of a command line, with anything in its placeholders."""
+    parts = [re.split(r"{[^}]*}", text) for text in texts(Path(typer.__file__).parent)]
+    worded = [each for each in parts if re.search("[A-Za-z]{3}", "".join(each))]
+    return re.compile("|".join(".*".join(map(re.escape, each)) for each in worded))
 
 
 @pytest.mark.parametrize("form", sorted(entries("fr")))

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, cast
 from zoneinfo import ZoneInfo
 
 import typer
-from typer.core import TyperGroup
 
 from hippocampe import config_sources
 from hippocampe.cli import terminal
+from hippocampe.cli.help import BREAK, EXAMPLES, Command, Group
 from hippocampe.config import Config
 from hippocampe.errors import (
     FolderInUse,
@@ -286,7 +286,7 @@ def command(
         step: Callable[Concatenate[Call, P], None],
     ) -> Callable[Concatenate[Call, P], None]:
         own = [*inspect.signature(step).parameters.values()][1:]
-        app.command(name, rich_help_panel=panel, epilog=epilog_of(examples))(
+        app.command(name, cls=Command, rich_help_panel=panel, epilog=epilog_of(examples))(
             with_options(step, own, shared)
         )
         return step
@@ -327,7 +327,7 @@ def epilog_of(examples: Sequence[str]) -> str | None:
     if not examples:
         return None
     typed = [f"hippocampe {example}".replace("[", "\\[") for example in examples]
-    return "\n\n".join(["Examples:" if len(typed) > 1 else "Example:", *typed])
+    return BREAK.join([EXAMPLES[len(typed) > 1], *typed])
 
 
 @contextmanager
@@ -378,7 +378,7 @@ def needing_server(command: str) -> Generator[None]:
         ) from exc
 
 
-class ListFirst(TyperGroup):
+class ListFirst(Group):
     """A group that runs `list` if no subcommand is given."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
