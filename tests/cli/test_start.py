@@ -57,9 +57,30 @@ def test_commands_answer_in_the_language_of_the_locale(
             "erreur : l’espace 'default' n’a pas de souvenir 'x' : prenez les identifiants dans les résultats de "
             "recall ou de recent.\n"
         )
+        run("facts", "set", "boisson", "café", "--user", "nina")
+        told = run("recall", "boisson café", "--limit", "1")
+        assert re.search(r"qui +contenu", told)
+        assert re.search(r"nina +boisson : café", told)
+        assert "\n1 résultat en " in told
+        assert re.search(r"nina +boisson : café", run("list"))
+        run("remember", "Nina habite à Pau")
+        moved = run("remember", "Nina habite à Lyon")
+        assert "parce que : domicile : pau → lyon" in moved
+        assert "(domicile : pau → lyon)" in run("history", moved.split()[-1])
+        assert re.search(
+            r"remplacé .+ Nina habite à Pau .+\n +par : Nina habite à Lyon", run("changes")
+        )
+        forgotten = run("forget", "boisson café", "--dry-run")
+        for shown in ("trouvé par", "les mots", "boisson : café"):
+            assert shown in forgotten
+        checked = run("doctor")
+        assert re.search(r"ok +modèle de langage : aucun ; seul le compagnon en a besoin", checked)
+        assert "Go libres" in checked
+        assert re.search(r"la base et l’index concordent +\(\d souvenirs\)", checked)
+        assert re.search(r"dernier écrit +20\d\d.+\nindexés +souvenir \d", run("stats"))
         for locale in ("C", "en_GB.UTF-8", "tlh"):
             monkeypatch.setenv("LC_ALL", locale)
-            assert re.match(r"score +kind +when +content", run("recall", "Que boit Nina ?"))
+            assert re.match(r"score +kind +when +who +content", run("recall", "Que boit Nina ?"))
 
 
 def test_the_help_is_in_the_language_of_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,12 +11,9 @@ import hippocampe
 from hippocampe import errors
 
 SOURCE = Path(hippocampe.__file__).parent
-ERRORS = {name for name in vars(errors) if name[0].isupper()} | {
-    "_Failed",
-    "Problem",
-    "BadParameter",
-}
-"""The classes of errors, and those that hold a reason for one."""
+REASONS = {"BadParameter", "Examined", "Problem", "_Failed", "add_note"}
+"""Calls with a reason that a person reads, beside those of the classes of errors."""
+ERRORS = {name for name in vars(errors) if name[0].isupper()} | REASONS
 UNNAMED = {"shown", "str", "len", "cast", "join", "min", "sorted", "type", "self", "or", "None"}
 """Names in a placeholder that say nothing of its value."""
 

@@ -8,6 +8,7 @@ from hippocampe.cli.show.layout import (
     counted,
     grid,
     lines,
+    reader,
     say,
     text,
 )
@@ -85,7 +86,13 @@ def reindexed(done: Reindexed) -> "RenderableType":
 
 def checks(found: Sequence["Check"]) -> "RenderableType":
     """One line per check."""
+    by = reader()
     return grid(
-        (text(say("ok") if check.ok else say("problem")), text(f"{check.name}: {check.seen}"))
+        (
+            text(say("ok") if check.ok else say("problem")),
+            text(
+                say("{key}: {value}", key=by.label("check", check.name), value=by.error(check.seen))
+            ),
+        )
         for check in found
     )
