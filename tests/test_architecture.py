@@ -51,7 +51,7 @@ ALLOWED: dict[str, str] = {
     "server": "errors types verbs config actor system language presentation validation client embed model"
     " hippocampe aio companion",
     "testing": "errors protocols",
-    "resident": "errors system config_sources embed hippocampe",
+    "resident": "errors system config_sources embed reader hippocampe",
     "demo": "errors types config hippocampe",
     "cli": "errors types verbs config actor system config_sources language presentation validation client"
     " embed model hippocampe companion server demo",
