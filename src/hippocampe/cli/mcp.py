@@ -2,6 +2,8 @@
 
 import logging
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from typing import Annotated
 
 import typer
@@ -27,10 +29,13 @@ def mcp(
     """Serve the memory to an MCP client over standard input and output. Needs the extra `server`."""
     if tools not in SETS:
         raise typer.BadParameter(f"--tools takes {', '.join(SETS)}, not {tools!r}.")
-    with needing_server("mcp"):
-        from hippocampe.server.mcp import stdio
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     # The SDK logs unreadable messages with their content.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
-    with call.join() as hippo:
-        stdio.serve(hippo, call.scope, tools)
+    with ThreadPoolExecutor(1) as pool:
+        # The client waits for its first answer: load the protocol while the owner of the folder starts.
+        loading = pool.submit(import_module, "hippocampe.server.mcp.stdio")
+        with call.join() as hippo:
+            with needing_server("mcp"):
+                stdio = loading.result()
+            stdio.serve(hippo, call.scope, tools)
