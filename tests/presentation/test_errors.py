@@ -70,6 +70,10 @@ def test_a_message_is_found_by_its_form(form: str) -> None:
             "et non int. user vient de",
         ),
         ("no words of ours", "no words of ours"),
+        (
+            "coalesce_ms must be a whole number from 0 to 9, not 'x'. Nothing was changed.",
+            "doit être un nombre entier de 0 à 9, et non 'x'. Rien n’a changé.",
+        ),
         ("there is no note 'forgotten: {x}' in the vault.", "'forgotten: {x}'"),
         ("cannot read x: [Errno 2] No such file or directory: 'x'.", "dossier inexistant"),
     ],
