@@ -99,6 +99,10 @@ class Reader:
             return stored
         return self.label(decisions.RECORDED, found[0]).format(**found[1])
 
+    def error(self, message: str) -> str:
+        """The message of an error, which is English."""
+        return decisions.error(message, self.language)
+
     def asked(self, stored: str) -> str:
         """The question about a pair that waits for a person, from the reason that is stored with it."""
         if decisions.question(stored)[0] in ("same", "in another language"):
