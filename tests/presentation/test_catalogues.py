@@ -1,5 +1,6 @@
 """The catalogues: each language has every text of the source and a label for every value, and no more."""
 
+import ast
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -100,6 +101,7 @@ LABELS: dict[str, set[str]] = {
 """The values of each kind; kinds without a list of their values are not here."""
 OPEN = {
     *("count", "decided outcome", "decided relation", "decision", "purpose", "skipped"),
+    "failure",
     "recorded",
     "why asked",
 }
@@ -140,7 +142,9 @@ def test_every_text_of_the_source_is_there_and_no_more(language: str) -> None:
         assert not entry.fuzzy
         for text, translation in forms(entry):
             assert translation or language == "en", f"{text!r} is not translated"
-            if translation and entry.context != "count":
+            if translation and entry.context == "failure":
+                assert set(re.findall(r"{\w*}", translation)) <= set(re.findall(r"{\w*}", text))
+            elif translation and entry.context != "count":
                 assert sorted(re.findall(r"{\w*}", text)) == sorted(
                     re.findall(r"{\w*}", translation)
                 )
@@ -181,6 +185,24 @@ def test_every_text_to_translate_is_written_out() -> None:
         code = re.sub(r"\.translate\(", "", path.read_text("utf-8"))
         # The reader translates for its callers, whose texts are extracted by its name.
         assert path.name == "reader.py" or not calls.search(code), path.name
+
+
+def test_every_failure_of_the_catalogues_is_one_of_the_source() -> None:
+    written: set[str] = set()
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.JoinedStr):
+                parts = [
+                    re.escape(str(each.value)) if isinstance(each, ast.Constant) else ".+"
+                    for each in node.values
+                ]
+                written.add("".join(parts))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                written.add(re.escape(node.value))
+    known = [re.compile(each) for each in written if "\\ " in each]
+    for entry in entries("en"):
+        if entry.context == "failure":
+            assert any(each.fullmatch(str(entry.id)) for each in known), entry.id
 
 
 def test_a_text_without_translation_is_itself() -> None:

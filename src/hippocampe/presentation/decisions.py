@@ -1,4 +1,5 @@
-"""Parse what the engine records in English, so that it can be translated: reasons of decisions, outcomes of jobs.
+"""Parse what the engine writes in English, so that it can be translated: reasons of decisions and of errors, outcomes
+of jobs.
 
 The forms are entries of the catalogues, with placeholders for the values.
 """
@@ -12,6 +13,8 @@ FORM = "decision"
 """Context of the reasons of decisions on two statements."""
 RECORDED = "recorded"
 """Context of the outcomes of jobs, and of the reasons why memories were hidden."""
+FAILURE = "failure"
+"""Context of the reasons of errors that readers of pages may get."""
 
 UNSURE = "alike, and no rule is sure"
 """The form of a pair that resembles, without more to say of it."""
@@ -47,7 +50,7 @@ def _patterns(context: str) -> dict[str, re.Pattern[str]]:
     placeholders = {
         "outcome": "|".join(_entries("decided outcome")),
         "relation": "|".join(_entries("decided relation")),
-        **dict.fromkeys(("share", "number", "messages", "statements", "turns"), r"\d+"),
+        **dict.fromkeys(("share", "number", "messages", "statements", "turns"), r"[\d,]+"),
         "model": r"\S+",
     }
     forms = sorted(_entries(context), key=lambda form: -len(re.sub(r"{\w+}", "", form)))
