@@ -225,12 +225,8 @@ def test_the_reason_of_an_error_is_in_the_language_of_the_page(
     wrong = client.get("/memory/found?since=hier", headers=french | {"HX-Request": "true"})
     detail = "'hier' n’est pas une date\u00a0: écrivez-la comme 2026-01-17."
     assert (wrong.status_code, wrong.json()["detail"]) == (422, detail)
-    twice = {"X-CSRF-Token": token_of(client), "HX-Request": "true"} | french
     kept = memory.remember("Owen a un voilier", scope=Scope()).memory
-    cookie = {"Cookie": f"{COOKIE}={_cookie(client.get('/overview'))}"}
-    token = re.search(r'"X-CSRF-Token":"(\w+)"', client.get("/overview", headers=cookie).text)
-    assert token is not None
-    headers = twice | cookie | {"X-CSRF-Token": token[1]}
+    headers = french | {"X-CSRF-Token": token_of(client), "HX-Request": "true"}
     again = client.post(f"/memory/{kept.id}/restore", headers=headers)
     assert again.json()["detail"] == "Ce souvenir est actuel\u00a0: il n’y a rien à restaurer."
 

@@ -37,10 +37,11 @@ class Listed:
         """The address of the list with some fields changed; its first page unless one is given."""
         asked = replace(self, **{"page": 1, **changes})
         values = {"q": asked.q, "order": asked.order, "page": asked.page}
-        query = {name: each for name, each in values.items() if each != getattr(Listed, name)}
+        query = {name: each for name, each in values.items() if each != getattr(_EVERY, name)}
         return f"{path}?{urlencode(query)}" if query else path
 
 
+_EVERY = Listed()
 Asked = Annotated[Listed, Depends()]
 
 
