@@ -279,7 +279,8 @@ export class View {
       const text = data.labels[n].length > 36 ? `${data.labels[n].slice(0, 35)}…` : data.labels[n];
       c.font = `${data.type[n] === subject ? 600 : 400} 12px ${font}`;
       const half = c.measureText(text).width / 2;
-      const [px, above] = place(n);
+      const [at, above] = place(n);
+      const px = Math.max(half + 4, Math.min(at, width - half - 4));
       const py = above - drawn(n) - 5;
       if (taken.some(([a, b, h]) => Math.abs(a - px) < half + h + 4 && Math.abs(b - py) < 15)) continue;
       taken.push([px, py, half]);
