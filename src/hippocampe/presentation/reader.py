@@ -43,7 +43,7 @@ class Reader:
 
     def say(self, text: str, **values: Any) -> str:
         """Translate a text and fill its placeholders, escaped for HTML if a value is markup."""
-        return _filled(self._tied(translate(text, self.language)), values)
+        return _filled(_translated(text, self.language, self.tied), values)
 
     def label(self, kind: str, value: str) -> str:
         """The name of a value of a kind; a value that the catalogue does not list is its own name.
@@ -52,10 +52,7 @@ class Reader:
             kind: Context of the entry: `"outcome"`.
             value: The value: `"below_threshold"`.
         """
-        return self._tied(_label(kind, value, self.language))
-
-    def _tied(self, text: str) -> str:
-        return _BESIDE_PUNCTUATION.sub("\u00a0", text) if self.tied else text
+        return _label(kind, value, self.language, self.tied)
 
     def count(self, one: str, many: str, number: int) -> str:
         """Translate the text for a number, which replaces the placeholder `number`."""
@@ -73,7 +70,7 @@ class Reader:
 
     def _numbered(self, forms: Sequence[str], number: int) -> str:
         form = c2py(catalogue(self.language).plural_expr)(number)
-        return self._tied(forms[min(form, len(forms) - 1)]).format(number=self.number(number))
+        return _tied(forms[min(form, len(forms) - 1)], self.tied).format(number=self.number(number))
 
     def counted(self, counts: Mapping[str, int]) -> str:
         """Several counts by noun: `3 memories, 1 turn`. Zeros are dropped."""
@@ -113,7 +110,7 @@ class Reader:
         entry = found and catalogue(self.language).get(found[0], decisions.FAILURE)
         if found is None or entry is None or not entry.string:
             return detail
-        return self._tied(str(entry.string)).format(**found[1])
+        return _tied(str(entry.string), self.tied).format(**found[1])
 
     def asked(self, stored: str) -> str:
         """The question about a pair that waits for a person, from the reason that is stored with it."""
@@ -186,9 +183,20 @@ def standing(memory: Memory, now: datetime) -> str:
     return "former" if memory.former and state_of(memory) == "superseded" else state_of(memory)
 
 
-def _label(kind: str, value: str, language: str) -> str:
+def _tied(text: str, tied: bool) -> str:
+    return _BESIDE_PUNCTUATION.sub("\u00a0", text) if tied else text
+
+
+@lru_cache(maxsize=4_096)
+def _translated(text: str, language: str, tied: bool) -> str:
+    return _tied(translate(text, language), tied)
+
+
+@lru_cache(maxsize=4_096)
+def _label(kind: str, value: str, language: str, tied: bool) -> str:
     entry = catalogue(language).get(value, kind)
-    return value if entry is None else str(entry.string) or value.replace("_", " ")
+    label = value if entry is None else str(entry.string) or value.replace("_", " ")
+    return _tied(label, tied)
 
 
 def _filled(text: str, values: Mapping[str, Any]) -> str:

@@ -55,10 +55,12 @@ async def people(page: ReadPage, asked: Asked) -> Response:
 async def subjects(page: ReadPage, asked: Asked) -> Response:
     """The subjects of memories, by their number."""
     found = await page.hippo.subjects(scope=page.scope)
-    return _names(page, "subjects", asked, {name: Counts(many) for name, many in found.items()})
+    return _names(page, "subjects", asked, found)
 
 
-def _names(page: Visit, section: str, asked: Listed, counts: Mapping[str, Counts]) -> Response:
+def _names(
+    page: Visit, section: str, asked: Listed, counts: Mapping[str, Counts] | Mapping[str, int]
+) -> Response:
     """A page of names with their numbers, of those that have the words of the filter."""
     words = fold(asked.q).split()
     found = [name for name in counts if all(word in fold(name) for word in words)]
@@ -75,12 +77,16 @@ def _names(page: Visit, section: str, asked: Listed, counts: Mapping[str, Counts
         section=section,
         asked=asked,
         names={name: counts[name] for name in found[(asked.page - 1) * SHOWN :][:SHOWN]},
-        most=max((each.memories for each in counts.values()), default=0) or 1,
+        most=max(map(_memories, counts.values()), default=0) or 1,
         total=len(found),
         every=len(counts),
         pages=tuple(numbers(asked.page, last)),
         address=address,
     )
+
+
+def _memories(counts: Counts | int) -> int:
+    return counts if isinstance(counts, int) else counts.memories
 
 
 @router.get("/people/{name:path}")
