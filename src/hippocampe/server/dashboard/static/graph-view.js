@@ -83,7 +83,9 @@ export class View {
       top = Math.min(top, y); bottom = Math.max(bottom, y);
     }
     if (left > right) return;
-    this.scale = Math.min(4, (this.width - 40) / Math.max(1, right - left), (this.height - 40) / Math.max(1, bottom - top));
+    const fits = Math.min(4, (this.width - 40) / Math.max(1, right - left), (this.height - 40) / Math.max(1, bottom - top));
+    // A canvas without a size, as on a page that is being left, has a scale too.
+    this.scale = Math.max(0.02, fits);
     this.x = this.width / 2 - ((left + right) / 2) * this.scale;
     this.y = this.height / 2 - ((top + bottom) / 2) * this.scale;
   }
