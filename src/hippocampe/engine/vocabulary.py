@@ -221,22 +221,6 @@ class Vocabulary:
             self.refresh()
         return self._vectors
 
-    def placed(self, texts: Sequence[str], new: NewWords | None = None) -> NDArray[np.float32]:
-        """The placed vectors of words, shape (words, width); 0 for a word without one.
-
-        Args:
-            texts: The words, folded.
-            new: Words that are not stored yet.
-        """
-        ids, vectors = self.known().ids, self._vectors
-        rows = np.array([ids.get(word, 0) for word in texts], np.int64)
-        found = vectors[np.where(rows < len(vectors), rows, 0)] * (rows > 0)[:, None]
-        fresh = {word: row for row, word in enumerate(new.texts)} if new else {}
-        for row, word in enumerate(texts):
-            if new and not rows[row] and word in fresh:
-                found[row] = new.placed[fresh[word]]
-        return found.astype(np.float32)
-
     def topics_of(self, words: NDArray[np.integer[Any]]) -> NDArray[np.uint64]:
         """The topic bits of words, in the order given."""
         self.vectors_of(words)
