@@ -147,9 +147,7 @@ def test_other_people_and_other_facts_stay(hippo: Hippocampe, scope: Scope) -> N
         ("La réunion est à 14 h dans la salle bleue", "La réunion est à 16 h dans la salle bleue"),
     ],
 )
-def test_another_value_updates(
-    hippo: Hippocampe, scope: Scope, old: str, new: str
-) -> None:
+def test_another_value_updates(hippo: Hippocampe, scope: Scope, old: str, new: str) -> None:
     before = hippo.remember(old, scope=scope).memory
     done = hippo.remember(new, scope=scope)
     assert done.action == "updated"
