@@ -151,7 +151,7 @@ def resting_on(
 
 def evidence_from(connection: Connection, space: str, prefix: str) -> set[str]:
     """The evidence of all memories of a space whose ids begin with a prefix."""
-    named = func.json_each(memory.c.evidence).table_valued("value")
+    named = portable.json_values(memory.c.evidence)
     query = select(named.c.value).select_from(memory).join(named, true())
     here = memory.c.space == space
     return set(connection.execute(query.where(here, named.c.value.startswith(prefix))).scalars())
