@@ -3,7 +3,7 @@
 import pytest
 
 from hippocampe.language.reading.lexis import SIGNS, lexis, stem
-from hippocampe.language.reading.statement import PREDICATES, SUBJECTS, clear_caches, read
+from hippocampe.language.reading.statement import SUBJECTS, clear_caches, read
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from hippocampe.language.reading.statement import PREDICATES, SUBJECTS, clear_ca
     ],
 )
 def test_values_have_one_form(text: str, value: str) -> None:
-    assert value in read(text).stems
+    assert value in {token.stem for token in read(text).tokens}
 
 
 def test_hurried_spelling_is_read() -> None:
@@ -43,23 +43,21 @@ def test_hurried_spelling_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "subject", "predicate"),
+    ("text", "subject"),
     [
-        ("Le chat dort dans la cuisine", "definite", "single"),
-        ("Mon frère habite à Lille", "own", "single"),
-        ("Paul likes jazz", "name", "several"),
-        ("I want a dog", "speaker", "wish"),
-        ("L'utilisatrice a acheté un vélo", "speaker", "event"),
-        ("Anna has two cats", "name", "have"),
-        ("Anna's flight is late", "definite", "be"),
-        ("She bought a boat", "third", "event"),
+        ("Le chat dort dans la cuisine", "definite"),
+        ("Mon frère habite à Lille", "own"),
+        ("Paul likes jazz", "name"),
+        ("I want a dog", "speaker"),
+        ("L'utilisatrice a acheté un vélo", "speaker"),
+        ("Anna has two cats", "name"),
+        ("Anna's flight is late", "definite"),
+        ("She bought a boat", "third"),
     ],
 )
-def test_who_and_how(text: str, subject: str, predicate: str) -> None:
-    reading = read(text)
-    assert (reading.subject, reading.predicate) == (subject, predicate)
-    assert reading.subject in SUBJECTS
-    assert reading.predicate in PREDICATES
+def test_the_kind_of_subject(text: str, subject: str) -> None:
+    assert read(text).subject == subject
+    assert subject in SUBJECTS
 
 
 @pytest.mark.parametrize(
@@ -71,8 +69,7 @@ def test_who_and_how(text: str, subject: str, predicate: str) -> None:
         ("The release has been postponed", "became"),
         ("Je crois qu'il habite à Lyon", "doubt"),
         ("Apparently he moved", "doubt"),
-        ("Paul et Inès ont failli divorcer", "unfulfilled"),
-        ("Il aime aussi le jazz", "also"),
+        ("Il passera demain", "future"),
         ("Elle ne mange pas de porc", "negation"),
     ],
 )
@@ -89,7 +86,7 @@ def test_stems_and_classes_of_both_languages() -> None:
     assert stem("habitait", "fr") == stem("habite", "fr")
     assert stem("running", "en") == stem("run", "en")
     assert lexis("fr").kin.keys() & {"frere"}
-    assert {"ended", "doubt", "also"} <= set(SIGNS)
+    assert {"ended", "doubt", "now"} <= set(SIGNS)
 
 
 def test_any_text_is_read_and_forgotten() -> None:

@@ -1,35 +1,80 @@
-"""The trees of the learnt model are evaluated without walking them, and the evidence is what it says."""
+"""The numbers of the learnt model: evidence says what it says, and storing keeps the model."""
 
+import json
 import random
 
 import numpy as np
+import pytest
 
-from hippocampe.updates.evidence import _common_subsequence
-from hippocampe.updates.learnt import LEAVES, Trees, load_model
-
-
-def test_a_tree_reaches_the_leaf_that_its_nodes_lead_to() -> None:
-    leaves = np.zeros((2, LEAVES), np.float32)
-    leaves[0, :3] = 1.0, 2.0, 4.0
-    leaves[1, 0] = 0.5
-    trees = Trees(
-        # The first tree asks for 0, and on its left for 1; the second has one leaf.
-        feature=np.array([0, 1, 0]),
-        threshold=np.array([0.0, 5.0, np.inf], np.float32),
-        right=np.array([0b11111100, 0b11111110, 0b1], np.uint8),
-        first=np.array([0, 2]),
-        leaves=leaves,
-        base=np.array([10.0, 20.0], np.float32),
-    )
-    evidence = np.array([[-1, 5], [0, 6], [1, 5], [1, 9]], np.float32)
-    assert trees.logits(evidence).tolist() == [[11, 20.5], [12, 20.5], [14, 20.5], [14, 20.5]]
+from hippocampe.language.reading.statement import read
+from hippocampe.updates.alignment import align
+from hippocampe.updates.evidence import Evidence, common_subsequence, evidence_of
+from hippocampe.updates.learnt import OUTCOMES, from_json, load_model, log_softmax, to_json
 
 
-def test_the_shipped_trees_send_each_pair_to_one_leaf() -> None:
-    trees = load_model().trees
-    assert len(trees.first) % len(trees.base) == 0
-    assert set(np.diff([*trees.first, len(trees.feature)])) <= set(range(1, LEAVES))
-    assert trees.feature.max() < len(load_model().names)
+def told(old: str, new: str) -> Evidence:
+    return evidence_of(align(read(old), read(new)), 0.6)
+
+
+def test_the_model_survives_storing() -> None:
+    model = load_model()
+    again = from_json(json.loads(json.dumps(to_json(model))))
+    evidence = [told("Le marché est le mardi", "Le marché est désormais le jeudi")]
+    logits = np.array([[2, 1, 0, -1, 0.5]], np.float32)
+    for first, second in (
+        (model.by_evidence(evidence), again.by_evidence(evidence)),
+        (model.by_both(evidence, logits), again.by_both(evidence, logits)),
+    ):
+        assert first.shape == (1, len(OUTCOMES))
+        assert first.sum() == pytest.approx(1.0, abs=1e-4)
+        assert np.array_equal(first, second)
+
+
+def test_the_weights_say_where_they_are_from() -> None:
+    model = load_model()
+    assert model.provenance["program"] == "benchmarks/learn_decide.py"
+    assert model.provenance["measured"]
+    assert set(model.thresholds) == {"merge", "careful", "review", "read"}
+    assert set(model.names) == set(told("a b", "b a"))
+
+
+def test_the_cosine_of_another_embedder_counts_as_average() -> None:
+    model = load_model()
+    assert model.cosine(0.9, model.embedder) == 0.9
+    assert model.cosine(0.9, "other") == model.cosine(0.1, "other")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name", "value"),
+    [
+        ("Anna lives in Lille", "Anna lives in Lyon", "one_substituted", 1),
+        ("Anna lives in Lille", "Anna lives happily in Lyon", "one_substituted", 0),
+        ("Anna lives in Lille", "Anna lives in Lyon", "one_word", 0),
+        ("the cat is black", "the cat is white", "one_word", 1),
+        ("the cat is black", "the cat is white", "one_verb", 0),
+        ("Marc achète un vélo", "Marc vend un vélo", "one_verb", 1),
+        ("Anna has a cat", "Anna has a small black cat", "only_added", 1),
+        ("Anna has a small black cat", "Anna has a cat", "only_added", 0),
+        ("Anna a un chat", "Anna a un chat et deux chiens", "only_added", 1),
+        ("Anna lives in Lille", "Paul lives in Lille", "other_name", 1),
+        ("Anna lives in Lille", "she lives in Lille", "other_name", 0),
+        ("Tal is the uncle of Ryder", "Ryder is the uncle of Tal", "names_moved", 1),
+        ("Anna lives in Lille", "Lille is where Anna lives", "names_moved", 1),
+        ("Anna lives in Lille", "Anna moved to Lyon", "names_moved", 0),
+        ("Anna smokes", "Anna no longer smokes", "other_polarity", 1),
+        ("the train leaves at 8 am", "the train leaves at 9 am", "other_value", 1),
+        ("the train leaves at 8 am", "the train leaves on Monday", "other_value", 0),
+        ("le cours est le lundi", "le cours est désormais le mardi", "change", 1),
+        ("I like tea", "my brother likes tea", "same_subject", 0),
+        ("Anna plays the tuba", "Anna plays the tuba", "covered", 1),
+    ],
+)
+def test_evidence_says_what_it_is_named(old: str, new: str, name: str, value: float) -> None:
+    assert told(old, new)[name] == value
+
+
+def test_probabilities_of_large_logits_are_finite() -> None:
+    assert np.exp(log_softmax(np.array([[500.0, -500.0]], np.float32))).tolist() == [[1.0, 0.0]]
 
 
 def test_the_longest_common_subsequence() -> None:
@@ -47,4 +92,4 @@ def test_the_longest_common_subsequence() -> None:
         ours, theirs = (
             [chance.choice("abcdef") for _ in range(chance.randrange(most))] for most in (90, 30)
         )
-        assert _common_subsequence(ours, theirs) == by_table(ours, theirs)
+        assert common_subsequence(ours, theirs) == by_table(ours, theirs)

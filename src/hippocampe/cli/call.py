@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from hippocampe import config_sources
+from hippocampe.cells import Divided, folder_of
 from hippocampe.cli import terminal
 from hippocampe.cli.help import BREAK, EXAMPLES, Command, Group
 from hippocampe.config import Config
@@ -56,6 +57,7 @@ class Call:
     channel: str | None = None
     config_file: Path | None = None
     chosen: tuple[str, ...] = ()
+    of_space: bool = False
 
     @property
     def scope(self) -> Scope:
@@ -64,12 +66,22 @@ class Call:
     @property
     def config(self) -> Config:
         # The process ends after one command, so background work and reading notes would not pay off.
-        return replace(self.loaded.config, background=False, notes_folder=None, obsidian_url=None)
+        return replace(self._of_cell, background=False, notes_folder=None, obsidian_url=None)
+
+    @property
+    def _of_cell(self) -> Config:
+        """The configuration; of a divided folder, a command on one space uses the cell that has it."""
+        config = self.loaded.config
+        divided = Divided(config.folder)
+        if not (self.of_space and divided.exists):
+            return config
+        cell = divided.read().cell_of(self.scope.space)
+        return replace(config, folder=folder_of(config.folder, cell))
 
     @property
     def lasting_config(self) -> Config:
         """The configuration of a long-running command."""
-        return replace(self.loaded.config, background=True)
+        return replace(self._of_cell, background=True)
 
     @property
     def loaded(self) -> config_sources.Loaded:
@@ -141,7 +153,7 @@ class Call:
         self.check_where()
         config = self.lasting_config
         joined = _at_address(config)
-        if joined is None and not config.share:
+        if joined is None and (not config.share or config.database_url is not None):
             joined = self._open(config)
         with joined or cast("Hippocampe", join_or_start(config)) as hippo:
             yield hippo
@@ -208,6 +220,9 @@ def _joined(config: Config) -> "Hippocampe | None":
     """The memory of the process that owns a folder, without loading the library; None if there is none."""
     from hippocampe.client.joining import join
 
+    if config.database_url is not None:
+        # Any process opens the database by itself.
+        return None
     return cast("Hippocampe | None", join(config))
 
 
@@ -305,7 +320,7 @@ def with_options(
         options = {option: typed.pop(option) for option in every}
         if "chosen" in options:
             options["chosen"] = tuple(options["chosen"] or ())
-        call = Call(**options)
+        call = Call(**options, of_space="space" in every)
         with _reported(call.json):
             step(call, **typed)
 
@@ -359,23 +374,6 @@ def choice(flag: str, values: Sequence[str], help: str = "{}.") -> Any:
     return typer.Option(
         flag, help=help.format(", ".join(values)), autocompletion=lambda: list(values)
     )
-
-
-@contextmanager
-def needing_server(command: str) -> Generator[None]:
-    """Import packages of the extra `server` for a command.
-
-    Raises:
-        InvalidInput: A package is missing.
-    """
-    try:
-        yield
-    except ModuleNotFoundError as exc:
-        from hippocampe.system.command_line import install_line
-
-        raise InvalidInput(
-            f"{command} needs the package {exc.name}: install it with: {install_line('server')}"
-        ) from exc
 
 
 class ListFirst(Group):

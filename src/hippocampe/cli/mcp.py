@@ -3,12 +3,12 @@
 import logging
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
 
-from hippocampe.cli.call import Call, choice, command, needing_server
+from hippocampe.cli.call import Call, choice, command
 
 app = typer.Typer()
 SETS = ("companion", "assistant", "all")
@@ -26,16 +26,15 @@ def mcp(
     *,
     tools: Annotated[str, choice("--tools", SETS)] = "all",
 ) -> None:
-    """Serve the memory to an MCP client over standard input and output. Needs the extra `server`."""
+    """Serve the memory to an MCP client over standard input and output."""
     if tools not in SETS:
         raise typer.BadParameter(f"--tools takes {', '.join(SETS)}, not {tools!r}.")
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     # The SDK logs unreadable messages with their content.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
-    with ThreadPoolExecutor(1) as pool:
-        # The client waits for its first answer: load the protocol while the owner of the folder starts.
-        loading = pool.submit(import_module, "hippocampe.server.mcp.stdio")
-        with call.join() as hippo:
-            with needing_server("mcp"):
-                stdio = loading.result()
-            stdio.serve(hippo, call.scope, tools)
+    with ExitStack() as stack, ThreadPoolExecutor(1) as pool:
+        # The owner of the folder starts while this process loads the SDK.
+        joining = pool.submit(lambda: stack.enter_context(call.join()))
+        from hippocampe.server.mcp import stdio
+
+        stdio.serve(joining, call.scope, tools)

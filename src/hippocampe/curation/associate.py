@@ -133,7 +133,7 @@ def settle(
             survivor, lost = found[keep], found[other_id if keep == id else id]
             if not (survivor.current and lost.current):
                 raise NotFound("one of the two is no longer current: look at them again.")
-            former = stays_former(writer.corpus.vocabulary, lost, survivor)
+            former = stays_former(lost, survivor)
             replace_by(
                 change,
                 survivor,

@@ -172,7 +172,7 @@ def _decide(
             survivor = _survivor(number, pair, verdict.keep)
             if survivor is None:
                 return None
-            former = stays_former(corpus.vocabulary, pair.older, survivor)
+            former = stays_former(pair.older, survivor)
             return Decided(pair, reason, survivor=survivor, former=former)
         case "merge":
             return _merge(corpus, pair, verdict.content or "", reason)

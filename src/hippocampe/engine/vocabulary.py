@@ -6,7 +6,7 @@ updated by the writes of this process. They only weigh words, so being slightly 
 """
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from types import MappingProxyType
@@ -129,8 +129,8 @@ class Vocabulary:
                 for new in self._new(connection):
                     self._take(new)
 
-    def follow(self) -> None:
-        """Take over the writes of another process to the store.
+    def follow(self, spaces: Collection[str] | None = None) -> None:
+        """Take over the writes of another process to some spaces; None for all.
 
         The counts of spaces of more than `COUNTED_AGAIN` items stay slightly stale: they only weigh words.
         """
@@ -142,7 +142,11 @@ class Vocabulary:
                 # Its id may belong to another word now.
                 self.forget()
                 return
-            large = {s: each for s, each in self._counts.items() if each.items > COUNTED_AGAIN}
+            large = {
+                space: each
+                for space, each in self._counts.items()
+                if each.items > COUNTED_AGAIN or (spaces is not None and space not in spaces)
+            }
             self._counts = large
             self.refresh()
 
@@ -220,22 +224,6 @@ class Vocabulary:
             # Another process added them.
             self.refresh()
         return self._vectors
-
-    def placed(self, texts: Sequence[str], new: NewWords | None = None) -> NDArray[np.float32]:
-        """The placed vectors of words, shape (words, width); 0 for a word without one.
-
-        Args:
-            texts: The words, folded.
-            new: Words that are not stored yet.
-        """
-        ids, vectors = self.known().ids, self._vectors
-        rows = np.array([ids.get(word, 0) for word in texts], np.int64)
-        found = vectors[np.where(rows < len(vectors), rows, 0)] * (rows > 0)[:, None]
-        fresh = {word: row for row, word in enumerate(new.texts)} if new else {}
-        for row, word in enumerate(texts):
-            if new and not rows[row] and word in fresh:
-                found[row] = new.placed[fresh[word]]
-        return found.astype(np.float32)
 
     def topics_of(self, words: NDArray[np.integer[Any]]) -> NDArray[np.uint64]:
         """The topic bits of words, in the order given."""

@@ -34,6 +34,11 @@ def create(connection: Connection) -> None:
     """Create the tables in an empty database, in the caller's transaction."""
     schema.metadata.create_all(connection, checkfirst=False)
     sqlite.create_extras(connection)
+    stamp(connection)
+
+
+def stamp(connection: Connection) -> None:
+    """Note that the new tables are of the latest revision."""
     connection.execute(
         text(
             "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "

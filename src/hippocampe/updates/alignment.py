@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Final
 
 from hippocampe.language.reading.statement import Reading, Token
 
-Floats = NDArray[np.float32]
 HIT: Final = 0.55
 """Least similarity at which a word counts as repeated."""
-_RELATED: Final = 0.35
-"""Below this cosine, two words have nothing in common."""
 _SAME_KIN: Final = 0.95
 _SAME_BEGINNING: Final = 0.85
 _BEGINNING: Final = 5  # letters
-_NAME_SHARE: Final = 0.6
-_IN_PLACE: Final = 0.45
-"""Least score of a word in the same place as another."""
-
-
-@dataclass(frozen=True, slots=True)
-class Contrast:
-    """A word of the old statement and the word of the new one in its place.
-
-    Attributes:
-        old: Position among the old tokens.
-        new: Position among the new tokens.
-        cosine: The cosine of the two.
-    """
-
-    old: int
-    new: int
-    cosine: float
+_IN_PLACE: Final = 0.4
+"""Least score of a word in the same place as another: two signs of `_fits`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,96 +24,79 @@ class Alignment:
     Attributes:
         old: The old statement.
         new: The new one.
-        cosines: Cosines of their content words, shape (old, new).
-        similarity: The same, corrected by spelling, kin, names and values, 0 to 1.
-        best_old: The best similarity of each old content word, shape (old,).
-        best_new: Of each new one, shape (new,).
-        open_old: Indices of the old content words that the new statement does not repeat.
-        open_new: Indices of the new content words that the old statement lacks.
-        contrasts: The pairs of words in the same place.
+        best_old: The best similarity of each old content word to a new one, 0 to 1, by spelling, kin, name and value.
+        best_new: Of each new one to an old one.
+        matches: Positions of the repeated old tokens, each with that of the new token that repeats it.
+        replaced: Positions of the old tokens in whose place the new statement has another word.
     """
 
     old: Reading
     new: Reading
-    cosines: Floats
-    similarity: Floats
-    best_old: Floats
-    best_new: Floats
-    open_old: tuple[int, ...]
-    open_new: tuple[int, ...]
-    contrasts: tuple[Contrast, ...]
+    best_old: tuple[float, ...]
+    best_new: tuple[float, ...]
+    matches: tuple[tuple[int, int], ...]
+    replaced: frozenset[int]
+
+    @property
+    def open_old(self) -> list[int]:
+        """Positions of the old content tokens that the new statement does not repeat."""
+        return _open(self.old, self.best_old)
+
+    @property
+    def open_new(self) -> list[int]:
+        """Positions of the new content tokens that the old statement lacks."""
+        return _open(self.new, self.best_new)
 
 
-def align(old: Reading, new: Reading, old_vectors: Floats, new_vectors: Floats) -> Alignment:
-    """Align two statements.
-
-    Args:
-        old: The old statement.
-        new: The new one.
-        old_vectors: Unit vectors of the content words of `old`, shape (words, width); 0 if unknown.
-        new_vectors: Of the content words of `new`.
-    """
-    cosines = np.asarray(old_vectors @ new_vectors.T, np.float32)
-    similarity = np.where(cosines >= _RELATED, cosines, np.float32(0))
-    for row, at in enumerate(old.content):
-        ours = old.tokens[at]
-        for column, other in enumerate(new.content):
-            known = _known(ours, new.tokens[other], float(cosines[row, column]))
-            if known is not None:
-                similarity[row, column] = known
-    best_old, best_new = similarity.max(axis=1), similarity.max(axis=0)
-    open_old = tuple(np.flatnonzero(best_old < HIT).tolist())
-    open_new = tuple(np.flatnonzero(best_new < HIT).tolist())
-    contrasts = tuple(_contrasts(old, new, cosines, open_old, open_new))
-    return Alignment(
-        old, new, cosines, similarity, best_old, best_new, open_old, open_new, contrasts
+def align(old: Reading, new: Reading) -> Alignment:
+    """Align two statements, each with at least one content word."""
+    table = [
+        [_similarity(old.tokens[at], new.tokens[other]) for other in new.content]
+        for at in old.content
+    ]
+    best_old = tuple(max(row) for row in table)
+    best_new = tuple(max(column) for column in zip(*table, strict=True))
+    matches = tuple(
+        (at, new.content[row.index(best)])
+        for at, row, best in zip(old.content, table, best_old, strict=True)
+        if best >= HIT
     )
+    replaced = _replaced(old, new, _open(old, best_old), _open(new, best_new))
+    return Alignment(old, new, best_old, best_new, matches, replaced)
 
 
-def _known(ours: Token, theirs: Token, cosine: float) -> float | None:
-    """The similarity of two words without their vectors."""
+def _open(reading: Reading, best: Sequence[float]) -> list[int]:
+    return [at for at, each in zip(reading.content, best, strict=True) if each < HIT]
+
+
+def _similarity(ours: Token, theirs: Token) -> float:
     if ours.stem == theirs.stem or ours.norm == theirs.norm:
         return 1.0
     if ours.kind != "word" or theirs.kind != "word":
         return 0.0
     if ours.kin and theirs.kin:
         return _SAME_KIN if ours.kin == theirs.kin else 0.0
-    named = (ours.name and not ours.opens) or (theirs.name and not theirs.opens)
     alike = ours.norm[:_BEGINNING] == theirs.norm[:_BEGINNING] and len(ours.norm) >= _BEGINNING
-    if alike and not (named and ours.name and theirs.name):
-        return max(_SAME_BEGINNING, cosine)
-    if named:
-        return cosine * _NAME_SHARE if cosine >= _NAME_SHARE else 0.0
-    return None
+    return _SAME_BEGINNING if alike and not (ours.name and theirs.name) else 0.0
 
 
-def _contrasts(
-    old: Reading,
-    new: Reading,
-    cosines: NDArray[Any],
-    open_old: tuple[int, ...],
-    open_new: tuple[int, ...],
-) -> list[Contrast]:
-    """Pair the lost words with the added ones, by meaning and by the words around."""
-    found: list[Contrast] = []
-    taken: set[int] = set()
-    for row in open_old:
-        at = old.content[row]
-        if old.tokens[at].kind != "word":
-            continue
-        best = _IN_PLACE
-        chosen: tuple[int, int] | None = None
-        for column in open_new:
-            other = new.content[column]
-            if column in taken or new.tokens[other].kind != "word":
-                continue
-            score = float(cosines[row, column]) + _fits(old, at, new, other)
-            if score >= best:
-                best, chosen = score, (column, other)
-        if chosen:
-            taken.add(chosen[0])
-            found.append(Contrast(at, chosen[1], float(cosines[row, chosen[0]])))
-    return found
+def _replaced(
+    old: Reading, new: Reading, open_old: Sequence[int], open_new: Sequence[int]
+) -> frozenset[int]:
+    """Pair the lost words with the added ones: the only ones, or by the words around."""
+    lost = [at for at in open_old if old.tokens[at].kind == "word"]
+    free = [other for other in open_new if new.tokens[other].kind == "word"]
+    if len(lost) == len(free) == 1:
+        return frozenset(lost)
+    found: set[int] = set()
+    for at in lost:
+        if not free:
+            break
+        best = max(free, key=lambda other: _fits(old, at, new, other))
+        if _fits(old, at, new, best) >= _IN_PLACE:
+            free.remove(best)
+            found.add(at)
+    return frozenset(found)
 
 
 def _fits(old: Reading, at: int, new: Reading, other: int) -> float:

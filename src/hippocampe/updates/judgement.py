@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
-from hippocampe.engine.vocabulary import Prepared, Vocabulary
+from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import ModelUnavailable, NotFound
 from hippocampe.language.asides import without_aside
 from hippocampe.language.equality import equality_digest
@@ -17,10 +17,10 @@ from hippocampe.store.statements import StoredStatement
 from hippocampe.types import Memory
 from hippocampe.updates.decide import Decision, Verdict, compare
 from hippocampe.updates.draft import Draft
-from hippocampe.updates.learnt import Floats, Model, model_for
+from hippocampe.updates.learnt import Floats, load_model
 from hippocampe.updates.nomination import nominate, same_voice
 from hippocampe.updates.twins import twins_of
-from hippocampe.updates.weighing import Side, Weighed, apart, lost_words, weigh
+from hippocampe.updates.weighing import Weighed, apart, lost_words, weigh
 
 MAX_RELATED = 8
 """Related memories that are linked, nearest first. Without a limit, a person's name alone would relate all."""
@@ -42,21 +42,13 @@ Compared = tuple[StoredStatement, float | None, Decision]
 """An old statement, its cosine, None if the vector search did not find it, and the decision on it."""
 
 
-def side_of(vocabulary: Vocabulary, content: str, prepared: Prepared | None = None) -> Side:
-    """A statement to weigh; words that are not stored yet are found in `prepared`."""
-    reading, new = read(content), prepared.new if prepared else None
-    return Side(reading, vocabulary.placed(reading.words, new))
-
-
-def stays_former(vocabulary: Vocabulary, lost: Memory, successor: Memory) -> bool:
+def stays_former(lost: Memory, successor: Memory) -> bool:
     """Return whether recall still finds a stored memory that another one supersedes.
 
     It does if the memory is the older one, and states a fact that the other one lacks.
     """
     older = (lost.created_at, lost.id) < (successor.created_at, successor.id)
-    return older and bool(
-        lost_words(side_of(vocabulary, lost.content), side_of(vocabulary, successor.content))
-    )
+    return older and bool(lost_words(read(lost.content), read(successor.content)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +102,7 @@ def judge(
         reason = "same key" if same_key else "replaced by id"
         # A memory named by id is replaced as a whole.
         unnamed = [old for old in named if old.id not in draft.replaces]
-        former = _former(corpus.vocabulary, memory, unnamed, prepared)
+        former = _former(memory, unnamed)
         return Judgement(replaced=tuple(named), former=former, reason=reason)
     duplicate = find_duplicate(change, memory)
     if duplicate is not None:
@@ -123,14 +115,10 @@ def _doubt(decision: Decision) -> float:
     return (decision.probability or 0.0) if decision.verdict is Verdict.UNSURE else 0.0
 
 
-def _former(
-    vocabulary: Vocabulary, memory: Memory, replaced: Iterable[Memory], prepared: Prepared
-) -> frozenset[str]:
+def _former(memory: Memory, replaced: Iterable[Memory]) -> frozenset[str]:
     """The ids of the replaced memories that state a fact that the new one lacks."""
-    new = side_of(vocabulary, memory.content, prepared)
-    return frozenset(
-        old.id for old in replaced if lost_words(side_of(vocabulary, old.content, prepared), new)
-    )
+    new = read(memory.content)
+    return frozenset(old.id for old in replaced if lost_words(read(old.content), new))
 
 
 def find_duplicate(change: UnitOfWork, memory: Memory) -> Memory | None:
@@ -178,7 +166,7 @@ def _judge_by_rule(
         found = memories.get(connection, memory.space, updated)
         replaced = tuple(found[id] for id in updated)
         replaced += tuple(twins_of(change, replaced, memory.content))
-        former = _former(corpus.vocabulary, memory, replaced, prepared)
+        former = _former(memory, replaced)
         return Judgement(replaced=replaced, former=former, reason=reason, similarity=nearest)
     related = _related(compared, corpus.vocabulary.embedder.dedup_threshold)
     return Judgement(
@@ -203,19 +191,10 @@ def _compare_nominated(
         (old, cosine, compare(new, parse(old.content, subjects=old.subjects, names=names)))
         for old, cosine in nominate(corpus, change, draft, prepared, aliases)
     ]
-    model = model_for(corpus.vocabulary.embedder.model)
-    if model is None:  # learnt with another embedder
-        return compared
-    return _weigh_nearest(corpus, memory.content, prepared, compared, model)
+    return _weigh_nearest(corpus, memory.content, compared)
 
 
-def _weigh_nearest(
-    corpus: Corpus,
-    content: str,
-    prepared: Prepared,
-    compared: list[Compared],
-    model: Model,
-) -> list[Compared]:
+def _weigh_nearest(corpus: Corpus, content: str, compared: list[Compared]) -> list[Compared]:
     """Weigh a statement against the nearest old ones, unless a sure rule has merged them.
 
     Of memories farther away, only another value of a relation is worth a review.
@@ -230,12 +209,12 @@ def _weigh_nearest(
     known = [compared[row][0].content for _, row in nearest]
     if without_aside(content) is None:
         known = [(plain.text if (plain := without_aside(each)) else each) for each in known]
+    model, embedder = load_model(), corpus.vocabulary.embedder.model
     olds = [
-        Weighed(side_of(corpus.vocabulary, each, prepared), cosine, compared[row][2])
+        Weighed(read(each), model.cosine(cosine, embedder), compared[row][2])
         for each, (cosine, row) in zip(known, nearest, strict=True)
     ]
-    new = side_of(corpus.vocabulary, content, prepared)
-    weighed = weigh(olds, new, model, lambda pairs: read_pairs(corpus, pairs))
+    weighed = weigh(olds, read(content), model, lambda pairs: read_pairs(corpus, pairs))
     decisions = {row: decision for (_, row), decision in zip(nearest, weighed, strict=True)}
     for _, row in farther:
         rule = compared[row][2]
@@ -247,6 +226,8 @@ def _weigh_nearest(
 
 def read_pairs(corpus: Corpus, pairs: Sequence[tuple[str, str]]) -> Floats | None:
     """The reader's logits of pairs of statements; None while it is down."""
+    if not pairs:
+        return None
     try:
         return corpus.reader().read_pairs("relation", pairs)
     except ModelUnavailable:

@@ -17,7 +17,7 @@ from hippocampe.store import statements
 from hippocampe.store.statements import StoredStatement
 from hippocampe.types import Memory
 from hippocampe.updates.draft import Draft
-from hippocampe.updates.learnt import model_for
+from hippocampe.updates.learnt import load_model
 from hippocampe.updates.weighing import LEAST_COSINE, worth_weighing
 
 MAX_BY_VECTOR = 10
@@ -53,8 +53,8 @@ def same_voice(memory: Memory, old: Memory | StoredStatement) -> bool:
 def _nearest(
     corpus: Corpus, change: UnitOfWork, memory: Memory, prepared: Prepared
 ) -> Mapping[str, float]:
-    """The cosines of the nearest memories above the threshold, by id; the threshold is lower with the learnt
-    model."""
+    """The cosines of the nearest memories above the threshold, by id; the threshold is lower with the embedder
+    of the learnt model."""
     where = Filter(
         space=memory.space,
         collections=(memory.collection,),
@@ -72,8 +72,9 @@ def _nearest(
         # Fall back to subjects and relations only.
         corpus.outages.failed("index", exc)
     cosines |= change.near("memory", prepared.dense, where)
-    learnt = model_for(corpus.vocabulary.embedder.model)
-    threshold = corpus.vocabulary.embedder.dedup_threshold if learnt is None else LEAST_COSINE
+    embedder = corpus.vocabulary.embedder
+    learnt = embedder.model == load_model().embedder
+    threshold = LEAST_COSINE if learnt else embedder.dedup_threshold
     near = [(cosine, id) for id, cosine in cosines.items() if cosine >= threshold]
     return {id: cosine for cosine, id in nlargest(MAX_BY_VECTOR, near)}
 

@@ -1,10 +1,10 @@
 """The learnt decision over the evidence of two aligned statements, for pairs that no sure rule decides.
 
-Pairs that may well merge by the evidence are read too: the reader errs on other pairs, so a second model weighs both.
+Pairs that may merge are read: the learnt model weighs the reader's opinion with the evidence. Without the reader,
+nothing is merged here.
 
-A pair that must not merge at any probability (a doubt, a question, another owner, swapped roles, one verb or
-modifier for another) is listed for review, and so is every pair that may well belong together: a review loses
-nothing.
+A pair that must not merge at any probability (a doubt, a question, swapped roles) is listed for review, and so is
+every pair that may well belong together: a review loses nothing.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from hippocampe.language.difference import SWAPPED
 from hippocampe.language.equated import equated_names
 from hippocampe.language.reading.statement import Reading
 from hippocampe.language.text import keywords
-from hippocampe.updates.alignment import Alignment, Floats, align
+from hippocampe.updates.alignment import Alignment, align
 from hippocampe.updates.decide import Decision, Verdict
 from hippocampe.updates.evidence import evidence_of
-from hippocampe.updates.learnt import MERGING, OUTCOMES, SEPARATE, Model
+from hippocampe.updates.learnt import MERGING, OUTCOMES, SAME, SEPARATE, Floats, Model
 
 LEAST_COSINE: Final = 0.2
 """Two statements that share a keyword are weighed from this cosine on."""
@@ -36,30 +36,16 @@ of two statements that differ in the order of their words: 83 % of the pairs of 
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """A statement to weigh: its reading and the vectors of its content words, shape (words, width)."""
-
-    reading: Reading
-    vectors: Floats
-
-    @property
-    def speaks(self) -> bool:
-        """Return whether a statement can be weighed: it has words, and does more than equate two names."""
-        words = any(word[0].isalnum() for word in self.reading.words)
-        return words and equated_names(self.reading.text) is None
-
-
-@dataclass(frozen=True, slots=True)
 class Weighed:
     """An old statement to weigh a new one against.
 
     Attributes:
-        side: The old statement.
-        cosine: The cosine of the two.
+        reading: The old statement.
+        cosine: The cosine of the two, as evidence.
         rule: The decision of the rules, which is no merge.
     """
 
-    side: Side
+    reading: Reading
     cosine: float
     rule: Decision
 
@@ -72,10 +58,10 @@ def worth_weighing(old: str, keywords_of_new: Set[str], cosine: float) -> bool:
 
 
 Read = Callable[[Sequence[tuple[str, str]]], Floats | None]
-"""The reader's logits of pairs of an old and a new statement, shape (pairs, outcomes); None without a reader."""
+"""The reader's logits of pairs of an old and a new statement, shape (pairs, outcomes); None while it is down."""
 
 
-def weigh(olds: Sequence[Weighed], new: Side, model: Model, read: Read) -> list[Decision]:
+def weigh(olds: Sequence[Weighed], new: Reading, model: Model, read: Read) -> list[Decision]:
     """Decide on a new statement against old ones that no sure rule decides.
 
     A statement without words ("👍") cannot be aligned, and one that equates two names ("cam = Camille") states
@@ -88,46 +74,52 @@ def weigh(olds: Sequence[Weighed], new: Side, model: Model, read: Read) -> list[
         read: Reads the pairs that may merge.
     """
     decided = [old.rule for old in olds]
-    spoken = [at for at, old in enumerate(olds) if new.speaks and old.side.speaks]
+    spoken = [at for at, old in enumerate(olds) if _speaks(new) and _speaks(old.reading)]
     if not spoken:
         return decided
-    aligned = [
-        align(olds[at].side.reading, new.reading, olds[at].side.vectors, new.vectors)
-        for at in spoken
-    ]
+    aligned = [align(olds[at].reading, new) for at in spoken]
     evidence = [
-        evidence_of(each, olds[at].cosine, olds[at].side.vectors, new.vectors)
-        for at, each in zip(spoken, aligned, strict=True)
+        evidence_of(each, olds[at].cosine) for at, each in zip(spoken, aligned, strict=True)
     ]
-    shares, thresholds = model.probabilities(evidence), model.thresholds
-    likely = np.flatnonzero(shares[:, :MERGING].sum(axis=1) >= thresholds["read"])
-    texts = [(olds[spoken[row]].side.reading.text, new.reading.text) for row in likely]
-    logits = read(texts) if texts else None
-    if logits is not None:
-        thresholds = model.joint.thresholds
-        shares[likely] = model.joint.probabilities(shares[likely], logits)
+    shares = model.by_evidence(evidence)
+    likely = np.flatnonzero(_merging(shares) >= model.thresholds["read"])
+    logits = read([(olds[spoken[row]].reading.text, new.text) for row in likely])
+    if logits is not None and len(likely):
+        shares[likely] = model.by_both([evidence[row] for row in likely], logits)
     for row, at in enumerate(spoken):
-        decided[at] = conclude(aligned[row], evidence[row], shares[row], decided[at], thresholds)
+        read_too = logits is not None and row in likely
+        decided[at] = conclude(
+            aligned[row], evidence[row], shares[row], decided[at], model.thresholds, read=read_too
+        )
     return decided
 
 
-def lost_words(old: Side, new: Side) -> list[str]:
+def _merging(shares: Floats) -> Floats:
+    return shares[:, :MERGING].sum(axis=1)
+
+
+def _speaks(reading: Reading) -> bool:
+    """Return whether a statement can be weighed: it has words, and does more than equate two names."""
+    words = any(token.norm[0].isalnum() for token in reading.tokens)
+    return words and equated_names(reading.text) is None
+
+
+def lost_words(old: Reading, new: Reading) -> list[str]:
     """The words of an old statement that its update neither repeats nor replaces.
 
     A value is replaced by a value of its kind, a word by the word in its place; a verb alone is not a fact.
     """
-    if not (old.speaks and new.speaks):
+    if not (_speaks(old) and _speaks(new)):
         return []
-    aligned = align(old.reading, new.reading, old.vectors, new.vectors)
-    replaced = {contrast.old for contrast in aligned.contrasts}
-    kinds = {token.kind for token in new.reading.tokens} - {"word"}
-    found: list[str] = []
-    for row in aligned.open_old:
-        at = old.reading.content[row]
-        token = old.reading.tokens[at]
-        if at not in replaced and token.kind not in kinds and token.stem not in old.reading.verbs:
-            found.append(token.shown)
-    return found
+    aligned = align(old, new)
+    kinds = {token.kind for token in new.tokens} - {"word"}
+    return [
+        old.tokens[at].shown
+        for at in aligned.open_old
+        if at not in aligned.replaced
+        and old.tokens[at].kind not in kinds
+        and old.tokens[at].stem not in old.verbs
+    ]
 
 
 def conclude(
@@ -136,6 +128,8 @@ def conclude(
     shares: Floats,
     rule: Decision,
     thresholds: Mapping[str, float],
+    *,
+    read: bool,
 ) -> Decision:
     """Decide from the probabilities of the outcomes.
 
@@ -145,6 +139,7 @@ def conclude(
         shares: The probability of each of `OUTCOMES`.
         rule: The decision of the rules, which is no merge.
         thresholds: As in `Model`.
+        read: Whether the pair was read; if not, it cannot merge.
     """
     merge = float(shares[:MERGING].sum())
     if 1 - float(shares[SEPARATE]) < thresholds["review"]:
@@ -154,7 +149,8 @@ def conclude(
     if outcome == "same" and aligned.old.language != aligned.new.language:
         # An update in either language then replaces both: see `twins`.
         why = why or "in another language"
-    if why is None and merge >= thresholds["careful" if needs_care(evidence) else "merge"]:
+    least = thresholds["careful" if needs_care(evidence) else "merge"]
+    if read and why is None and merge_probability(shares, evidence) >= least:
         verdict = Verdict.REINFORCED if outcome == "same" else Verdict.UPDATED
         return Decision(
             verdict, "weighed", f"{outcome}, {merge:.0%}: {contrast_of(aligned)}", probability=merge
@@ -164,12 +160,14 @@ def conclude(
 
 
 def needs_care(evidence: Mapping[str, float]) -> bool:
-    """Return whether two statements are long, or have nearly the same words in another order.
+    """Return whether two statements are long, differ in one verb, or have nearly the same words in another order.
 
     Such statements resemble each other whether or not they say the same.
     """
-    reordered = evidence["jaccard"] >= _SAME_WORDS and evidence["in_order_new"] < _IN_ORDER
-    return bool(evidence["long"]) or (reordered and abs(evidence["longer"]) < _AS_LONG)
+    reordered = evidence["jaccard"] >= _SAME_WORDS and evidence["in_order"] < _IN_ORDER
+    reordered = reordered and abs(evidence["longer"]) < _AS_LONG and not evidence["short"]
+    swapped = evidence["one_verb"] if evidence["one_substituted"] else reordered
+    return bool(evidence["long"] or swapped)
 
 
 def apart(rule: Decision) -> Decision:
@@ -177,46 +175,43 @@ def apart(rule: Decision) -> Decision:
     return replace(rule, verdict=Verdict.RELATED) if rule.verdict is Verdict.UNSURE else rule
 
 
+def merge_probability(shares: Floats, evidence: Mapping[str, float]) -> float:
+    """The probability of a merge.
+
+    "same" does not count for one common word in the place of another ("buys", "sells"): the reader is bad at those.
+    """
+    merging = shares[:MERGING].sum() - evidence["one_word"] * shares[SAME]
+    return float(merging)
+
+
 def likeliest(shares: Floats, evidence: Mapping[str, float]) -> str:
     """The likeliest merging outcome.
 
-    An added or removed negation excludes "same"; and "same" needs most of the probability, because it drops
-    words.
+    "same" drops the new words, so it needs most of the probability, the same polarity, and more than one other word.
     """
     best = int(shares[:MERGING].argmax())
-    rare = OUTCOMES[best] == "same" and shares[best] < shares[:MERGING].sum() / 2
-    return "update" if rare or evidence["other_polarity"] else OUTCOMES[best]
+    rare = best == SAME and shares[best] < shares[:MERGING].sum() / 2
+    differs = rare or evidence["other_polarity"] or evidence["one_substituted"]
+    return "update" if differs else OUTCOMES[best]
 
 
 def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> str | None:
     """The reason why two statements must not be merged, or None."""
-    if rule.reason.startswith(SWAPPED):
+    if rule.reason.startswith(SWAPPED) or (needs_care(evidence) and evidence["names_moved"]):
         return SWAPPED
     if rule.change == "perhaps":
         return rule.reason
-    if evidence["asked"] and not aligned.old.question:
+    if aligned.new.question and not aligned.old.question:
         return "a question"
-    came = aligned.new.signs - aligned.old.signs
-    if "doubt" in came:
+    if "doubt" in aligned.new.signs - aligned.old.signs:
         return "a doubt"
-    if "unfulfilled" in came:
-        return "not done"
-    if "partly" in came:
-        return "in part"
-    if evidence["speaker_kin"]:
-        return "another owner"
-    if evidence["one_substituted"] and (
-        evidence["contrast_of"] or (evidence["verbs_differ"] and not evidence["open_be_old"])
-    ):
-        return "one word for another"
     return None
 
 
 def contrast_of(aligned: Alignment) -> str:
     """The lost and the added words, for people: "22 → 29"."""
-    old, new = aligned.old, aligned.new
-    gone = [old.tokens[old.content[row]].shown for row in aligned.open_old]
-    came = [new.tokens[new.content[row]].shown for row in aligned.open_new]
+    gone = [aligned.old.tokens[at].shown for at in aligned.open_old]
+    came = [aligned.new.tokens[at].shown for at in aligned.open_new]
     return f"{_shown(gone)} → {_shown(came)}"
 
 

@@ -41,4 +41,5 @@ def receipt(done: Receipt, verb: str, *, timezone: str, listed: bool = True) -> 
         shown.append(
             text(say("still named in settings: {names} (see hippocampe settings)", names=names))
         )
+    shown += [text(label("remains", place)) for place in done.remains]
     return lines(*shown)

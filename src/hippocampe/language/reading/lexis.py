@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Final
@@ -13,9 +13,6 @@ from hippocampe.language.tokenizer import tokenize
 
 SIGNS: Final = tuple(load(languages()[0], "reading")["signs"])
 """Classes of words and phrases that indicate a change of an older statement."""
-_OF_WORDS: Final = frozenset({"moved_participles", "not_imperfect"})
-"""Roles whose members are content words."""
-_NOTHING: Final[frozenset[str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +28,9 @@ class Lexis:
         units: Unit by word or sign.
         kin: Relationship by word.
         grammar: Words by grammatical role.
-        verbs: Kind of a verb by stem.
-        before: Names of the changes that a stem precedes ("looking for").
-        after: Names of the changes that a stem follows ("found").
+        verbs: Stems of verbs.
+        future: Endings of the future.
         clock: Words of a time of day.
-        endings: Endings of participles and of moods.
-        moved: Stems of participles that state an event after "to be".
-        not_imperfect: Words that only end like an imperfect.
     """
 
     language: str
@@ -48,13 +41,9 @@ class Lexis:
     units: Mapping[str, str]
     kin: Mapping[str, str]
     grammar: Mapping[str, frozenset[str]]
-    verbs: Mapping[str, str]
-    before: Mapping[str, frozenset[str]]
-    after: Mapping[str, frozenset[str]]
+    verbs: frozenset[str]
+    future: tuple[str, ...]
     clock: Mapping[str, frozenset[str]]
-    endings: Mapping[str, tuple[str, ...]]
-    moved: frozenset[str]
-    not_imperfect: frozenset[str]
     _single: Mapping[str, frozenset[str]]
     _phrases: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]
 
@@ -68,14 +57,6 @@ class Lexis:
                 if tuple(norms[at : at + len(phrase)]) == phrase:
                     found.add(sign)
         return frozenset(found)
-
-    def changes_before(self, stems: Iterable[str]) -> frozenset[str]:
-        """The changes that one of these words may precede."""
-        return _NOTHING.union(*(self.before.get(stem, _NOTHING) for stem in stems))
-
-    def changes_after(self, stems: Iterable[str]) -> frozenset[str]:
-        """The changes that end in one of these words."""
-        return _NOTHING.union(*(self.after.get(stem, _NOTHING) for stem in stems))
 
 
 @lru_cache(maxsize=20_000)
@@ -97,13 +78,8 @@ def plain_stem(word: str, language: str) -> str:
 
 @cache
 def _function_words(language: str) -> frozenset[str]:
-    roles = load(language, "reading")["grammar"]
-    return frozenset(
-        word
-        for role, words in roles.items()
-        if isinstance(words, str) and role not in _OF_WORDS
-        for word in words.split()
-    )
+    roles = load(language, "reading")["grammar"].values()
+    return frozenset(word for words in roles for word in words.split())
 
 
 @cache
@@ -128,14 +104,8 @@ def lexis(language: str) -> Lexis:
                 phrases.setdefault(norms[0], []).append((norms, sign))
     grammar: dict[str, set[str]] = {}
     for role, words in data["grammar"].items():
-        if isinstance(words, str) and role not in _OF_WORDS:
-            for word in words.split():
-                grammar.setdefault(word, set()).add(role)
-    verbs = {
-        plain_stem(word, language): kind
-        for kind in ("other", "several", "wish", "single")
-        for word in data["verbs"][kind].split()
-    }
+        for word in words.split():
+            grammar.setdefault(word, set()).add(role)
     return Lexis(
         language=language,
         spellings={word: tuple(meant.split()) for word, meant in data["spellings"].items()},
@@ -145,19 +115,9 @@ def lexis(language: str) -> Lexis:
         units=_by_word(data["units"], str),
         kin=_by_word(data["kin"], str),
         grammar={word: frozenset(roles) for word, roles in grammar.items()},
-        verbs=verbs,
-        before=_changes(data["changes"], "from", language),
-        after=_changes(data["changes"], "to", language),
+        verbs=frozenset(plain_stem(word, language) for word in data["verbs"].split()),
+        future=tuple(data["future"]),
         clock={name: frozenset(words.split()) for name, words in data["clock"].items()},
-        endings={
-            role: tuple(words)
-            for role, words in data["grammar"].items()
-            if not isinstance(words, str)
-        },
-        moved=frozenset(
-            plain_stem(word, language) for word in data["grammar"]["moved_participles"].split()
-        ),
-        not_imperfect=frozenset(data["grammar"]["not_imperfect"].split()),
         _single={word: frozenset(signs) for word, signs in single.items()},
         _phrases={word: tuple(entries) for word, entries in phrases.items()},
     )
@@ -165,13 +125,3 @@ def lexis(language: str) -> Lexis:
 
 def _by_word(table: Mapping[str, str], type: Any) -> dict[str, Any]:
     return {word: type(name) for name, words in table.items() for word in words.split()}
-
-
-def _changes(
-    table: Mapping[str, Mapping[str, str]], side: str, language: str
-) -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
-    for name, change in table.items():
-        for word in change[side].split():
-            found.setdefault(plain_stem(word, language), set()).add(name)
-    return {word: frozenset(names) for word, names in found.items()}

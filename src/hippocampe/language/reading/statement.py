@@ -30,9 +30,6 @@ SUBJECTS: Final = (
     "other",
 )
 """Kinds of subject: "the dog", "my dog", "his dog", "a dog", "I", "he", "Rex"."""
-PREDICATES: Final = ("single", "several", "wish", "have", "be", "event", "other")
-"""Kinds of predicate, by the number of values that the verb takes: "lives", "likes", "wants", "has", "is",
-"bought"."""
 _SUBJECT_OF_ROLE: Final = (
     ("definite", "definite"), ("own", "own"), ("others_own", "other_own"), ("indefinite", "indefinite"),
     ("first_person", "speaker"), ("third_person", "third"),
@@ -44,7 +41,6 @@ _BEFORE_NOUN: Final = frozenset({"definite", "indefinite", "own", "others_own", 
 _LINKS: Final = ("of", "at", "be", "have")
 _VERBAL: Final = frozenset({"have", "auxiliary", "conjunctions"})
 _QUANTITIES: Final = frozenset({"number", "money", "date", "time"})
-_NEAR: Final = 4  # Span of words after an auxiliary in which a participle may follow
 _SHORT: Final = 4
 _GLUED: Final = re.compile(r"([a-z])([bcdfghklmnpqrstvz]\w{2,})")
 _NONE: Final[frozenset[str]] = frozenset()
@@ -56,7 +52,6 @@ class Token:
 
     Attributes:
         norm: The folded word in standard spelling ("je suis" for "jsuis").
-        written: The folded word as written, the key of its vector.
         stem: The key for comparison: the stem of a word; kind, value and unit of a value.
         kind: Kind of value, or "word".
         value: The value; "" for a word.
@@ -68,7 +63,6 @@ class Token:
     """
 
     norm: str
-    written: str
     stem: str
     kind: Kind
     value: str
@@ -96,17 +90,10 @@ class Reading:
         content: Positions of the tokens that carry meaning.
         verb: Position of the first verb; the subject is before it.
         subject: One of `SUBJECTS`.
-        predicate: One of `PREDICATES`.
-        signs: The signs of change, and "negation", "conditional", "future", "imperfect", "first_person",
-            "second_person", "listing", "capitalised".
+        signs: The signs of change, and "negation" and "future".
         links: For each token the role of its preposition or light verb: "of", "at", "be", "have" or "".
         determiners: For each token its determiner: "definite", "own", "indefinite" or "".
-        names: Its proper names.
-        kin: The relationships it names.
-        stems: The stems of all its tokens.
         verbs: The stems of its verbs, without auxiliaries.
-        before: The changes that it may precede.
-        after: The changes that end in it.
         question: Whether it asks.
     """
 
@@ -116,22 +103,11 @@ class Reading:
     content: tuple[int, ...]
     verb: int
     subject: str
-    predicate: str
     signs: frozenset[str]
     links: tuple[str, ...]
     determiners: tuple[str, ...]
-    names: frozenset[str]
-    kin: frozenset[str]
-    stems: frozenset[str]
     verbs: frozenset[str]
-    before: frozenset[str]
-    after: frozenset[str]
     question: bool
-
-    @property
-    def words(self) -> list[str]:
-        """The written form of each content token, the key of its vector."""
-        return [self.tokens[at].written for at in self.content]
 
 
 @lru_cache(maxsize=2048)
@@ -142,27 +118,17 @@ def read(text: str) -> Reading:
     tokens = tuple(_tokens(text, known))
     norms = [token.norm for token in tokens]
     stems = [token.stem for token in tokens]
-    verb = _first_verb(tokens, stems, known)
-    signs = known.signs(norms, stems) | _moods(tokens, norms, known)
-    if "," in text:
-        signs |= {"listing"}
     return Reading(
         text=text,
         language=language,
         tokens=tokens,
         content=_content(tokens),
-        verb=verb,
+        verb=_first_verb(tokens, stems, known),
         subject=_subject(tokens),
-        predicate=_predicate(tokens, stems, verb, known),
-        signs=signs,
+        signs=known.signs(norms, stems) | _moods(tokens, known),
         links=tuple(_link(tokens, at) for at in range(len(tokens))),
         determiners=tuple(_determiner(tokens, at) for at in range(len(tokens))),
-        names=frozenset(token.norm for token in tokens if token.name),
-        kin=frozenset(token.kin for token in tokens if token.kin),
-        stems=frozenset(token.stem for token in tokens),
         verbs=frozenset(each for each in stems if each in known.verbs),
-        before=known.changes_before(stems),
-        after=known.changes_after(stems),
         question=is_question(text),
     )
 
@@ -174,16 +140,14 @@ def clear_caches() -> None:
 
 def _tokens(text: str, known: Lexis) -> list[Token]:
     words: list[Word] = []
-    written: list[str] = []
     for word in tokenize(text):
         for number, norm in enumerate(_meant(word, known)):
             words.append(word._replace(norm=norm, opens=word.opens and not number))
-            written.append(word.norm)
     found: list[Token] = []
     at = 0
     while at < len(words):
         value = value_at(words, at, known)
-        found.append(_token(words[at], written[at], value, known))
+        found.append(_token(words[at], value, known))
         at += value.words
     return found
 
@@ -197,7 +161,7 @@ def _meant(word: Word, known: Lexis) -> tuple[str, ...]:
     return (word.norm,)
 
 
-def _token(word: Word, written: str, value: Found, known: Lexis) -> Token:
+def _token(word: Word, value: Found, known: Lexis) -> Token:
     plain = value.kind == "word"
     roles = known.grammar.get(word.norm, _NONE)
     if len(word.norm) < _SHORT and not word.surface.isascii():
@@ -206,7 +170,6 @@ def _token(word: Word, written: str, value: Found, known: Lexis) -> Token:
     unit = value.unit if value.kind == "number" else ""
     return Token(
         norm=word.norm,
-        written=written,
         stem=plain_stem(word.norm, known.language)
         if plain
         else f"{value.kind} {value.value} {unit}",
@@ -261,51 +224,13 @@ def _subject(tokens: Sequence[Token]) -> str:
     return "other"
 
 
-def _predicate(tokens: Sequence[Token], stems: Sequence[str], verb: int, known: Lexis) -> str:
-    past = known.endings["past"]
-    for at in range(verb, min(verb + _NEAR, len(tokens))):
-        token = tokens[at]
-        if token.roles & {"have", "be"}:
-            if _is_event(tokens[at + 1 : at + 1 + _NEAR], "have" in token.roles, known):
-                return "event"
-            return "have" if "have" in token.roles else "be"
-        if token.stem in known.moved:
-            return "event"
-        if not token.roles and (kind := known.verbs.get(stems[at])):
-            return "event" if token.norm.endswith(past) else kind
-    return "other"
-
-
-def _is_event(following: Sequence[Token], has: bool, known: Lexis) -> bool:
-    """Return whether a past participle follows an auxiliary: "a acheté", "est partie"."""
-    for token in following:
-        if token.stem in known.moved:
-            return True
-        if token.roles & _BEFORE_NOUN:
-            return False
-        if not token.roles and token.kind == "word" and token.norm not in STOP_WORDS:
-            return has and token.norm.endswith(known.endings["participles"])
-    return False
-
-
-def _moods(tokens: Sequence[Token], norms: Sequence[str], known: Lexis) -> frozenset[str]:
-    """Persons and moods, from single words and endings."""
-    roles = _NONE.union(*(token.roles for token in tokens))
-    found = {role for role in ("first_person", "second_person", "negation") if role in roles}
-    if roles & {"conjunctions"}:
-        found.add("listing")
-    long = [
-        norm
-        for norm, token in zip(norms, tokens, strict=True)
-        if token.kind == "word" and not token.name and len(norm) > _SHORT
-    ]
-    for mood in ("conditional", "future"):
-        if any(norm.endswith(known.endings[mood]) for norm in long):
-            found.add(mood)
-    past = [norm for norm in long if norm.endswith(known.endings["imperfect"])]
-    if "conditional" not in found and not known.not_imperfect.issuperset(past):
-        found.add("imperfect")
-    return frozenset(found)
+def _moods(tokens: Sequence[Token], known: Lexis) -> set[str]:
+    """Whether something is denied or to come."""
+    found = {"negation"} if any("negation" in token.roles for token in tokens) else set[str]()
+    words = [token.norm for token in tokens if token.kind == "word" and not token.name]
+    if any(len(norm) > _SHORT and norm.endswith(known.future) for norm in words):
+        found.add("future")
+    return found
 
 
 def _link(tokens: Sequence[Token], at: int) -> str:
