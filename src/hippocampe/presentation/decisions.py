@@ -82,7 +82,7 @@ def question(reason: str) -> tuple[str, dict[str, str]]:
 def _patterns(context: str) -> dict[str, re.Pattern[str]]:
     """The forms with their patterns; those with more text of their own come first."""
     known = {
-        **dict.fromkeys(("share", "number", "messages", "statements", "turns"), r"\d+"),
+        **dict.fromkeys(("share", "number", "messages", "statements", "turns"), r"[\d,]+"),
         "model": r"\S+",
         "outcome": "|".join(_entries("decided outcome")),
         "relation": "|".join(_entries("decided relation")),

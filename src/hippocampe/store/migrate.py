@@ -38,7 +38,7 @@ def create(connection: Connection) -> None:
 
 
 def stamp(connection: Connection) -> None:
-    """Note that the new tables are of the latest revision."""
+    """Note that the tables are of the latest revision, without loading Alembic."""
     connection.execute(
         text(
             "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
