@@ -197,6 +197,25 @@ def test_the_reasons_of_what_was_given_are_in_the_language(
     ]
 
 
+def test_what_was_given_is_shown_by_part(capsys: pytest.CaptureFixture[str]) -> None:
+    at = FRENCH.now
+    town = Memory("2", "default", "Pau", key="ville", user="nina", created_at=at, updated_at=at)
+    found = Recollection("1", "memory", "Nina part le 3 mai", 0.8)
+    always = Recollection("2", "memory", "Pau", 0.0, memory=town)
+    trace = Trace(
+        [Considered(always, "identity", "injected"), Considered(found, "search", "injected")]
+    )
+    injection = Injection("1", "…", (always, found), 9, 4.0, trace)
+    out(show.why(injection.items, injection, (), 12, FRENCH))
+    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
+        "trouvés",
+        "0.80 trouvé  souvenir · Nina part le 3 mai",
+        "donnés d’office",
+        "qui est qui  souvenir (nina) · ville : Pau",
+        "12 tokens · 4,0 ms",
+    ]
+
+
 def test_changes_show_keys_and_what_they_replace(capsys: pytest.CaptureFixture[str]) -> None:
     at = FRENCH.now
     old = Memory("1", "default", "le jeudi", key="marché", created_at=at, updated_at=at)

@@ -27,6 +27,7 @@ from hippocampe.server.dashboard.memory import Lifetime
 from hippocampe.server.dashboard.menu import MENU
 from hippocampe.server.dashboard.search import Place
 from hippocampe.server.dashboard.visit import THEMES
+from hippocampe.store.postgres import KEPT, REWRITTEN
 from hippocampe.types import (
     ASSOCIATIONS,
     CATEGORIES,
@@ -123,6 +124,7 @@ LABELS: dict[str, set[str]] = {
     "place": set(get_args(Place)),
     "planned": REMOVED,
     "reason": {*REASONS, *OBJECTIONS.values()},
+    "remains": {*REWRITTEN, *KEPT},
     "role": set(get_args(Role)),
     "route": {*get_args(Route), "companion"},
     "section": {each.name for each in MENU},

@@ -1,6 +1,7 @@
 """Terminal output of the chat: notices around answers, and the results of its commands."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hippocampe.cli.show.layout import (
@@ -16,8 +17,17 @@ from hippocampe.cli.show.layout import (
 from hippocampe.cli.terminal import sign
 from hippocampe.companion import Reply, Searched, ToolCalled
 from hippocampe.presentation.model_ways import model_ways
+from hippocampe.presentation.parts import parts_of
 from hippocampe.presentation.reader import Reader
-from hippocampe.types import Considered, Injection, Memory, ReceiptItem, Recollection, Remembered
+from hippocampe.types import (
+    Considered,
+    Injection,
+    Memory,
+    Part,
+    ReceiptItem,
+    Recollection,
+    Remembered,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -86,10 +96,10 @@ def _given(
 ) -> "list[RenderableType]":
     """The first items that a model was given, each with its strongest reason."""
     shown: list[RenderableType] = []
-    for item, (_, found) in zip(items[:_MAX_GIVEN], _traced(items, injection), strict=False):
-        why = by.reasons(found.why, 1)
+    for each in _traced(items[:_MAX_GIVEN], injection):
+        why = by.reasons(each.item.why, 1)
         reason = f" {sign('·')} {why[0].text}" if why and not why[0].objection else ""
-        shown.append(text(f"  {sign('‹')} {_one_line(spoken(item, by), 100)}{reason}", "dim"))
+        shown.append(text(f"  {sign('‹')} {_one_line(spoken(each.item, by), 100)}{reason}", "dim"))
     if len(items) > _MAX_GIVEN:
         more = by.number(len(items) - _MAX_GIVEN)
         shown.append(text(by.say("    and {number} more: /why", number=more), "dim"))
@@ -167,36 +177,51 @@ def why(
         notes = [by.amount(tokens, "token")]
         if injection is not None:
             notes.append(by.milliseconds(injection.took_ms))
-        shown += [_rows(_traced(items, injection), by), _notes(notes, indent="")]
+        parts = parts_of(_traced(items, injection))
+        for part, given in parts.items():
+            heading = [text(by.label("part", part), "bold")] if len(parts) > 1 else []
+            shown += [*heading, _rows(given, by)]
+        shown.append(_notes(notes, indent=""))
     elif not searched:
         return text(by.say("Nothing was injected."), "dim")
     for each in searched:
         shown.append(text(f"{sign('·')} {each.tool} {each.query}".rstrip(), "bold"))
-        found = [("", item) for item in each.items]
+        found = [_Given(item, "", "search") for item in each.items]
         shown.append(_rows(found, by) if found else text(by.say("Nothing found."), "dim"))
     return lines(*shown)
 
 
-def _traced(
-    items: Sequence[Recollection], injection: Injection | None
-) -> list[tuple[str, Recollection]]:
-    """Items with the path that found them, and their reasons."""
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """An item with its reasons, the path that found it, and the part of the injection to which it belongs."""
+
+    item: Recollection
+    path: str
+    part: Part
+
+
+def _traced(items: Sequence[Recollection], injection: Injection | None) -> list[_Given]:
     considered: Sequence[Considered] = () if injection is None else injection.trace.considered
     traced = {each.recollection.id: each for each in considered}
     found = [(traced.get(item.id), item) for item in items]
     return [
-        (known.path, known.recollection) if known else ("companion", item) for known, item in found
+        _Given(known.recollection, known.path, known.part)
+        if known
+        else _Given(item, "companion", "always_on")
+        for known, item in found
     ]
 
 
-def _rows(found: Sequence[tuple[str, Recollection]], by: Reader) -> "RenderableType":
+def _rows(found: Sequence[_Given], by: Reader) -> "RenderableType":
     rows: list[tuple[RenderableType, RenderableType]] = []
-    for path, item in found:
-        content = text(f"{_kind(item, by)} {sign('·')} {_one_line(spoken(item, by))}")
-        why = reasons(item, by)
-        score = f"{item.score:.2f} {by.label('route', path) if path else ''}".rstrip()
+    for each in found:
+        content = text(f"{_kind(each.item, by)} {sign('·')} {_one_line(spoken(each.item, by))}")
+        why = reasons(each.item, by)
+        # What needs no search has no relevance.
+        score = f"{each.item.score:.2f}" if each.part in ("search", "live") else ""
+        path = by.label("route", each.path) if each.path else ""
         details = [text(why, "dim italic")] if why else []
-        rows.append((text(score, "dim"), lines(content, *details)))
+        rows.append((text(f"{score} {path}".strip(), "dim"), lines(content, *details)))
     return grid(rows)
 
 
