@@ -27,7 +27,7 @@ class Alignment:
         best_old: The best similarity of each old content word to a new one, 0 to 1, by spelling, kin, name and value.
         best_new: Of each new one to an old one.
         matches: Positions of the repeated old tokens, each with that of the new token that repeats it.
-        replaced: Positions of the old tokens in whose place the new statement has another word.
+        replaced: Positions of the old tokens that another word of the new statement replaces.
     """
 
     old: Reading

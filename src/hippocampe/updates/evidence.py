@@ -44,6 +44,7 @@ def evidence_of(aligned: Alignment, cosine: float) -> Evidence:
         "one_substituted": float(bool(swapped)),
         "one_word": float(bool(swapped) and one_word),
         "one_verb": float(one_word and one_verb),
+        "one_subject": float(_is_in_subject(old, swapped) and _is_in_subject(new, swapped)),
         "only_added": float(_contains(theirs, ours)),
         "long": float(min(len(ours), len(theirs)) > _LONG),
         "short": float(min(len(ours), len(theirs)) <= _SHORT),
@@ -86,6 +87,13 @@ def _substituted(ours: Sequence[Token], theirs: Sequence[Token]) -> tuple[Token,
         return ()
     differ = [each for each in zip(ours, theirs, strict=True) if each[0].stem != each[1].stem]
     return differ[0] if len(differ) == 1 else ()
+
+
+def _is_in_subject(reading: Reading, tokens: Sequence[Token]) -> bool:
+    """Return whether one of some words or values precedes the verb."""
+    verb = reading.tokens[reading.verb : reading.verb + 1]
+    known = any("auxiliary" in token.roles or token.stem in reading.verbs for token in verb)
+    return known and any(token in tokens for token in reading.tokens[: reading.verb])
 
 
 def _contains(longer: Sequence[str], shorter: Sequence[str]) -> bool:

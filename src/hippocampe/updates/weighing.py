@@ -160,14 +160,14 @@ def conclude(
 
 
 def needs_care(evidence: Mapping[str, float]) -> bool:
-    """Return whether two statements are long, differ in one verb, or have nearly the same words in another order.
+    """Return whether two statements are long, differ in one verb or subject, or have the same words in another order.
 
     Such statements resemble each other whether or not they say the same.
     """
     reordered = evidence["jaccard"] >= _SAME_WORDS and evidence["in_order"] < _IN_ORDER
     reordered = reordered and abs(evidence["longer"]) < _AS_LONG and not evidence["short"]
-    swapped = evidence["one_verb"] if evidence["one_substituted"] else reordered
-    return bool(evidence["long"] or swapped)
+    swapped = evidence["one_verb"] or evidence["one_subject"]
+    return bool(evidence["long"] or (swapped if evidence["one_substituted"] else reordered))
 
 
 def apart(rule: Decision) -> Decision:

@@ -225,7 +225,7 @@ def _subject(tokens: Sequence[Token]) -> str:
 
 
 def _moods(tokens: Sequence[Token], known: Lexis) -> set[str]:
-    """Whether something is denied or to come."""
+    """Find the signs that something is denied or to come."""
     found = {"negation"} if any("negation" in token.roles for token in tokens) else set[str]()
     words = [token.norm for token in tokens if token.kind == "word" and not token.name]
     if any(len(norm) > _SHORT and norm.endswith(known.future) for norm in words):
