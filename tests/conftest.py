@@ -14,6 +14,7 @@ import pytest
 
 import children
 import once
+import tier
 import unread
 from hashed import install
 from hippocampe import Config, Hippocampe, Scope
@@ -115,13 +116,16 @@ def open_hippo(folder: Path, clock: FakeClock) -> Iterator[Opener]:
     opened: list[Hippocampe] = []
 
     def opener(where: Path | None = None, **settings: Any) -> Hippocampe:
-        config = Config(folder=where or folder, **{"background": False, **settings})
+        servers = tier.current().settings(where or folder) if tier.is_chosen() else {}
+        config = Config(folder=where or folder, **{"background": False, **servers, **settings})
         opened.append(Hippocampe.open(config, clock=clock))
         return opened[-1]
 
     yield opener
     for hippo in opened:
         hippo.close()
+    if tier.is_chosen():
+        tier.current().clean()
 
 
 @pytest.fixture

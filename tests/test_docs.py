@@ -47,7 +47,13 @@ BANNED = re.compile(
 RELATIVE_OPENING = re.compile(r"(?:What|How|Who|Whom|Whose|Where|When|Which|That|Those|Whether)\b")
 """Words that make the first line of a docstring a relative clause. Name the thing, or begin with a verb."""
 
-NO_MODULES = {"hippocampe.db", "hippocampe.toml", "hippocampe.verb", "hippocampe.embed.__init__"}
+NO_MODULES = {
+    "hippocampe.db",
+    "hippocampe.jsonl",
+    "hippocampe.toml",
+    "hippocampe.verb",
+    "hippocampe.embed.__init__",
+}
 """Dotted names that are a file or an attribute of a span."""
 
 

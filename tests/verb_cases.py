@@ -374,7 +374,12 @@ _OWN: dict[str, tuple[Arguments, ...]] = {
     "find_key": (lambda world: {"secret": world.ids["secret"]},),
     "revoke_key": (lambda world: {"id": world.ids["key"]},),
     "export_to": (
-        lambda world: {"path": world.file("export.jsonl"), "scope": ME, "overwrite": True},
+        lambda world: {
+            "path": world.file("export.jsonl"),
+            "scope": ME,
+            "format": "okf",
+            "overwrite": True,
+        },
     ),
     "import_from": (
         lambda world: {

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hippocampe.cli.call import Call, choice, command, needing_server
+from hippocampe.cli.call import Call, choice, command
 
 app = typer.Typer()
 SETS = ("companion", "assistant", "all")
@@ -26,7 +26,7 @@ def mcp(
     *,
     tools: Annotated[str, choice("--tools", SETS)] = "all",
 ) -> None:
-    """Serve the memory to an MCP client over standard input and output. Needs the extra `server`."""
+    """Serve the memory to an MCP client over standard input and output."""
     if tools not in SETS:
         raise typer.BadParameter(f"--tools takes {', '.join(SETS)}, not {tools!r}.")
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
@@ -35,6 +35,6 @@ def mcp(
     with ExitStack() as stack, ThreadPoolExecutor(1) as pool:
         # The owner of the folder starts while this process loads the SDK.
         joining = pool.submit(lambda: stack.enter_context(call.join()))
-        with needing_server("mcp"):
-            from hippocampe.server.mcp import stdio
+        from hippocampe.server.mcp import stdio
+
         stdio.serve(joining, call.scope, tools)

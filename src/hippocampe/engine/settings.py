@@ -6,7 +6,7 @@ value of its own.
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from typing import Any, Literal, cast
@@ -282,10 +282,11 @@ class SpaceSettings:
             self._cached[space] = (time.monotonic(), found)
         return found
 
-    def clear(self) -> None:
-        """Invalidate the settings of every space."""
+    def clear(self, spaces: Collection[str] | None = None) -> None:
+        """Invalidate the settings of some spaces; None for all."""
         with self._loading:
-            self._cached.clear()
+            for space in list(self._cached) if spaces is None else spaces:
+                self._cached.pop(space, None)
 
 
 def _usable(stored: Mapping[str, Any]) -> dict[str, Any]:

@@ -118,7 +118,7 @@ class Gate:
             problem = None
         if problem is not None or _public(connection["path"]):
             return problem
-        secret = _secret(headers, connection["path"])
+        secret = secret_of(headers, connection["path"])
         if keyless and _of_provider(connection["path"], secret):
             secret = None
         state = connection.setdefault("state", {})
@@ -158,6 +158,13 @@ def forwarded(connection: Connection) -> bool:
     return connection["http_version"] == "1.0" or any(
         name in FORWARDED or name.startswith(FORWARDED_PREFIX) for name, _ in connection["headers"]
     )
+
+
+def from_this_machine(connection: Connection) -> bool:
+    """Return whether a request was sent on this machine, and through no reverse proxy."""
+    host = (connection.get("client") or ("",))[0]
+    near = _names_loopback(f"//[{host}]" if ":" in host else f"//{host}")
+    return near and not forwarded(connection)
 
 
 def origin_of(headers: Headers) -> str:
@@ -233,7 +240,7 @@ def credentials(headers: Headers) -> dict[str, str]:
     return found
 
 
-def _secret(headers: Headers, path: str) -> str | None:
+def secret_of(headers: Headers, path: str) -> str | None:
     """The key that authenticates a request.
 
     A client of the proxy may send the key of a provider beside it, in another header.

@@ -30,6 +30,8 @@ STATUS: dict[type[errors.HippocampeError], HTTPStatus] = {
     errors.StoreTooNew: HTTPStatus.INTERNAL_SERVER_ERROR,
     errors.StoreError: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.FolderInUse: HTTPStatus.CONFLICT,
+    errors.SpaceElsewhere: HTTPStatus.MISDIRECTED_REQUEST,
+    errors.ServerUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.NotesUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.IndexUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.EmbedderMismatch: HTTPStatus.INTERNAL_SERVER_ERROR,
