@@ -713,7 +713,9 @@ class Hippocampe(Verbs, Here):
             ServerUnavailable: The server cannot be reached, or has another version.
             HippocampeError: It refuses the key.
         """
-        return JoinedHippocampe(connect(address, key, Config(Path())))
+        where = check_id(address, name="address", limit=MAX_TOKEN_CHARACTERS)
+        secret = None if key is None else check_id(key, name="key")
+        return JoinedHippocampe(connect(where, secret, Config(Path())))
 
     @property
     def owns(self) -> bool:
