@@ -104,13 +104,9 @@ class Reader:
             return stored
         return self.label(decisions.RECORDED, found[0]).format(**found[1])
 
-    def failure(self, detail: str) -> str:
-        """The reason of an error, written in English; one that the catalogues do not list stays English."""
-        found = decisions.parse(detail, decisions.FAILURE)
-        entry = found and catalogue(self.language).get(found[0], decisions.FAILURE)
-        if found is None or entry is None or not entry.string:
-            return detail
-        return _tied(str(entry.string), self.tied).format(**found[1])
+    def error(self, message: str) -> str:
+        """The message of an error, which is English."""
+        return decisions.error(message, self.language)
 
     def asked(self, stored: str) -> str:
         """The question about a pair that waits for a person, from the reason that is stored with it."""

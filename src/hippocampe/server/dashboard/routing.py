@@ -65,7 +65,7 @@ async def refused(request: Request, error: Exception) -> Response:
 
 async def _shown(request: Request, problem: problems.Problem) -> Response:
     page = await visitor(request)
-    problem = replace(problem, detail=page.failure(problem.detail))
+    problem = replace(problem, detail=page.error(problem.detail))
     if "hx-request" in request.headers:
         return problems.response(problem)
     framed = False
