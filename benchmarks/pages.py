@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, CDPSession, Error, sync_playwright
+from playwright.sync_api import Browser, Error, sync_playwright
 
 import common
 from filling import Plan, fill
@@ -142,7 +142,7 @@ def in_the_browser(browser: Browser, address: str, path: str, space: str) -> dic
     }
 
 
-def _weighed(session: CDPSession) -> list[int]:
+def _weighed(session: Any) -> list[int]:
     sizes: list[int] = []
     session.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
     session.send("Network.enable")

