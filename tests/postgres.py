@@ -47,7 +47,9 @@ def missing(what: str) -> None:
 
 
 class Server:
-    """A running server on a socket in a folder of its own."""
+    """A running server on a socket in a folder of its own; its databases belong to `user`."""
+
+    user = USER
 
     def __init__(self, folder: Path) -> None:
         found = binaries()
