@@ -295,6 +295,38 @@ def companion(results: dict[str, Any]) -> Iterator[str]:
     yield table(["steps passed", *modes], rows)
 
 
+def cells(results: dict[str, Any]) -> Iterator[str]:
+    """Turns per second of one process and of cells, and the times of a quiet space beside a busy one."""
+    with_reader = "with" if results["reader"] else "without"
+    yield (
+        f"{results['size']:,} memories in {results['spaces']} spaces, {with_reader} the reader, "
+        f"{results['callers']} callers a space"
+    )
+    rows: list[list[Any]] = []
+    for each in results["measured"]:
+        turns, quiet = each["throughput"], each["noisy_neighbour"]
+        spent = ", ".join(f"{name} {ms}" for name, ms in turns["processor_ms_per_turn"].items())
+        rows.append(
+            [each["workers"], turns["turns_per_second"], turns["turn_ms"]["p95"], spent]
+            + [quiet[of]["p95"] for of in ("alone", "beside a busy space")]
+        )
+    head = [
+        "turns a second",
+        "p95 ms",
+        "processor ms a turn",
+        "quiet space, p95 ms alone",
+        "beside",
+    ]
+    yield table(["processes", *head], rows)
+    if "model" in results:
+        yield "Computed from the processor time of a turn, if only the server used the machine:"
+        computed = [
+            [each["cores"], each["turns_per_second"], each["of_one_process"]]
+            for each in results["model"]
+        ]
+        yield table(["cores", "turns a second", "of one process, per core"], computed)
+
+
 def _passed(counts: dict[str, float] | None) -> str:
     return f"{counts.get('passed', 0)} of {counts['steps']}" if counts else "–"
 
@@ -305,6 +337,7 @@ SECTIONS = {
     "latency": latency,
     "overload": overload,
     "server_load": server_load,
+    "cells": cells,
     "hook": hook,
     "sharing": sharing,
     "bulk": bulk,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from browsing import Reader
     from hippocampe.companion import Companion
+    from hosting import Host
 
 IN_MEMORY = Path("/dev/shm")
 MODEL = "openai-chat:scripted"
@@ -216,6 +217,21 @@ def meet(request: pytest.FixtureRequest, server: ModelServer) -> Iterator[Meet]:
 @pytest.fixture
 def companion(meet: Meet) -> "Companion":
     return meet()
+
+
+@pytest.fixture
+def host(
+    hashed: None, open_hippo: Opener, server: ModelServer, tmp_path: Path
+) -> Callable[..., "Host"]:
+    """Find the environment of a host, which joins the memory of the test in `data`, and asks the scripted model."""
+    from hosting import Host
+
+    def find(name: str = "") -> Host:
+        memory = open_hippo(embedder="hashed:64")
+        memory.update_settings(scope=Scope(), language="en")
+        return Host(name, memory, server, tmp_path)
+
+    return find
 
 
 Connect = Callable[..., "httpx.Client"]

@@ -21,6 +21,7 @@ ALLOWED: dict[str, str] = {
     "verbs": "types",
     "system": "errors",
     "config_sources": "errors config system",
+    "cells": "errors system",
     "language": "errors",
     "presentation": "types language",
     "validation": "errors types language",
@@ -34,7 +35,7 @@ ALLOWED: dict[str, str] = {
     " reader",
     "updates": "errors types protocols language store engine",
     "notes": "errors types config protocols system language store engine",
-    "ingest": "errors types protocols system language validation store engine updates",
+    "ingest": "errors types protocols system language validation store engine updates notes",
     "retrieval": "errors types protocols system language validation store embed engine",
     "injection": "errors types config protocols system language validation store embed index engine"
     " reader updates notes retrieval",
@@ -42,19 +43,20 @@ ALLOWED: dict[str, str] = {
     " retrieval",
     "extraction": "errors types protocols language validation store engine updates ingest retrieval"
     " curation",
-    "folder": "errors types config protocols system language validation client store embed model"
+    "folder": "errors types config protocols system cells language validation client store embed model"
     " index engine ingest retrieval curation",
-    "hippocampe": "errors types verbs config actor validation client reader engine updates notes ingest"
+    "hippocampe": "errors types verbs config actor cells validation client reader engine updates notes ingest"
     " retrieval injection curation extraction folder",
     "migration": "errors types config store engine retrieval folder hippocampe",
     "aio": "types verbs config system hippocampe",
+    "integrations": "errors types system config_sources language hippocampe aio",
     "companion": "errors types system language validation model hippocampe aio",
-    "server": "errors types verbs config actor system language presentation validation client embed model"
-    " hippocampe aio companion",
+    "server": "errors types verbs config actor system cells language presentation validation client embed model"
+    " hippocampe aio integrations companion",
     "testing": "errors protocols",
     "resident": "errors system config_sources embed hippocampe",
     "demo": "errors types config hippocampe",
-    "cli": "errors types verbs config actor system config_sources language presentation validation client"
+    "cli": "errors types verbs config actor system cells config_sources language presentation validation client"
     " embed model hippocampe migration companion server demo",
     "__main__": "cli",
 }
@@ -78,8 +80,15 @@ NEVER = {
 STEPS = set(
     "store index engine updates notes ingest retrieval injection curation extraction folder".split()
 )
-DOORS = ("aio", "companion", "server", "resident", "demo", "cli")
-ROOMS = {"http": "", "api": "http", "mcp": "http api", "proxy": "http", "dashboard": "http"}
+DOORS = ("aio", "integrations", "companion", "server", "resident", "demo", "cli")
+ROOMS = {
+    "http": "",
+    "api": "http",
+    "mcp": "http api",
+    "proxy": "http",
+    "dashboard": "http",
+    "cells": "http api dashboard app serving",
+}
 """What each room of the server may import of the others; `app` and `serving` put them together."""
 
 PURE = {"language", "presentation", "updates"}

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import sys
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -164,6 +165,19 @@ def test_server_load(results: Path) -> None:
     assert over["other_5xx"] == 0
     assert set(over["kinds"]) == {"turn", "store", "recall", "page"}
     assert "library alone" in run("report", None, out)["printed"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processor times of processes")
+def test_cells(results: Path) -> None:
+    out = results / "cells.json"
+    small = ("--size", 60, "--turns", 20, "--seconds", 0.3, "--callers", 1, "--warm", 0.3)
+    figures = run("cells", out, *small)["results"]
+    one, two = figures["measured"]
+    assert set(two["throughput"]["processor_ms_per_turn"]) >= {"router", "cell 0", "cell 1"}
+    for each in (one, two):
+        assert each["throughput"]["full"] == each["throughput"]["turns"] > 0
+    assert [each["cores"] for each in figures["model"]] == [2, 4, 8, 16]
+    assert "processor ms a turn" in run("report", None, out)["printed"]
 
 
 def test_sharing(results: Path) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         NotFound,
         Overloaded,
         ServerUnavailable,
+        SpaceElsewhere,
         StoreBusy,
         StoreCorrupt,
         StoreError,
@@ -136,6 +137,7 @@ __all__ = [
     "ServerUnavailable",
     "Settings",
     "Signal",
+    "SpaceElsewhere",
     "Stats",
     "StoreBusy",
     "StoreCorrupt",
@@ -153,7 +155,7 @@ __all__ = [
     "without_injection",
     "without_injections",
 ]
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 _MODULES = {
     "hippocampe.aio": ("AsyncHippocampe",),

@@ -18,11 +18,14 @@ MODELS = {
     "background_model": "HIPPOCAMPE_BACKGROUND_MODEL",
 }
 """The environment variables that replace the settings of language models."""
+DATABASE = "hippocampe.db"
+"""The name of the file of the database."""
 UPSTREAM_URL = "HIPPOCAMPE_UPSTREAM_URL"
 UPSTREAM_KEY = "HIPPOCAMPE_UPSTREAM_KEY"
 UPSTREAM_ANTHROPIC_URL = "HIPPOCAMPE_UPSTREAM_ANTHROPIC_URL"
 UPSTREAM_ANTHROPIC_KEY = "HIPPOCAMPE_UPSTREAM_ANTHROPIC_KEY"
 """The environment variables that replace the settings of the upstreams of the proxy."""
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?")
 _UPSTREAM_URLS = {"upstream_url": UPSTREAM_URL, "upstream_anthropic_url": UPSTREAM_ANTHROPIC_URL}
 _UPSTREAM_KEYS = {"upstream_key": UPSTREAM_KEY, "upstream_anthropic_key": UPSTREAM_ANTHROPIC_KEY}
 
@@ -89,6 +92,8 @@ class Config:
         upstream_anthropic_key: The key of that server. Default: `HIPPOCAMPE_UPSTREAM_ANTHROPIC_KEY`.
         request_rate: Sustained requests per second of one key of the server.
         request_burst: Requests that a key may send at once.
+        allowed_origins: Origins of other sites, such as `http://127.0.0.1:8000`, whose pages may use the API of the
+            server with a key; none by default.
 
     Raises:
         InvalidInput: The settings of servers, of notes, of language models or of the
@@ -133,6 +138,7 @@ class Config:
     upstream_anthropic_key: str | None = field(default=None, repr=False)
     request_rate: float = 50.0
     request_burst: int = 200
+    allowed_origins: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "folder", Path(self.folder).expanduser())
@@ -148,6 +154,7 @@ class Config:
             raise InvalidInput(f"model_timeout must be above 0 seconds, not {self.model_timeout}.")
         if self.request_rate <= 0 or self.request_burst < 1:
             raise InvalidInput("request_rate and request_burst must be above 0.")
+        object.__setattr__(self, "allowed_origins", _checked_origins(self.allowed_origins))
         self._check_servers()
         for name, variable in _UPSTREAM_URLS.items():
             chosen = getattr(self, name) or os.environ.get(variable, "").strip() or None
@@ -239,7 +246,7 @@ class Config:
     @property
     def database(self) -> Path:
         """The file of the database."""
-        return self.folder / "hippocampe.db"
+        return self.folder / DATABASE
 
 
 def _checked_upstream(name: str, url: str | None) -> str | None:
@@ -259,6 +266,19 @@ def _address(url: str) -> SplitResult | None:
     except ValueError:
         return None
     return parts if usable else None
+
+
+def _checked_origins(origins: object) -> tuple[str, ...]:
+    if isinstance(origins, str) or not isinstance(origins, tuple | list):
+        raise InvalidInput("allowed_origins must be a list of origins, not one text.")
+    found = tuple(str(each).lower() for each in cast("tuple[object, ...]", origins))
+    for each in found:
+        if not _ORIGIN.fullmatch(each):
+            raise InvalidInput(
+                f"allowed_origins cannot have {each[:80]!r}: an origin is a scheme and a host, with a port unless it "
+                "is the usual one, such as http://127.0.0.1:8000 or https://chat.example."
+            )
+    return found
 
 
 def _check_url(url: str, insecure: bool) -> None:

@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from hippocampe.actor import acting
+from hippocampe.cells import Fence
 from hippocampe.client.host import Host
-from hippocampe.client.joining import own_or_join
+from hippocampe.client.joining import connect, own_or_join
 from hippocampe.client.remote import RemoteHippocampe
 from hippocampe.config import Config
 from hippocampe.curation import associate as associations
@@ -27,6 +29,7 @@ from hippocampe.engine.context import (
     aliases_of,
     corpus_of,
     itself,
+    keys_of,
     settings_of,
     store_of,
     writer_of,
@@ -39,7 +42,16 @@ from hippocampe.extraction import compaction, extraction
 from hippocampe.extraction import digest as digest_step
 from hippocampe.extraction.jobs import ledger
 from hippocampe.extraction.jobs.runner import Runner
-from hippocampe.folder import maintenance, opening, rederivation, reembed, soundness, verification
+from hippocampe.folder import (
+    division,
+    maintenance,
+    opening,
+    rederivation,
+    reembed,
+    soundness,
+    verification,
+)
+from hippocampe.folder.relocation import Relocation
 from hippocampe.ingest import conversation, importer, remember_many
 from hippocampe.ingest import remember as remember_step
 from hippocampe.injection import before_turn, preview, render, replay, trial, warmup
@@ -92,6 +104,8 @@ preview_import = importer.preview
 ImportPreview = importer.ImportPreview
 check_setting = settings_step.check
 check_data = opening.check_data
+divide = division.divide
+KeyRegister = division.KeyRegister
 render_for = render.render_for
 
 
@@ -185,13 +199,17 @@ class Verbs:
         """
         verb = VERBS[name]
         space = check_scope(named.get("scope", UNSCOPED)).space
+        fence = self._opened.fence
+        writes = verb.writes and not named.get("dry_run")
+        using = (
+            nullcontext()
+            if fence is None or "scope" not in named
+            else fence.using(space, writes=writes)
+        )
         fenced = "scope" in named and not verb.crosses
-        fence = self._context.corpus.store.fenced(space if fenced else None)
-        with fence, self._opened.tracer.span(verb, space=space) as span:
-            if verb.writes and not named.get("dry_run"):
-                result = self._write(step)
-            else:
-                result = self._run(step, stale_allowed=stale_allowed)
+        alone = self._context.corpus.store.fenced(space if fenced else None)
+        with using, alone, self._opened.tracer.span(verb, space=space) as span:
+            result = self._write(step) if writes else self._run(step, stale_allowed=stale_allowed)
             note_result(span, result)
         return result
 
@@ -449,7 +467,7 @@ class Verbs:
     erase = provided(writer_of, lambda memory: memory._turns, erase.erase)
 
     expire = bound(writer_of, forget_step.expire)
-    audit = bound(store_of, audit.entries)
+    audit = provided(store_of, lambda memory: memory._context.corpus.key_store, audit.entries)
 
     # Turns
 
@@ -508,10 +526,10 @@ class Verbs:
 
     # The server
 
-    create_key = bound(store_of, api_keys.create_key)
-    keys = bound(store_of, api_keys.keys)
-    revoke_key = bound(store_of, api_keys.revoke_key)
-    find_key = bound(store_of, api_keys.find_key)
+    create_key = bound(keys_of, api_keys.create_key)
+    keys = bound(keys_of, api_keys.keys)
+    revoke_key = bound(keys_of, api_keys.revoke_key)
+    find_key = bound(keys_of, api_keys.find_key)
 
     @own
     def announce(self, address: str) -> None:
@@ -685,6 +703,21 @@ class Hippocampe(Verbs, Here):
 
         return own_or_join(config, own, JoinedHippocampe) if join and clock is None else own()
 
+    @classmethod
+    def connect(cls, address: str, *, key: str | None = None) -> "Hippocampe":
+        """Use the memory of a server, with the same verbs, results and errors.
+
+        Args:
+            address: Its base URL.
+            key: Its key; None on loopback.
+
+        Raises:
+            InvalidInput: The address cannot be used.
+            ServerUnavailable: The server cannot be reached, or has another version.
+            HippocampeError: It refuses the key.
+        """
+        return JoinedHippocampe(connect(address, key, Config(Path())))
+
     @property
     def owns(self) -> bool:
         """True if this process has the folder open itself, instead of using the process that owns it."""
@@ -711,6 +744,16 @@ class Hippocampe(Verbs, Here):
         return Replies(self._context.corpus.store)
 
     @property
+    def fence(self) -> Fence | None:
+        """Keeps a cell of a divided folder from using spaces of other cells; None otherwise."""
+        return self._opened.fence
+
+    @property
+    def relocation(self) -> Relocation:
+        """Copies of whole spaces, out of the folder and into it."""
+        return Relocation(self._context, self._turns)
+
+    @property
     def host(self) -> Host | None:
         """The server of other programs of this user; None without one."""
         return self._opened.host
@@ -733,7 +776,7 @@ class Hippocampe(Verbs, Here):
 
 
 class JoinedHippocampe(Hippocampe):
-    """A memory in a folder that another process of this user owns: each verb is executed there."""
+    """A memory that another process owns, of this user or at an address: each verb is executed there."""
 
     _follow = _sharing = None
 

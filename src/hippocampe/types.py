@@ -977,6 +977,8 @@ class Settings:
         obsidian_context_notes: Paths of notes that are always used.
         obsidian_context_tag: Tag of notes that are always used.
         recent_messages: Messages kept verbatim; beyond twice as many, the oldest are summarised.
+        keep_injections: Whether the proxy and the integrations repeat earlier injections of a conversation where they
+            were, so that each request begins with the request before it; else only the last message has one.
         session_timeout_minutes: Minutes without a message that end a session; items may then be
             injected into the channel again.
         retrieval_days: Retention of the retrieval log in days.
@@ -1001,6 +1003,7 @@ class Settings:
     max_injection_count: int = 20
     important_threshold: float = 0.8
     context_window_depth: int = 20
+    keep_injections: bool = True
     injection_token_budget: int = 800
     hook_timeout_ms: int = 100
     coalesce_ms: int = 0

@@ -554,6 +554,21 @@ class TestTalk:
         again = run("import", str(file), "--format", "jsonl", "--channel", "lobby", "--json").json
         assert (again["added"], again["known"]) == (0, 2)
 
+    def test_a_dry_run_shows_what_would_come_in(self, run: Run, file: Path, tmp_path: Path) -> None:
+        shown = run("import", str(file), "--dry-run").out
+        assert "JSON Lines: 2 messages" in shown
+        assert "zoé: " in shown
+        assert "line 3: " in shown
+        memories = tmp_path / "mem0.json"
+        memories.write_text(
+            json.dumps([{"id": "1", "memory": "Lives in Paris", "created_at": "2024-01-05"}])
+        )
+        assert "2024-01-05 00:00  Lives in Paris" in run("import", str(memories), "--dry-run").out
+        found = run("import", str(memories), "--dry-run", "--json").json
+        assert (found["format"], found["counts"]) == ("mem0", {"memory": 1})
+        assert run("import", str(file), "--json").json["added"] == 2
+        assert run("import", str(memories), "--json").json["added"] == 1
+
     def test_imported_talk_is_found(self, run: Run, file: Path) -> None:
         run("import", str(file), "--channel", "lobby")
         assert run("recall", "tuba", "--json").json[0]["author"] == "zoé"
@@ -635,7 +650,7 @@ class TestTalk:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patched:
-            patched.setattr(archive, "_rows", interrupt)
+            patched.setattr(archive, "stored_rows", interrupt)
             patched.setattr(sqlite, "backup", interrupt)
             patched.setattr(terminal, "progress", lambda: nullcontext(interrupt_import))
             typed = [command, str(path), *(["--force"] if command != "import" else [])]

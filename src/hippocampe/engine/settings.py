@@ -152,6 +152,7 @@ GROUPS: Mapping[str, Mapping[str, Accepted]] = {
         "max_injection_count": _whole(1, 100),
         "injection_token_budget": _whole(50, 10_000),
         "context_window_depth": _whole(1, 1_000),
+        "keep_injections": _flag(),
         "session_timeout_minutes": _whole(1, 1_440),
         "semantic_threshold": _number(0.5, 1),
         "max_semantic_buffer": _whole(0, 1_000),

@@ -324,6 +324,8 @@ def close(context: Context, buffer: RetrievalBuffer) -> None:
         _flush_last(context, buffer)
     close_index(corpus.index)
     corpus.store.close()
+    if corpus.key_store is not None:
+        corpus.key_store.close()
 
 
 def _flush_last(context: Context, buffer: RetrievalBuffer) -> None:

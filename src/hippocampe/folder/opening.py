@@ -9,11 +9,13 @@ from functools import cache, partial
 from pathlib import Path
 from threading import Event, Lock, Thread
 
+from hippocampe.cells import Fence, folder_of
 from hippocampe.client.host import Host
-from hippocampe.config import Config
+from hippocampe.config import DATABASE, Config
 from hippocampe.curation import erase
 from hippocampe.embed import missing_key, open_embedder
 from hippocampe.engine import durability
+from hippocampe.engine.caches import RowCache
 from hippocampe.engine.context import Context
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.outages import log
@@ -49,6 +51,8 @@ class Opened:
     ending: Event
     """Set when closing begins."""
     _closing: Lock
+    fence: Fence | None = None
+    """Keeps a cell from using spaces of other cells; None in a folder that is not divided."""
 
     def wait(self) -> None:
         """Wait for background loading."""
@@ -114,14 +118,24 @@ def open_read_only(config: Config, clock: Callable[[], datetime] | None, warm: L
         config, embedder = _choose_embedder(config, store)
         index = open_read_only_index(store, model=embedder.model, dimensions=embedder.dimensions)
         vocabulary = maintenance.open_vocabulary(store, embedder)
-        context = Context.of(Corpus.of(config, store, index, vocabulary))
+        fence = Fence.of(config.folder)
+        keys = _key_store(fence, read_only=True)
+        context = Context.of(Corpus.of(config, store, index, vocabulary, keys))
     except BaseException:
         store.close()
         raise
     loading, ending = list[Thread](), Event()
     if config.background:
         _start(loading, "warming", partial(warm, context.corpus, ending))
-    return Opened(context, tracer, None, loading, ending, Lock())
+    return Opened(context, tracer, None, loading, ending, Lock(), fence)
+
+
+def _key_store(fence: Fence | None, *, read_only: bool = False) -> Store | None:
+    """The store of the first cell, for another one: it has the keys of all. None for a folder with its own."""
+    if fence is None or fence.cell == 0:
+        return None
+    first = folder_of(fence.divided.root, 0)
+    return Store.open(first / DATABASE, first, read_only=read_only)
 
 
 @dataclass(slots=True)
@@ -172,7 +186,9 @@ def open_folder(
         _make_private(config.folder)
         store = Store.open(config.database, config.folder, clock=clock)
         try:
+            fence = Fence.of(config.folder)
             context = _assemble(config, store, progress)
+            context.corpus.key_store = _key_store(fence)
         except BaseException:
             store.close()
             raise
@@ -183,7 +199,7 @@ def open_folder(
     if config.background:
         _start(loading, "reading", partial(_read_ahead, context.writer, ending))
         _start(loading, "warming", partial(warm, context.corpus, ending))
-    return Opened(context, tracer, owner, loading, ending, Lock())
+    return Opened(context, tracer, owner, loading, ending, Lock(), fence)
 
 
 def _open_shared(
@@ -251,6 +267,8 @@ def _assemble(config: Config, store: Store, progress: Progress | None) -> Contex
         index, damaged = _open_index(config, embedder)
     vocabulary = maintenance.open_vocabulary(store, embedder)
     corpus = Corpus.of(config, store, index, vocabulary)
+    # Other processes change the rows of a shared database.
+    corpus.rows = None if store.shared else RowCache(store)
     context = Context.of(corpus, _language_model(config))
     position = context.writer.position
     position.damaged = damaged or relabelled

@@ -84,7 +84,6 @@ class Channel:
             self.last_injected.clear()
             self._before.clear()
             self._now.clear()
-            self.reminders.clear()
         self.active_at = at
         self.turn += 1
         self._window_start = self.turn - depth
@@ -156,10 +155,15 @@ class Channel:
         self._injected_now.clear()
 
     def remind(self, message: str, text: str, tokens: int, at: datetime) -> None:
-        """Cache the injection of a message, as long as the history lasts."""
+        """Cache the injection of a message.
+
+        Beyond the limit, half of them leave at once: each removal changes the messages before the last one, and
+        so empties the cache of the provider.
+        """
         self.reminders[message] = Reminder(text, tokens, at)
-        while len(self.reminders) > MAX_REMINDERS:
-            self.reminders.popitem(last=False)
+        if len(self.reminders) > MAX_REMINDERS:
+            for _ in range(MAX_REMINDERS // 2):
+                self.reminders.popitem(last=False)
 
     def heard(self, id: str, at: datetime) -> None:
         """Record a turn of talk that took place in the channel itself. Takes the lock."""

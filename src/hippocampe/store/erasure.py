@@ -298,8 +298,9 @@ def remove(
     subject: Subject | None,
     whole_space: bool,
     preview: Preview,
+    moved: bool = False,
 ) -> None:
-    """Delete the rows of a selection and everything derived from them."""
+    """Delete the rows of a selection and everything derived from them; with `moved`, not the keys."""
     quoted = {*selection.memories, *selection.messages}
     _remove_previews(connection, space, quoted, subject, preview)
     for chunk in _chunks(selection.turns):
@@ -324,9 +325,17 @@ def remove(
     # They quote stored data, without a record of its origin.
     connection.execute(delete(reply).where(reply.c.space == space))
     if whole_space:
-        for table in (retrieval, setting, outbox, audit, model_usage, job_run, api_key):
+        for table in (retrieval, setting, outbox, audit, model_usage, job_run):
             connection.execute(delete(table).where(table.c.space == space))
+        if not moved:
+            connection.execute(delete(api_key).where(api_key.c.space == space))
     _remove_orphan_words(connection, orphans)
+
+
+def remove_keys(connection: Connection, space: str) -> None:
+    """Delete the keys of a space, and the log of their changes."""
+    for table in (api_key, audit):
+        connection.execute(delete(table).where(table.c.space == space))
 
 
 def _remove_shown(connection: Connection, space: str, doomed: Collection[str]) -> None:

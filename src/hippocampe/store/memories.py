@@ -20,6 +20,7 @@ from sqlalchemy import (
     insert,
     or_,
     select,
+    true,
     update,
 )
 
@@ -146,6 +147,14 @@ def resting_on(
     rests = select(named.c.value).where(named.c.value.in_(list(messages))).exists()
     conditions = (CURRENT, rests) if current_only else (rests,)
     return find(connection, memory.c.space == space, *conditions)
+
+
+def evidence_from(connection: Connection, space: str, prefix: str) -> set[str]:
+    """The evidence of all memories of a space whose ids begin with a prefix."""
+    named = portable.json_values(memory.c.evidence)
+    query = select(named.c.value).select_from(memory).join(named, true())
+    here = memory.c.space == space
+    return set(connection.execute(query.where(here, named.c.value.startswith(prefix))).scalars())
 
 
 def _update(connection: Connection, id: str, values: Mapping[str, Any]) -> None:

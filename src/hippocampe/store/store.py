@@ -60,6 +60,10 @@ class Store:
         self.memory_changes = 0
         """Changes of this process to memories: what was cached before the last one is stale."""
         self.engine = self._make_engine()
+        self.watchers: list[Callable[[Collection[str] | None], None]] = []
+        """Called after a commit of this process with the ids of the rows that it changed, before its writer goes on;
+        None: any may have changed."""
+        self._changed = set[str]()
         self._writing = threading.RLock()
         self.copying = threading.Lock()
         """Held by backups, and by erasures, which must reach every backup."""
@@ -144,11 +148,16 @@ class Store:
             self._writing,
             translated(),
             self.engine.connect().execution_options(**options) as connection,
-            connection.begin(),
         ):
-            yield connection
-            if claim is not None:
-                replies.put(connection, claim)
+            self._changed.clear()
+            watched = bool(self.watchers) and sqlite.watch(connection, self._changed.add)
+            with connection.begin():
+                yield connection
+                if claim is not None:
+                    replies.put(connection, claim)
+            if self._changed or not watched:
+                for each in self.watchers:
+                    each(self._changed if watched else None)
         if claim is not None:
             claim.committed = True
 

@@ -3,11 +3,23 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hippocampe.cli.show.layout import count, label, lines, listing, local_time, say, text
+from hippocampe.cli.show.layout import (
+    beginning,
+    count,
+    counted,
+    label,
+    lines,
+    listing,
+    local_time,
+    say,
+    text,
+)
 from hippocampe.types import Compacted, Distilled, Imported, Message, Note
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from hippocampe.hippocampe import ImportPreview
 
 _MAX_PROBLEMS = 20
 """Problems of an import that are printed; `--json` gives all of them."""
@@ -111,11 +123,37 @@ def imported(done: Imported) -> "RenderableType":
             problems=count(len(done.problems), "problem"),
         )
     ]
-    shown += [
-        say("line {line}: {problem}", line=line, problem=problem)
-        for line, problem in done.problems[:_MAX_PROBLEMS]
+    return lines(*map(text, [*shown, *_problems(done.problems)]))
+
+
+def previewed(found: "ImportPreview", timezone: str) -> "RenderableType":
+    """The contents of a file before its import: numbers, time, first items, problems."""
+    from hippocampe.hippocampe import IMPORT_FORMATS
+
+    program = IMPORT_FORMATS[found.format]
+    shown = [say("{key}: {value}", key=program, value=counted(found.counts) or "0")]
+    if found.first_at is not None and found.last_at is not None:
+        first, last = (local_time(at, timezone) for at in (found.first_at, found.last_at))
+        shown.append(say("From {first} to {last}", first=first, last=last))
+    items = [*((each.at, each.content) for each in found.statements)]
+    items += [
+        (each.at, say("{key}: {value}", key=each.author, value=each.content))
+        for each in found.first
     ]
-    if len(done.problems) > _MAX_PROBLEMS:
-        more = f"{len(done.problems) - _MAX_PROBLEMS:,}"
+    first = [
+        "  ".join([*([local_time(at, timezone)] if at else []), beginning(content)])
+        for at, content in items
+    ]
+    stored = say("Nothing was stored. Without --dry-run, this comes in.")
+    return lines(*map(text, [*shown, *first, *_problems(found.problems), stored]))
+
+
+def _problems(problems: Sequence[tuple[int, str]]) -> list[str]:
+    shown = [
+        say("line {line}: {problem}", line=line, problem=problem)
+        for line, problem in problems[:_MAX_PROBLEMS]
+    ]
+    if len(problems) > _MAX_PROBLEMS:
+        more = f"{len(problems) - _MAX_PROBLEMS:,}"
         shown.append(say("and {number} more; --json lists all", number=more))
-    return lines(*map(text, shown))
+    return shown

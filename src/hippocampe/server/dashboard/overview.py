@@ -33,7 +33,7 @@ async def overview(page: ReadPage) -> Response:
         return page.render(
             "begin.html",
             section="overview",
-            programs=", ".join(IMPORT_FORMATS.values()),
+            programs=", ".join(dict.fromkeys(IMPORT_FORMATS.values())),
             **doors(page),
         )
     return page.render(
