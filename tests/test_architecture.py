@@ -54,7 +54,7 @@ ALLOWED: dict[str, str] = {
     "server": "errors types verbs config actor system cells language presentation validation client embed model"
     " hippocampe aio integrations companion",
     "testing": "errors protocols",
-    "resident": "errors system config_sources embed hippocampe",
+    "resident": "errors system config_sources embed reader hippocampe",
     "demo": "errors types config hippocampe",
     "cli": "errors types verbs config actor system cells config_sources language presentation validation client"
     " embed model hippocampe migration companion server demo",

@@ -199,16 +199,13 @@ class Verbs:
         """
         verb = VERBS[name]
         space = check_scope(named.get("scope", UNSCOPED)).space
-        fence = self._opened.fence
-        writes = verb.writes and not named.get("dry_run")
-        using = (
-            nullcontext()
-            if fence is None or "scope" not in named
-            else fence.using(space, writes=writes)
-        )
-        fenced = "scope" in named and not verb.crosses
-        alone = self._context.corpus.store.fenced(space if fenced else None)
-        with using, alone, self._opened.tracer.span(verb, space=space) as span:
+        scoped, writes = "scope" in named, verb.writes and not named.get("dry_run")
+        cell = self._opened.fence if scoped else None
+        with (
+            cell.using(space, writes=writes) if cell else nullcontext(),
+            self._context.corpus.store.fenced(space if scoped and not verb.crosses else None),
+            self._opened.tracer.span(verb, space=space) as span,
+        ):
             result = self._write(step) if writes else self._run(step, stale_allowed=stale_allowed)
             note_result(span, result)
         return result

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, cast
 from zoneinfo import ZoneInfo
 
 import typer
-from typer.core import TyperGroup
 
 from hippocampe import config_sources
 from hippocampe.cells import Divided, folder_of
 from hippocampe.cli import terminal
+from hippocampe.cli.help import BREAK, EXAMPLES, Command, Group
 from hippocampe.config import Config
 from hippocampe.errors import (
     FolderInUse,
@@ -301,7 +301,7 @@ def command(
         step: Callable[Concatenate[Call, P], None],
     ) -> Callable[Concatenate[Call, P], None]:
         own = [*inspect.signature(step).parameters.values()][1:]
-        app.command(name, rich_help_panel=panel, epilog=epilog_of(examples))(
+        app.command(name, cls=Command, rich_help_panel=panel, epilog=epilog_of(examples))(
             with_options(step, own, shared)
         )
         return step
@@ -342,7 +342,7 @@ def epilog_of(examples: Sequence[str]) -> str | None:
     if not examples:
         return None
     typed = [f"hippocampe {example}".replace("[", "\\[") for example in examples]
-    return "\n\n".join(["Examples:" if len(typed) > 1 else "Example:", *typed])
+    return BREAK.join([EXAMPLES[len(typed) > 1], *typed])
 
 
 @contextmanager
@@ -357,7 +357,7 @@ def _reported(json: bool) -> Generator[None]:
         raise typer.Exit(_exit_code(exc)) from exc
     except KeyboardInterrupt as exc:
         terminal.end_line()
-        message = " ".join(["interrupted:", *getattr(exc, "__notes__", ["nothing was lost."])])
+        message = f"interrupted: {' '.join(getattr(exc, '__notes__', ['nothing was lost.']))}"
         if json:
             terminal.as_json({"error": message, "kind": "KeyboardInterrupt"})
         terminal.error(message)
@@ -376,7 +376,7 @@ def choice(flag: str, values: Sequence[str], help: str = "{}.") -> Any:
     )
 
 
-class ListFirst(TyperGroup):
+class ListFirst(Group):
     """A group that runs `list` if no subcommand is given."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

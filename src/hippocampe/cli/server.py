@@ -114,8 +114,8 @@ def move_space(
     cell: Annotated[int, typer.Argument(min=0, help="The number of the cell.", show_default=False)],
 ) -> None:
     """Move a space to another cell of a server with --workers. Reading goes on; writes wait a moment."""
-    with needing_server("move-space"):
-        from hippocampe.server.cells import ordering
+    from hippocampe.server.cells import ordering
+
     moved = ordering.move(call.config.folder, space, cell)
     call.answer(moved, lambda: show.moved(moved))
 

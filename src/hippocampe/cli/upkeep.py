@@ -114,8 +114,7 @@ add(
 
 @command(app, "doctor", panel=PANEL, shared=OF_A_FOLDER)
 def doctor(call: Call) -> None:
-    """Check the installation: Python, packages, configuration, disk, data and configured services. Exit code 1
-    on a problem."""
+    """Check the installation, the configuration, the data and its services. Exit code 1 on a problem."""
     from hippocampe.cli import doctor
 
     call.check_where()

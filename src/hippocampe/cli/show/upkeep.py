@@ -9,6 +9,7 @@ from hippocampe.cli.show.layout import (
     grid,
     label,
     lines,
+    reader,
     say,
     text,
 )
@@ -110,7 +111,13 @@ def scrubbed(left: Sequence[str]) -> "RenderableType":
 
 def checks(found: Sequence["Check"]) -> "RenderableType":
     """One line per check."""
+    by = reader()
     return grid(
-        (text(say("ok") if check.ok else say("problem")), text(f"{check.name}: {check.seen}"))
+        (
+            text(say("ok") if check.ok else say("problem")),
+            text(
+                say("{key}: {value}", key=by.label("check", check.name), value=by.error(check.seen))
+            ),
+        )
         for check in found
     )

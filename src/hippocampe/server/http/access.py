@@ -160,6 +160,13 @@ def forwarded(connection: Connection) -> bool:
     )
 
 
+def from_this_machine(connection: Connection) -> bool:
+    """Return whether a request was sent on this machine, and through no reverse proxy."""
+    host = (connection.get("client") or ("",))[0]
+    near = _names_loopback(f"//[{host}]" if ":" in host else f"//{host}")
+    return near and not forwarded(connection)
+
+
 def origin_of(headers: Headers) -> str:
     """The origin of the server as the browser sees it, which may be that of a reverse proxy.
 
