@@ -38,7 +38,7 @@ class Sharing:
         self._turns = turns
         self._channels = turns.channels
         self._alive: dict[str, float] = {}
-        """When another process last said that it lives, on the monotonic clock."""
+        """The time at which another process last said that it lives, on the monotonic clock, by process."""
         # Not in the turn, which does not wait for it; one thread, so that messages keep their order.
         self._telling = ThreadPoolExecutor(1, thread_name_prefix="hippocampe-telling")
         turns.channels.tell = self._tell
