@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -47,7 +47,9 @@ def missing(what: str) -> None:
 
 
 class Server:
-    """A running server on a socket in a folder of its own."""
+    """A running server on a socket in a folder of its own; its databases belong to `user`."""
+
+    user = USER
 
     def __init__(self, folder: Path) -> None:
         found = binaries()
@@ -165,9 +167,8 @@ def running() -> Iterator[Server]:
     folder = Path(
         tempfile.mkdtemp(prefix="pg-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
     )
-    server = Server(folder)
-    try:
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        server = Server(folder)
+        stack.callback(server.stop)
         yield server
-    finally:
-        server.stop()
-        shutil.rmtree(folder, ignore_errors=True)

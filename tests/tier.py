@@ -10,11 +10,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from qdrant_client import QdrantClient
-
-import postgres
-import qdrant
-
 _TEMPLATE = "made"
 
 
@@ -22,6 +17,10 @@ class Tier:
     """The servers, and the databases made so far."""
 
     def __init__(self) -> None:
+        # Here, because every process of tests imports this module.
+        import postgres
+        import qdrant
+
         self._stack = ExitStack()
         self.database = self._stack.enter_context(postgres.running())
         [self.index] = self._stack.enter_context(qdrant.running())
@@ -49,7 +48,7 @@ class Tier:
             self._made = True
         with self.database.admin() as connection:
             connection.execute(
-                f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE} OWNER {postgres.USER} STRATEGY file_copy"
+                f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE} OWNER {self.database.user} STRATEGY file_copy"
             )
         self._names.add(name)
 
@@ -57,6 +56,8 @@ class Tier:
         """Remove the databases and collections of a test."""
         if not self._names:
             return
+        from qdrant_client import QdrantClient
+
         client = QdrantClient(self.index.url, check_compatibility=False)
         for collection in client.get_collections().collections:
             client.delete_collection(collection.name)

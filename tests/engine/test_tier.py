@@ -89,8 +89,15 @@ def test_processes_know_how_many_share_a_limit(join: Joiner) -> None:
 
 def test_a_statement_told_twice_at_once_is_stored_once(join: Joiner) -> None:
     processes = [join(), join()]
-    for number in range(8):
-        said = f"Le chien numéro {number} s'appelle Rex"
+    statements = (
+        "Camille élève des abeilles",
+        "The ferry leaves at noon",
+        "Nadia répare des vélos",
+        "Le four est en panne",
+        "Owen plays the tuba",
+        "La cave sent le cidre",
+    )
+    for said in statements:
         start = threading.Barrier(2)
 
         def tell(hippo: Hippocampe, said: str = said, start: threading.Barrier = start) -> None:
@@ -102,7 +109,7 @@ def test_a_statement_told_twice_at_once_is_stored_once(join: Joiner) -> None:
             each.start()
         for each in threads:
             each.join()
-    assert processes[0].stats(scope=ME).memories == {"memory": 8}
+    assert processes[0].stats(scope=ME).memories == {"memory": len(statements)}
     assert processes[0].verify().ok
 
 
