@@ -228,19 +228,28 @@ def main() -> None:
         print(count_lost(adapter, Path(given.count[0]), int(given.count[1])))
         return
     embed = Embedder()
-    result = {
+    result: dict[str, Any] = {
         "adapter": given.adapter,
         "about": (adapter.__doc__ or "").strip(),
         "versions": versions(adapter.PACKAGES),
-        "recall": {folder.name: measure_recall(adapter, embed, folder) for folder in given.data},
-        "changes": measure_changes(adapter, embed, given.changes, given.most_changes),
-        "durability": measure_durability(given.adapter, given.kills),
+        "recall": {},
     }
-    text = json.dumps(result, indent=1, ensure_ascii=False)
-    if given.out:
-        given.out.write_text(f"{text}\n", encoding="utf-8")
-    else:
-        print(text)
+    for folder in given.data:
+        result["recall"][folder.name] = measure_recall(adapter, embed, folder)
+        save(result, given.out)
+    result["changes"] = measure_changes(adapter, embed, given.changes, given.most_changes)
+    save(result, given.out)
+    result["durability"] = measure_durability(given.adapter, given.kills)
+    save(result, given.out)
+    if not given.out:
+        print(json.dumps(result, indent=1, ensure_ascii=False))
+
+
+def save(result: dict[str, Any], out: Path | None) -> None:
+    """Write what is measured so far."""
+    if out:
+        text = json.dumps(result, indent=1, ensure_ascii=False)
+        out.write_text(f"{text}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
