@@ -135,6 +135,18 @@ def _mean_ms(folder: dict[str, Any], row: str) -> str:
     return f"{spent['mean']:.1f}" if spent else ""
 
 
+def pages(results: dict[str, Any]) -> Iterator[str]:
+    """Each page of the dashboard at each size."""
+    for size, found in results.items():
+        if size.isdecimal():
+            figures = [*next(iter(found.values()))]
+            rows = [
+                [path, *(row.get(name, "–") for name in figures)] for path, row in found.items()
+            ]
+            yield f"{int(size):,} memories"
+            yield table(["page", *(name.replace("_", " ") for name in figures)], rows)
+
+
 def latency(results: dict[str, Any]) -> Iterator[str]:
     """Time: each size and phase, the stages of a recall, opening."""
     rows: list[list[object]] = []
@@ -295,6 +307,38 @@ def companion(results: dict[str, Any]) -> Iterator[str]:
     yield table(["steps passed", *modes], rows)
 
 
+def cells(results: dict[str, Any]) -> Iterator[str]:
+    """Turns per second of one process and of cells, and the times of a quiet space beside a busy one."""
+    with_reader = "with" if results["reader"] else "without"
+    yield (
+        f"{results['size']:,} memories in {results['spaces']} spaces, {with_reader} the reader, "
+        f"{results['callers']} callers a space"
+    )
+    rows: list[list[Any]] = []
+    for each in results["measured"]:
+        turns, quiet = each["throughput"], each["noisy_neighbour"]
+        spent = ", ".join(f"{name} {ms}" for name, ms in turns["processor_ms_per_turn"].items())
+        rows.append(
+            [each["workers"], turns["turns_per_second"], turns["turn_ms"]["p95"], spent]
+            + [quiet[of]["p95"] for of in ("alone", "beside a busy space")]
+        )
+    head = [
+        "turns a second",
+        "p95 ms",
+        "processor ms a turn",
+        "quiet space, p95 ms alone",
+        "beside",
+    ]
+    yield table(["processes", *head], rows)
+    if "model" in results:
+        yield "Computed from the processor time of a turn, if only the server used the machine:"
+        computed = [
+            [each["cores"], each["turns_per_second"], each["of_one_process"]]
+            for each in results["model"]
+        ]
+        yield table(["cores", "turns a second", "of one process, per core"], computed)
+
+
 def _passed(counts: dict[str, float] | None) -> str:
     return f"{counts.get('passed', 0)} of {counts['steps']}" if counts else "–"
 
@@ -305,6 +349,8 @@ SECTIONS = {
     "latency": latency,
     "overload": overload,
     "server_load": server_load,
+    "cells": cells,
+    "pages": pages,
     "hook": hook,
     "sharing": sharing,
     "bulk": bulk,

@@ -21,6 +21,7 @@ ALLOWED: dict[str, str] = {
     "verbs": "types",
     "system": "errors",
     "config_sources": "errors config system",
+    "cells": "errors system",
     "language": "errors",
     "presentation": "types language",
     "validation": "errors types language",
@@ -28,7 +29,7 @@ ALLOWED: dict[str, str] = {
     "store": "errors types protocols system",
     "embed": "errors protocols system",
     "model": "errors types protocols system",
-    "index": "errors protocols system language store",
+    "index": "errors types config protocols system language store",
     "reader": "errors",
     "engine": "errors types verbs config protocols actor system language validation store embed index"
     " reader",
@@ -42,19 +43,21 @@ ALLOWED: dict[str, str] = {
     " retrieval",
     "extraction": "errors types protocols language validation store engine updates ingest retrieval"
     " curation",
-    "folder": "errors types config protocols system language validation client store embed model"
+    "folder": "errors types config protocols system cells language validation client store embed model"
     " index engine ingest retrieval curation",
-    "hippocampe": "errors types verbs config actor validation client reader engine updates notes ingest"
+    "hippocampe": "errors types verbs config actor cells validation client reader engine updates notes ingest"
     " retrieval injection curation extraction folder",
+    "migration": "errors types config store engine retrieval folder hippocampe",
     "aio": "types verbs config system hippocampe",
+    "integrations": "errors types system config_sources language hippocampe aio",
     "companion": "errors types system language validation model hippocampe aio",
-    "server": "errors types verbs config actor system language presentation validation client embed model"
-    " hippocampe aio companion",
+    "server": "errors types verbs config actor system cells language presentation validation client embed model"
+    " hippocampe aio integrations companion",
     "testing": "errors protocols",
-    "resident": "errors system config_sources embed hippocampe",
+    "resident": "errors system config_sources embed reader hippocampe",
     "demo": "errors types config hippocampe",
-    "cli": "errors types verbs config actor system config_sources language presentation validation client"
-    " embed model hippocampe companion server demo",
+    "cli": "errors types verbs config actor system cells config_sources language presentation validation client"
+    " embed model hippocampe migration companion server demo",
     "__main__": "cli",
 }
 """What each package or module at the top may import, in the order in which data flows."""
@@ -77,8 +80,15 @@ NEVER = {
 STEPS = set(
     "store index engine updates notes ingest retrieval injection curation extraction folder".split()
 )
-DOORS = ("aio", "companion", "server", "resident", "demo", "cli")
-ROOMS = {"http": "", "api": "http", "mcp": "http api", "proxy": "http", "dashboard": "http"}
+DOORS = ("aio", "integrations", "companion", "server", "resident", "demo", "cli")
+ROOMS = {
+    "http": "",
+    "api": "http",
+    "mcp": "http api",
+    "proxy": "http",
+    "dashboard": "http",
+    "cells": "http api dashboard app serving",
+}
 """What each room of the server may import of the others; `app` and `serving` put them together."""
 
 PURE = {"language", "presentation", "updates"}

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import sys
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 import children
+from browsing import launched
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 TEXTS = [
@@ -139,6 +141,21 @@ def test_latency(results: Path) -> None:
     assert "with the graph" in run("report", None, results / "latency.json")["printed"]
 
 
+def test_pages(results: Path) -> None:
+    with launched():
+        pass  # skipped without a browser
+    small = ("--sizes", 60, "--runs", 1, "--pages", "/memory,/menu/badges")
+    [(_, found)] = [
+        each
+        for each in run("pages", results / "pages.json", *small)["results"].items()
+        if each[0].isdecimal()
+    ]
+    assert found["/memory"]["server_ms"] > 0
+    assert found["/memory"]["kilobytes"] > 1
+    assert found["/memory"]["paint_ms"] > 0
+    assert "| /memory" in run("report", None, results / "pages.json")["printed"]
+
+
 def test_overload(results: Path) -> None:
     figures = run(
         *("overload", results / "overload.json", "--size", 300, "--turns", 60, "--seconds", 0.5),
@@ -164,6 +181,19 @@ def test_server_load(results: Path) -> None:
     assert over["other_5xx"] == 0
     assert set(over["kinds"]) == {"turn", "store", "recall", "page"}
     assert "library alone" in run("report", None, out)["printed"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processor times of processes")
+def test_cells(results: Path) -> None:
+    out = results / "cells.json"
+    small = ("--size", 60, "--turns", 20, "--seconds", 0.3, "--callers", 1, "--warm", 0.3)
+    figures = run("cells", out, *small)["results"]
+    one, two = figures["measured"]
+    assert set(two["throughput"]["processor_ms_per_turn"]) >= {"router", "cell 0", "cell 1"}
+    for each in (one, two):
+        assert each["throughput"]["full"] == each["throughput"]["turns"] > 0
+    assert [each["cores"] for each in figures["model"]] == [2, 4, 8, 16]
+    assert "processor ms a turn" in run("report", None, out)["printed"]
 
 
 def test_sharing(results: Path) -> None:

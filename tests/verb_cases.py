@@ -35,6 +35,7 @@ SETTINGS: dict[str, Any] = {
     "max_injection_count": 10,
     "important_threshold": 0.7,
     "context_window_depth": 5,
+    "keep_injections": False,
     "injection_token_budget": 400,
     "hook_timeout_ms": 200,
     "coalesce_ms": 5,

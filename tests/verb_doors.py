@@ -377,7 +377,7 @@ NOT_COMMANDS = VERBS.keys() - COMMANDS.keys() - {"close"}
 """Verbs without a command."""
 NO_VERB_COMMANDS = {
     *("serve", "mcp", "hook prompt-submit", "hook session-start", "hook stop", "chat", "worker"),
-    *("self list", "self load", "doctor", "demo", "settings reset"),
+    *("self list", "self load", "doctor", "demo", "settings reset", "migrate", "scrub"),
 }
 """Commands that are no verb; they have tests of their own."""
 OTHER_OPTIONS = {

@@ -12,6 +12,7 @@
     │   ├── StoreCorrupt      the database is damaged; nothing was overwritten
     │   └── StoreTooNew       the data was written by a later version
     ├── FolderInUse           another process owns the data folder
+    ├── SpaceElsewhere        another cell of the data folder has the space
     ├── ServerUnavailable     the server of the memory cannot be reached
     ├── NotesUnavailable      the notes cannot be read; the rest works
     ├── IndexUnavailable      the vector index cannot be used; the store works
@@ -88,6 +89,10 @@ class StoreTooNew(StoreError):
 
 class FolderInUse(HippocampeError):
     """Another process owns the data folder."""
+
+
+class SpaceElsewhere(HippocampeError):
+    """Another cell of the divided data folder has the space, or will have it in a moment; nothing was changed."""
 
 
 class ServerUnavailable(HippocampeError):

@@ -374,7 +374,7 @@ class TestMemories:
         shown = run("recall", "qui joue du tuba ?", "--explain").out
         assert re.search(r"(?:0\.\d\d|1\.00) +memory +just now +Zoé joue du tuba", shown)
         assert re.search(r"why: .+ \(\+\d", shown)
-        assert re.search(r"1 found in [\d.]+ ms", shown)
+        assert re.search(r"1 result in [\d.]+ ms", shown)
 
     def test_nothing_found_is_no_failure(self, run: Run) -> None:
         shown = run("recall", "le tuba")
@@ -427,7 +427,7 @@ class TestMemories:
 
     def test_get_and_edit(self, run: Run, said: Callable[..., str]) -> None:
         id = said("Zoé joue du tuba", "--ttl", "2w")
-        assert "expires_at" in run("get", id).out
+        assert "expires at" in run("get", id).out
         edited = run("edit", id, "--content", "Zoé joue du cor", "--ttl", "never", "--json").json
         assert (edited["content"], edited["expires_at"]) == ("Zoé joue du cor", None)
         assert run("get", id, "--json").json == edited
@@ -464,7 +464,7 @@ class TestFacts:
     def test_set_list_history_delete(self, run: Run) -> None:
         run("facts", "set", "town", "Ordizan")
         written = run("facts", "set", "town", "Toulouse")
-        assert "updated: Toulouse\nit replaces: Ordizan" in written.out
+        assert "updated: town: Toulouse\nit replaces: Ordizan" in written.out
         assert run("facts").out == "town  Toulouse\n"
         id = run("facts", "town", "--json").json["town"]["id"]
         versions = run("history", id, "--json").json["versions"]

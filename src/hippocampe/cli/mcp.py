@@ -2,6 +2,8 @@
 
 import logging
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
@@ -27,10 +29,12 @@ def mcp(
     """Serve the memory to an MCP client over standard input and output."""
     if tools not in SETS:
         raise typer.BadParameter(f"--tools takes {', '.join(SETS)}, not {tools!r}.")
-    from hippocampe.server.mcp import stdio
-
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     # The SDK logs unreadable messages with their content.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
-    with call.join() as hippo:
-        stdio.serve(hippo, call.scope, tools)
+    with ExitStack() as stack, ThreadPoolExecutor(1) as pool:
+        # The owner of the folder starts while this process loads the SDK.
+        joining = pool.submit(lambda: stack.enter_context(call.join()))
+        from hippocampe.server.mcp import stdio
+
+        stdio.serve(joining, call.scope, tools)

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from hippocampe.cells import MAX_CELLS, Divided
 from hippocampe.cli import terminal
 from hippocampe.cli.call import Call, ListFirst, choice, command
 from hippocampe.cli.from_verb import add, text
@@ -24,7 +25,12 @@ LEVELS = ("debug", "info", "warning", "error")
     "serve",
     panel=PANEL,
     shared=("folder", "embedder"),
-    examples=["serve", "serve --require-key", "serve --host 0.0.0.0 --port 80"],
+    examples=[
+        "serve",
+        "serve --require-key",
+        "serve --host 0.0.0.0 --port 80",
+        "serve --workers 4",
+    ],
 )
 def serve(
     call: Call,
@@ -42,6 +48,16 @@ def serve(
             help="Require a key on loopback too, under any host name: for a server behind a reverse proxy.",
         ),
     ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers",
+            min=1,
+            max=MAX_CELLS,
+            help="Processes, each with a part of the spaces in a folder of its own.",
+            show_default="as many as the folder has, or 1",
+        ),
+    ] = None,
     log_format: Annotated[str, choice("--log-format", FORMATS)] = "text",
     log_level: Annotated[
         str, choice("--log-level", LEVELS, "{}; info logs each request, without its content.")
@@ -52,7 +68,28 @@ def serve(
     from hippocampe.server.http import logs
 
     logs.install(log_format, log_level)
-    with call.own(call.lasting_config) as hippo:
+    config = call.lasting_config
+    divided = Divided(config.folder)
+    count = workers or (divided.read().count if divided.exists else 1)
+    if count > 1 or divided.exists:
+        from hippocampe.hippocampe import divide
+
+        config = divide(config, count)
+    if count > 1:
+        from hippocampe.server.cells import serving as cells
+
+        cells.serve(
+            config,
+            host=host,
+            port=port,
+            started=lambda at: terminal.out(show.started(at)),
+            require_key=require_key,
+            log_format=log_format,
+            log_level=log_level,
+        )
+        terminal.end_line()
+        return
+    with call.own(config) as hippo:
         serving.serve(
             hippo,
             host=host,
@@ -61,6 +98,26 @@ def serve(
             require_key=require_key,
         )
     terminal.end_line()
+
+
+@command(
+    app,
+    "move-space",
+    panel=PANEL,
+    shared=("folder", "json"),
+    examples=["move-space home 1"],
+)
+def move_space(
+    call: Call,
+    *,
+    space: Annotated[str, typer.Argument(help="The space.", show_default=False)],
+    cell: Annotated[int, typer.Argument(min=0, help="The number of the cell.", show_default=False)],
+) -> None:
+    """Move a space to another cell of a server with --workers. Reading goes on; writes wait a moment."""
+    from hippocampe.server.cells import ordering
+
+    moved = ordering.move(call.config.folder, space, cell)
+    call.answer(moved, lambda: show.moved(moved))
 
 
 @command(keys_app, "list", shared=("folder", "embedder", "json"))

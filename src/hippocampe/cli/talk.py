@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hippocampe.cli.call import Call, command
+from hippocampe.cli.call import Call, ListFirst, command
 from hippocampe.cli.from_verb import Override, add, execute, flag, of_verb, text
 from hippocampe.cli.show import talk as show
 from hippocampe.cli.show.layout import count, say
@@ -48,6 +48,38 @@ add_talk(
     "messages",
     "Show the latest messages, of --channel or of all channels, oldest first.",
     overrides={"live": None, "ids": None},
+)
+
+
+conversations_app = typer.Typer(
+    help="The talk by channel, day and person: list, read, show.", cls=ListFirst
+)
+app.add_typer(conversations_app, name="conversations", rich_help_panel=PANEL)
+add(
+    conversations_app,
+    "list",
+    "Show the channels with talk, the most recent first.",
+    lambda done: show.conversations(done.result, done.timezone),
+    verb="conversations",
+)
+add(
+    conversations_app,
+    "read",
+    "Show the exchanges of a channel, a person or a time, newest first.",
+    lambda done: show.exchanges(done.result, done.timezone),
+    verb="exchanges",
+    examples=[
+        "conversations read --of-channel David --since 2026-01-12 --until 2026-01-13",
+        "conversations read --of-user owen --query tuba",
+    ],
+)
+add(
+    conversations_app,
+    "show",
+    "Show an exchange, with what was learnt from it and where it was given.",
+    lambda done: show.exchange(done.result, done.timezone),
+    verb="exchange",
+    overrides={"id": text("The id of an exchange, as read prints it.", metavar="ID")},
 )
 
 
@@ -128,7 +160,7 @@ add_talk(
     panel=PANEL,
     overrides={"one_space": None},
     examples=[
-        'import "WhatsApp Chat with David.txt" --channel whatsapp',
+        'import "WhatsApp Chat with David.txt"',
         "import conversations.json --format chatgpt",
         "import mem0.json --dry-run",
     ],

@@ -56,7 +56,8 @@ def finish_erasure(writer: Writer) -> None:
         # Another thread may have finished it meanwhile.
         marked = _marked(corpus.store)
         for kind in marked_kinds(marked):
-            if not corpus.index.is_unused(kind):
+            # A server deletes single points; see `Store.remains`.
+            if not corpus.store.shared and not corpus.index.is_unused(kind):
                 # Without its graph, because the caller waits. Maintenance builds the graph later.
                 generations.new_generation(writer, kind, graph=False)
         # The outbox contains the ids of erased rows.
@@ -86,6 +87,7 @@ class _Request:
     user: str | None
     subject: NamedSubject | None
     whole_space: bool
+    moved: bool = False
 
     def select(self, connection: Connection) -> Selection:
         """Ids in this database that match the request."""
@@ -113,6 +115,7 @@ class _Request:
             user=self.user,
             subject=self.subject,
             whole_space=self.whole_space,
+            moved=self.moved,
             preview=retrieval_log.preview,
         )
 
@@ -179,6 +182,7 @@ def erase(
                 with corpus.store.copying:
                     _erase(writer, turns, request, doomed)
         if not dry_run:
+            corpus.store.erased(scope.space)
             # Outside the writers' lock: rebuilding an index may take minutes.
             try:
                 finish_erasure(writer)
@@ -189,7 +193,22 @@ def erase(
                     f"index meanwhile. That is done by itself once there is space. {exc}"
                 ) from exc
     counts = {kind: len(ids) for kind, ids in doomed.of_tables().items() if ids or kind != "note"}
-    return Receipt(counts, tuple(sorted(doomed.ids)), dry_run, tuple(items), named)
+    remains = () if dry_run else corpus.store.remains()
+    return Receipt(counts, tuple(sorted(doomed.ids)), dry_run, tuple(items), named, remains)
+
+
+def remove_moved(writer: Writer, turns: Turns, space: str) -> None:
+    """Remove the copy of a space that has moved to another folder, as `erase` does with a whole space; its keys
+    stay. Idempotent."""
+    corpus, request = writer.corpus, _Request(space, None, None, None, True, moved=True)
+    with writer.builder.building:
+        with corpus.store.exclusive():
+            corpus.check_serving()
+            with corpus.store.read() as connection:
+                doomed = request.select(connection)
+            with corpus.store.copying:
+                _erase(writer, turns, request, doomed)
+        finish_erasure(writer)
 
 
 def _erase(writer: Writer, turns: Turns, request: _Request, doomed: Selection) -> None:
@@ -211,13 +230,17 @@ def _erase(writer: Writer, turns: Turns, request: _Request, doomed: Selection) -
             kinds.update(KINDS)
         mark_erasure(change.connection, kinds)
         request.remove(change.connection, doomed)
-        audit.record(
-            change.connection,
-            corpus.store.now(),
-            request.space,
-            "erase",
-            count=len(doomed.ids),
-        )
+        if not request.moved:
+            audit.record(
+                change.connection,
+                corpus.store.now(),
+                request.space,
+                "erase",
+                count=len(doomed.ids),
+            )
+    if request.whole_space and not request.moved and corpus.key_store is not None:
+        with corpus.key_store.write(from_reserve=True) as connection:
+            erasure.remove_keys(connection, request.space)
     corpus.settings.refresh(request.space)
     corpus.vocabulary.forget()
     turns.forget(request.space)

@@ -42,7 +42,12 @@ def ids(found: Sequence[str]) -> dict[str, Any]:
 
 
 def entries(
-    store: Store, *, scope: Scope, since: datetime | str | None = None, limit: int = 100
+    store: Store,
+    key_store: Store | None,
+    *,
+    scope: Scope,
+    since: datetime | str | None = None,
+    limit: int = 100,
 ) -> list[AuditEntry]:
     """The audit log of the space, newest first: who deleted, forgot, erased, restored, changed settings or keys.
 
@@ -56,5 +61,8 @@ def entries(
     """
     check_limit(limit)
     earliest = as_utc(since, name="since")
-    with store.read() as connection:
-        return audits.find(connection, scope.space, since=earliest, limit=limit)
+    found: list[AuditEntry] = []
+    for each in filter(None, (store, key_store)):
+        with each.read() as connection:
+            found += audits.find(connection, scope.space, since=earliest, limit=limit)
+    return sorted(found, key=lambda entry: (entry.at, entry.id), reverse=True)[:limit]

@@ -1,16 +1,20 @@
-"""In-memory state about the store: aliases and recall counts. Thread-safe."""
+"""In-memory state about the store: aliases, recall counts and rows. Thread-safe."""
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from sqlalchemy import Connection
 
 from hippocampe.store import memories, statements
 from hippocampe.store.store import Store
 
+T = TypeVar("T")
 MAX_CACHED_SPACES = 1_000
 """Spaces whose aliases are cached."""
+MAX_ROWS = 75_000
+"""Rows in memory, of some 1.8 KB with their vectors."""
 Aliases = Mapping[str, frozenset[str]]
 """The other names of each name of a space."""
 
@@ -69,9 +73,63 @@ class AccessCounts:
             return
         try:
             # Not durable: the counts were only in memory until now.
-            with self._store.write(durable=False) as connection:
+            with self._store.fenced(None), self._store.write(durable=False) as connection:
                 memories.touch(connection, counts, self._store.now())
         except BaseException:
             for id, times in counts.items():
                 self.add([id], times)
             raise
+
+
+class Kept(Generic[T]):
+    """Rows in memory, as one transaction may use them."""
+
+    def __init__(self, rows: "RowCache[T]") -> None:
+        self._rows = rows
+        self._changes = rows.changes
+
+    def find(self, kind: str, ids: Iterable[str]) -> dict[str, T]:
+        """The rows of a kind that are in memory, by id, in the order of the ids."""
+        known = self._rows.rows
+        return {id: row for id in ids if (row := known.get((kind, id))) is not None}
+
+    def put(self, kind: str, rows: Mapping[str, T]) -> None:
+        """Keep rows that the transaction has read, unless there was a change since: it may not have seen it."""
+        self._rows.put(kind, rows, self._changes)
+
+
+class RowCache(Generic[T]):
+    """Rows of a store that only this process changes, in memory until it does. Thread-safe.
+
+    Args:
+        store: The store.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.rows: dict[tuple[str, str], T] = {}
+        """By kind and id; several kinds may be made of one row of the store."""
+        self.changes = 0
+        self._kinds = set[str]()
+        self._lock = threading.Lock()
+        store.watchers.append(self.drop)
+
+    def put(self, kind: str, rows: Mapping[str, T], changes: int) -> None:
+        """Add rows, read when there had been as many changes; see `Kept.put`."""
+        with self._lock:
+            if changes != self.changes:
+                return
+            self._kinds.add(kind)
+            self.rows.update(((kind, id), row) for id, row in rows.items())
+            while len(self.rows) > MAX_ROWS:
+                del self.rows[next(iter(self.rows))]
+
+    def drop(self, ids: Collection[str] | None) -> None:
+        """Drop changed rows; None drops all."""
+        with self._lock:
+            self.changes += 1
+            if ids is None:
+                self.rows.clear()
+                return
+            for kind in self._kinds:
+                for id in ids:
+                    self.rows.pop((kind, id), None)

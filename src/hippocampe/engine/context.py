@@ -54,6 +54,11 @@ def store_of(context: Context) -> Store:
     return context.corpus.store
 
 
+def keys_of(context: Context) -> Store:
+    """The store with the keys of the server."""
+    return context.corpus.key_store or context.corpus.store
+
+
 def settings_of(context: Context) -> SpaceSettings:
     """The settings of all spaces."""
     return context.corpus.settings

@@ -1,9 +1,10 @@
 """The corpus: the stored texts, with the index and the caches that find them."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from hippocampe.config import Config
-from hippocampe.engine.caches import AliasCache
+from hippocampe.engine.caches import AliasCache, RowCache
 from hippocampe.engine.outages import Outages
 from hippocampe.engine.settings import SpaceSettings
 from hippocampe.engine.vocabulary import Vocabulary
@@ -23,6 +24,8 @@ class Corpus:
 
     Attributes:
         outages: The parts that are down; readers go on without them.
+        rows: Rows of candidates in memory; None if another process may change the store.
+        key_store: In a cell, the store with the keys of the whole data folder; default: `store`.
         retired: True if another corpus has taken over, because the embedder was changed.
     """
 
@@ -34,12 +37,23 @@ class Corpus:
     aliases: AliasCache
     outages: Outages
     retired: bool = False
+    key_store: Store | None = None
+    rows: RowCache[Any] | None = None
 
     @classmethod
-    def of(cls, config: Config, store: Store, index: Index, vocabulary: Vocabulary) -> "Corpus":
+    def of(
+        cls,
+        config: Config,
+        store: Store,
+        index: Index,
+        vocabulary: Vocabulary,
+        key_store: Store | None = None,
+    ) -> "Corpus":
         """A corpus with empty caches."""
         settings, aliases = SpaceSettings(store, config), AliasCache(store)
-        return cls(config, store, index, vocabulary, settings, aliases, Outages())
+        return cls(
+            config, store, index, vocabulary, settings, aliases, Outages(), key_store=key_store
+        )
 
     def reader(self) -> Reader:
         """The reader of pairs of texts, loaded at the first call; its outage is logged once.

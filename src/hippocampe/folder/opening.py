@@ -9,20 +9,22 @@ from functools import cache, partial
 from pathlib import Path
 from threading import Event, Lock, Thread
 
+from hippocampe.cells import Fence, folder_of
 from hippocampe.client.host import Host
-from hippocampe.config import Config
+from hippocampe.config import DATABASE, Config
 from hippocampe.curation import erase
 from hippocampe.embed import missing_key, open_embedder
 from hippocampe.engine import durability
+from hippocampe.engine.caches import RowCache
 from hippocampe.engine.context import Context
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.outages import log
 from hippocampe.engine.tracing import Tracer
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailable
-from hippocampe.folder import maintenance, relabelling, soundness
+from hippocampe.folder import copying, maintenance, relabelling, soundness
 from hippocampe.folder.lock import FolderLock
-from hippocampe.index import open_index, open_read_only_index
+from hippocampe.index import open_index, open_read_only_index, open_shared_index
 from hippocampe.model import open_language_model
 from hippocampe.protocols import Embedder, Index, LanguageModel
 from hippocampe.retrieval.log import RetrievalBuffer
@@ -49,6 +51,8 @@ class Opened:
     ending: Event
     """Set when closing begins."""
     _closing: Lock
+    fence: Fence | None = None
+    """Keeps a cell from using spaces of other cells; None in a folder that is not divided."""
 
     def wait(self) -> None:
         """Wait for background loading."""
@@ -93,7 +97,8 @@ class Opened:
 
 def check_data(config: Config) -> None:
     """Raise `StoreMissing` if a data folder holds no data, without creating it."""
-    check_exists(config.database, config.folder)
+    if config.database_url is None:
+        check_exists(config.database, config.folder)
 
 
 def open_read_only(config: Config, clock: Callable[[], datetime] | None, warm: Loading) -> Opened:
@@ -113,14 +118,24 @@ def open_read_only(config: Config, clock: Callable[[], datetime] | None, warm: L
         config, embedder = _choose_embedder(config, store)
         index = open_read_only_index(store, model=embedder.model, dimensions=embedder.dimensions)
         vocabulary = maintenance.open_vocabulary(store, embedder)
-        context = Context.of(Corpus.of(config, store, index, vocabulary))
+        fence = Fence.of(config.folder)
+        keys = _key_store(fence, read_only=True)
+        context = Context.of(Corpus.of(config, store, index, vocabulary, keys))
     except BaseException:
         store.close()
         raise
     loading, ending = list[Thread](), Event()
     if config.background:
         _start(loading, "warming", partial(warm, context.corpus, ending))
-    return Opened(context, tracer, None, loading, ending, Lock())
+    return Opened(context, tracer, None, loading, ending, Lock(), fence)
+
+
+def _key_store(fence: Fence | None, *, read_only: bool = False) -> Store | None:
+    """The store of the first cell, for another one: it has the keys of all. None for a folder with its own."""
+    if fence is None or fence.cell == 0:
+        return None
+    first = folder_of(fence.divided.root, 0)
+    return Store.open(first / DATABASE, first, read_only=read_only)
 
 
 @dataclass(slots=True)
@@ -164,12 +179,16 @@ def open_folder(
         progress: Called while the index is rebuilt.
     """
     tracer = Tracer(on=config.tracing)
+    if config.database_url is not None:
+        return _open_shared(config, config.database_url, clock, warm, tracer, progress)
     owner = FolderLock(config.folder, share=config.share)
     try:
         _make_private(config.folder)
         store = Store.open(config.database, config.folder, clock=clock)
         try:
+            fence = Fence.of(config.folder)
             context = _assemble(config, store, progress)
+            context.corpus.key_store = _key_store(fence)
         except BaseException:
             store.close()
             raise
@@ -180,7 +199,30 @@ def open_folder(
     if config.background:
         _start(loading, "reading", partial(_read_ahead, context.writer, ending))
         _start(loading, "warming", partial(warm, context.corpus, ending))
-    return Opened(context, tracer, owner, loading, ending, Lock())
+    return Opened(context, tracer, owner, loading, ending, Lock(), fence)
+
+
+def _open_shared(
+    config: Config,
+    url: str,
+    clock: Callable[[], datetime] | None,
+    warm: Loading,
+    tracer: Tracer,
+    progress: Progress | None,
+) -> Opened:
+    """Open a database that many processes share. The folder is of this process: it is not locked."""
+    from hippocampe.store.postgres import PostgresStore
+
+    store = PostgresStore.connect(url, config.folder, clock=clock)
+    try:
+        context = _assemble(config, store, progress)
+    except BaseException:
+        store.close()
+        raise
+    loading, ending = list[Thread](), Event()
+    if config.background:
+        _start(loading, "warming", partial(warm, context.corpus, ending))
+    return Opened(context, tracer, None, loading, ending, Lock())
 
 
 def _make_private(folder: Path) -> None:
@@ -215,11 +257,17 @@ def _read_ahead(writer: Writer, ending: Event) -> None:
 
 
 def _assemble(config: Config, store: Store, progress: Progress | None) -> Context:
+    copying.check_complete(store)
     config, embedder = _choose_embedder(config, store)
     relabelled = relabelling.relabel(store)
-    index, damaged = _open_index(config, embedder)
+    if store.shared:
+        model, dimensions = embedder.model, embedder.dimensions
+        index, damaged = open_shared_index(config, dimensions=dimensions, model=model), False
+    else:
+        index, damaged = _open_index(config, embedder)
     vocabulary = maintenance.open_vocabulary(store, embedder)
     corpus = Corpus.of(config, store, index, vocabulary)
+    corpus.rows = RowCache(store)
     context = Context.of(corpus, _language_model(config))
     position = context.writer.position
     position.damaged = damaged or relabelled

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from hippocampe.embed import open_embedder
 from hippocampe.engine import backlog, generations
+from hippocampe.engine.caches import RowCache
 from hippocampe.engine.context import Context
 from hippocampe.engine.durability import flush_index, index_folder
 from hippocampe.engine.index_state import IndexPosition
@@ -46,6 +47,8 @@ def change_embedder(
             config=replace(config, embedder=name),
             vocabulary=open_vocabulary(corpus.store, embedder),
             index=open_index(folder, dimensions=embedder.dimensions, model=embedder.model),
+            # Their vectors are those of one embedder.
+            rows=RowCache(corpus.store),
         )
         new = replace(
             old.writer, corpus=new_corpus, position=IndexPosition(applied=position.applied)

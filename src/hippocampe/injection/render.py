@@ -121,6 +121,9 @@ def render(
     def cost(line: str) -> int:
         return count(line) + 1
 
+    # Many items are of one section.
+    cost_of_header = cache(cost)
+
     opening, closing = _frame(language)
     frame = sum(cost(line) for line in (*opening, *closing))
     room = budget - frame
@@ -129,12 +132,12 @@ def render(
     for item in items:
         section = _section(item)
         header = _header(section, language)
-        header_cost = 0 if section in sections else cost(header)
+        header_cost = 0 if section in sections else cost_of_header(header)
         line = _fit(
             item,
             lambda content, item=item: _write(item, content, language, now, timezone),
             room=room - header_cost,
-            alone=budget - frame - cost(header),
+            alone=budget - frame - cost_of_header(header),
             cost=cost,
         )
         if line is None:

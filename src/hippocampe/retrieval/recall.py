@@ -14,6 +14,7 @@ import numpy as np
 
 from hippocampe.embed.word_space import Floats
 from hippocampe.engine import backlog
+from hippocampe.engine.caches import Kept
 from hippocampe.engine.context import Context
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.past import known_at
@@ -254,12 +255,13 @@ def _search(
 ) -> Found | _Scored:
     hits = candidates.search(corpus.index, query, request, now)
     stopwatch.end("search")
+    kept = None if corpus.rows is None else Kept(corpus.rows)
     with corpus.store.read() as connection:
         if request.mode != "hybrid":
             return _unscored(results.of_single_search(connection, hits, request, now))
         ids = candidates.fuse(connection, hits, request, now)
         stopwatch.end("fuse")
-        loaded = features.load(corpus.vocabulary, connection, query, ids, hits)
+        loaded = features.load(corpus.vocabulary, connection, query, ids, hits, kept)
         stopwatch.end("features")
         if not loaded.ids:
             return _unscored([])

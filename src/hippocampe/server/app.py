@@ -24,6 +24,7 @@ from hippocampe.server.http.json_limit import JsonLimit
 from hippocampe.server.http.limits import BodyLimit, GuessLimit, KeyLimit
 from hippocampe.server.http.methods import HeadRequests
 from hippocampe.server.http.observation import Observation
+from hippocampe.server.http.origins import Origins
 from hippocampe.server.http.served import ServedMemory
 from hippocampe.server.http.sessions import Sessions
 from hippocampe.server.http.versions import Versions
@@ -35,6 +36,12 @@ from hippocampe.server.proxy.upstream import upstreams
 
 MAX_BODY_BYTES = 16 * 2**20
 """Room for an exchange of two messages of the greatest length, with its tool results."""
+LARGER = {
+    "/api/import": transfer.MAX_IMPORT_BYTES,
+    data.PREVIEW: transfer.MAX_IMPORT_BYTES,
+    PROXY: proxy.MAX_PASSED_BYTES,
+}
+"""Larger limits, by the prefix of a path."""
 
 
 def create_app(
@@ -42,6 +49,7 @@ def create_app(
     *,
     loopback: bool = False,
     keyless: bool = True,
+    sessions: Sessions | None = None,
 ) -> FastAPI:
     """Make the application that serves a memory.
 
@@ -50,6 +58,7 @@ def create_app(
         loopback: Whether only programs of this machine can connect; requests of web pages of other sites
             are then refused.
         keyless: Whether programs on loopback need no key. Otherwise every request needs one.
+        sessions: The logins; default: those of this application alone.
     """
     awaited = hippo if isinstance(hippo, ServedMemory) else ServedMemory(hippo)
     mcp = endpoint.McpEndpoint(awaited)
@@ -70,7 +79,7 @@ def create_app(
     app.state.hippo = awaited
     app.state.metrics = awaited.metrics
     app.state.probe = operation.Probe(awaited)
-    app.state.sessions = Sessions()
+    app.state.sessions = sessions or Sessions()
     app.state.loopback = loopback
     config = awaited.config
     app.state.upstreams = upstreams(config)
@@ -86,22 +95,24 @@ def create_app(
     site.install(app)
     describe(app)
     app.add_middleware(Idempotency, hippo=awaited)
-    larger = {
-        "/api/import": transfer.MAX_IMPORT_BYTES,
-        data.PREVIEW: transfer.MAX_IMPORT_BYTES,
-        PROXY: proxy.MAX_PASSED_BYTES,
-    }
-    app.add_middleware(JsonLimit, free=tuple(larger))
-    app.add_middleware(BodyLimit, most=MAX_BODY_BYTES, larger=larger)
-    app.add_middleware(KeyLimit, rate=config.request_rate, burst=config.request_burst)
+    app.add_middleware(JsonLimit, free=tuple(LARGER))
+    app.add_middleware(BodyLimit, most=MAX_BODY_BYTES, larger=LARGER)
+    app.add_middleware(
+        KeyLimit,
+        rate=config.request_rate,
+        burst=config.request_burst,
+        processes=lambda: awaited.sync.processes,
+    )
     app.add_middleware(
         Gate,
         hippo=awaited,
         sessions=app.state.sessions,
         loopback=loopback,
         keyless=keyless,
+        origins=config.allowed_origins,
     )
     app.add_middleware(GuessLimit)
+    app.add_middleware(Origins, origins=config.allowed_origins)
     app.add_middleware(site.Headers)
     app.add_middleware(Observation, metrics=awaited.metrics)
     app.add_middleware(ProviderErrors)

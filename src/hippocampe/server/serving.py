@@ -7,10 +7,14 @@ import socket
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from threading import Thread
 from types import FrameType
+from typing import Any
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from hippocampe.errors import InvalidInput
 from hippocampe.hippocampe import Hippocampe
@@ -27,16 +31,34 @@ SMALL_CALLS = 32
 """Threads of the event loop itself, for short calls. Verbs have thread pools of their own."""
 
 
-class _Server(uvicorn.Server):
-    """A server that reports when it can be reached."""
+class Server(uvicorn.Server):
+    """A server that reports when it can be reached.
+
+    Args:
+        app: The application.
+        started: Called once it can be reached.
+        stopping: Called when it begins to stop.
+        options: Further options of Uvicorn.
+    """
 
     def __init__(
         self,
-        config: uvicorn.Config,
+        app: ASGIApp,
         started: Callable[[], None],
         stopping: Callable[[], None],
+        **options: Any,
     ) -> None:
-        super().__init__(config)
+        given: dict[str, Any] = {
+            "ws": "none",
+            "log_config": None,
+            "access_log": False,
+            "proxy_headers": False,
+            "server_header": False,
+            "timeout_graceful_shutdown": STOP_SECONDS,
+            "http": HeadTimeoutProtocol,
+            "limit_concurrency": MAX_CONNECTIONS,
+        }
+        super().__init__(uvicorn.Config(app, **given | options))
         self._stopping = stopping
         self._on_start = started
 
@@ -74,8 +96,9 @@ def serve(
     Raises:
         InvalidInput: The address cannot be used, or a key is needed and none exists.
     """
-    with _listening(hippo, host, port, require_key=require_key) as (listener, loopback):
-        address = _url(listener)
+    keys = KeyNeed(hippo.config.folder, lambda: _no_key(hippo), required=require_key)
+    with listening(host, port, keys) as (listener, loopback):
+        address = url_of(listener)
         served = ServedMemory(hippo)
         app = create_app(served, loopback=loopback, keyless=not require_key)
 
@@ -84,36 +107,44 @@ def serve(
             started(address)
             Thread(target=rendering.prepare, name="hippocampe-pages", daemon=True).start()
 
-        config = uvicorn.Config(
-            app,
-            ws="none",
-            log_config=None,
-            access_log=False,
-            proxy_headers=False,
-            server_header=False,
-            timeout_graceful_shutdown=STOP_SECONDS,
-            http=HeadTimeoutProtocol,
-            limit_concurrency=MAX_CONNECTIONS,
-        )
         stopping = app.state.log_tail.ended.set
         try:
-            with _signals_taken():
-                _Server(config, announce, stopping).run(sockets=[listener])
+            with signals_taken():
+                Server(app, announce, stopping).run(sockets=[listener])
         finally:
             served.release()
 
 
+@dataclass(frozen=True, slots=True)
+class KeyNeed:
+    """The need of requests for a key, and its existence.
+
+    Attributes:
+        folder: The data folder.
+        none: Returns true if there is no valid key.
+        required: Whether programs of this machine need a key too.
+    """
+
+    folder: Path
+    none: Callable[[], bool]
+    required: bool
+
+
 @contextmanager
-def _listening(
-    hippo: Hippocampe, host: str, port: int, *, require_key: bool
+def listening(
+    host: str, port: int, keys: KeyNeed
 ) -> Generator[tuple[socket.socket, bool], None, None]:
-    """A bound socket, and whether it is on loopback."""
+    """A bound socket, and whether it is on loopback.
+
+    Raises:
+        InvalidInput: The address cannot be used, or a key is needed and none exists.
+    """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, at = found[0]
         loopback = ipaddress.ip_address(str(at[0]).partition("%")[0]).is_loopback
-        if (require_key or not loopback) and _no_key(hippo):
-            line = command_line("keys", "create", "--folder", str(hippo.config.folder.absolute()))
+        if (keys.required or not loopback) and keys.none():
+            line = command_line("keys", "create", "--folder", str(keys.folder.absolute()))
             why = "--require-key needs one" if loopback else "other machines can reach it"
             raise InvalidInput(
                 f"cannot serve at {host} without a key, because {why}: make a key with: {line}"
@@ -136,7 +167,7 @@ def _no_key(hippo: Hippocampe) -> bool:
     return all(key.revoked_at is not None for key in made)
 
 
-def _url(listener: socket.socket) -> str:
+def url_of(listener: socket.socket) -> str:
     """The URL for programs of this machine."""
     host, port = listener.getsockname()[:2]
     if ipaddress.ip_address(host).is_unspecified:
@@ -145,7 +176,7 @@ def _url(listener: socket.socket) -> str:
 
 
 @contextmanager
-def _signals_taken() -> Generator[None]:
+def signals_taken() -> Generator[None]:
     """Swallow the signals that Uvicorn raises again after stopping, which would end the process at once."""
     stopping = (signal.SIGINT, signal.SIGTERM)
     before = {each: signal.signal(each, _nothing_more) for each in stopping}

@@ -15,14 +15,13 @@ from sqlalchemy import (
     Connection,
     Table,
     delete,
-    func,
     or_,
     true,
     update,
 )
 from sqlalchemy import select as select_rows
 
-from hippocampe.store import embeddings, memories, turn_rows
+from hippocampe.store import embeddings, memories, portable, turn_rows
 from hippocampe.store.schema import (
     alias,
     api_key,
@@ -247,7 +246,7 @@ def _add_resting(
     connection: Connection, found: Selection, *conditions: ColumnElement[bool]
 ) -> None:
     """Add the memories on conditions whose evidence is one of the messages."""
-    named = func.json_each(memory.c.evidence).table_valued("value")
+    named = portable.json_values(memory.c.evidence)
     query = select_rows(memory.c.id).join(named, true()).where(*conditions)
     for chunk in _chunks(found.messages):
         for id in connection.execute(query.where(named.c.value.in_(chunk))).scalars():
@@ -299,8 +298,9 @@ def remove(
     subject: Subject | None,
     whole_space: bool,
     preview: Preview,
+    moved: bool = False,
 ) -> None:
-    """Delete the rows of a selection and everything derived from them."""
+    """Delete the rows of a selection and everything derived from them; with `moved`, not the keys."""
     quoted = {*selection.memories, *selection.messages}
     _remove_previews(connection, space, quoted, subject, preview)
     for chunk in _chunks(selection.turns):
@@ -325,9 +325,17 @@ def remove(
     # They quote stored data, without a record of its origin.
     connection.execute(delete(reply).where(reply.c.space == space))
     if whole_space:
-        for table in (retrieval, setting, outbox, audit, model_usage, job_run, api_key):
+        for table in (retrieval, setting, outbox, audit, model_usage, job_run):
             connection.execute(delete(table).where(table.c.space == space))
+        if not moved:
+            connection.execute(delete(api_key).where(api_key.c.space == space))
     _remove_orphan_words(connection, orphans)
+
+
+def remove_keys(connection: Connection, space: str) -> None:
+    """Delete the keys of a space, and the log of their changes."""
+    for table in (api_key, audit):
+        connection.execute(delete(table).where(table.c.space == space))
 
 
 def _remove_shown(connection: Connection, space: str, doomed: Collection[str]) -> None:
@@ -389,9 +397,10 @@ def _words_of(connection: Connection, ids: Collection[str]) -> set[int]:
 def _remove_orphan_words(connection: Connection, candidates: set[int]) -> None:
     """Delete the words that no item has any more: a rare name is a trace."""
     query = select_rows(vector.c.words)
-    for blob in connection.execute(query, execution_options={"yield_per": 10_000}).scalars():
-        if not candidates:
-            return
-        candidates.difference_update(np.frombuffer(blob, embeddings.WORD_IDS).tolist())
+    with connection.execute(query, execution_options={"yield_per": 10_000}) as rows:
+        for blob in rows.scalars():
+            if not candidates:
+                return
+            candidates.difference_update(np.frombuffer(blob, embeddings.WORD_IDS).tolist())
     for chunk in _chunks(candidates):
         connection.execute(delete(word).where(word.c.id.in_(chunk)))

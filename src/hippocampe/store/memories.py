@@ -17,7 +17,6 @@ from sqlalchemy import (
     Row,
     and_,
     bindparam,
-    func,
     insert,
     or_,
     select,
@@ -25,6 +24,7 @@ from sqlalchemy import (
     update,
 )
 
+from hippocampe.store import portable
 from hippocampe.store.driver import read, read_by_ids, write
 from hippocampe.store.schema import Instant, instant, memory, microseconds
 from hippocampe.types import Memory
@@ -143,7 +143,7 @@ def resting_on(
     connection: Connection, space: str, messages: Collection[str], *, current_only: bool = True
 ) -> list[Memory]:
     """The memories of a space with one of some messages as evidence, by default the current ones."""
-    named = func.json_each(memory.c.evidence).table_valued("value")
+    named = portable.json_values(memory.c.evidence)
     rests = select(named.c.value).where(named.c.value.in_(list(messages))).exists()
     conditions = (CURRENT, rests) if current_only else (rests,)
     return find(connection, memory.c.space == space, *conditions)
@@ -151,7 +151,7 @@ def resting_on(
 
 def evidence_from(connection: Connection, space: str, prefix: str) -> set[str]:
     """The evidence of all memories of a space whose ids begin with a prefix."""
-    named = func.json_each(memory.c.evidence).table_valued("value")
+    named = portable.json_values(memory.c.evidence)
     query = select(named.c.value).select_from(memory).join(named, true())
     here = memory.c.space == space
     return set(connection.execute(query.where(here, named.c.value.startswith(prefix))).scalars())

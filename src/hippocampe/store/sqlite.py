@@ -2,7 +2,7 @@
 
 import re
 import sqlite3
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -163,6 +163,43 @@ def make_engine(path: Path, *, read_only: bool = False) -> Engine:
         cursor.execute("BEGIN IMMEDIATE")
 
     return engine
+
+
+_WATCHED = ("memory", "turn", "message", "note", "vector")
+_CHANGED = "hippocampe_changed"
+
+
+def watch(connection: Connection, changed: Callable[[str], None]) -> bool:
+    """Report the ids of rows that this connection changes or deletes, as it does: for caches of rows.
+
+    Its triggers are temporary: they are not in the file, and other connections do not have them. They fire for every
+    statement, so that no writer can miss one. A replaced vector counts as a new one.
+
+    Args:
+        connection: Not in a transaction, whose end could undo the triggers.
+        changed: Called with each id.
+
+    Returns:
+        Whether all changes are reported.
+    """
+    entry = connection.connection
+    if entry.info.get(_CHANGED):
+        return True
+    driver = entry.driver_connection
+    assert isinstance(driver, sqlite3.Connection)
+    events = [(table, when, "old") for table in _WATCHED for when in ("UPDATE", "DELETE")]
+    try:
+        driver.create_function(_CHANGED, 1, changed)
+        for table, when, row in (*events, ("vector", "INSERT", "new")):
+            driver.execute(
+                f"CREATE TEMP TRIGGER IF NOT EXISTS {_CHANGED}_{table}_{when} AFTER {when} ON main.{table} "
+                f"BEGIN SELECT {_CHANGED}({row}.id); END"
+            )
+    except sqlite3.Error:
+        # Another process locks the file, for example.
+        return False
+    entry.info[_CHANGED] = True
+    return True
 
 
 def read_only_uri(path: Path) -> str:

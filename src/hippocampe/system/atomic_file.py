@@ -15,6 +15,7 @@ _DATABASE = "hippocampe.db"
 OWN_FILES = {
     *(_DATABASE + suffix for suffix in ("", "-wal", "-shm", "-journal")),
     *("owner.lock", "owner.json", "owner.sock", "owner.token", "server.log", "index"),
+    *("cells.json", "cells"),
 }
 """Names in the data folder that no other file may have, in lower case."""
 

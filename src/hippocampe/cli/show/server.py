@@ -9,6 +9,8 @@ from hippocampe.types import ApiKey, NewKey
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from hippocampe.server.cells.moves import Moved
+
 
 def started(address: str) -> "RenderableType":
     """The address of the server, and the key that stops it."""
@@ -53,4 +55,19 @@ def made(made: NewKey) -> "RenderableType":
                 space=made.key.space,
             )
         ),
+    )
+
+
+def moved(moved: "Moved") -> "RenderableType":
+    """The cell of a space that was moved."""
+    if moved.source == moved.target:
+        return text(say("{space} is in cell {cell} already.", space=moved.space, cell=moved.target))
+    return text(
+        say(
+            "{space} moved from cell {source} to cell {target}; writes waited {seconds} s.",
+            space=moved.space,
+            source=moved.source,
+            target=moved.target,
+            seconds=f"{moved.seconds:.2f}",
+        )
     )

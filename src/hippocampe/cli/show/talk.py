@@ -7,14 +7,26 @@ from hippocampe.cli.show.layout import (
     beginning,
     count,
     counted,
+    entry,
     label,
     lines,
     listing,
     local_time,
+    reader,
     say,
     text,
 )
-from hippocampe.types import Compacted, Distilled, Imported, Message, Note
+from hippocampe.cli.show.memories import memories
+from hippocampe.types import (
+    Compacted,
+    Conversation,
+    Distilled,
+    Exchange,
+    ExchangeHistory,
+    Imported,
+    Message,
+    Note,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -40,6 +52,59 @@ def messages(found: Sequence[Message], timezone: str) -> "RenderableType":
         *("when", "channel", "author", "content"),
         none=say("There are no messages."),
     )
+
+
+def conversations(found: Sequence[Conversation], timezone: str) -> "RenderableType":
+    """A line per channel, with its number of messages and their time."""
+    return listing(
+        (
+            (
+                text(each.channel or say("without a channel")),
+                reader().number(each.messages),
+                local_time(each.first_at, timezone),
+                local_time(each.last_at, timezone),
+            )
+            for each in found
+        ),
+        *("channel", "messages", "first", "last"),
+        none=say("There are no messages."),
+    )
+
+
+def exchanges(found: Sequence[Exchange], timezone: str) -> "RenderableType":
+    """Exchanges, word for word, each with its id."""
+    return listing(
+        (
+            (
+                local_time(each.at, timezone),
+                text(each.channel or ""),
+                entry("\n".join(map(_said, each.messages)), each.id),
+            )
+            for each in found
+        ),
+        *("when", "channel", "content"),
+        none=say("There are no messages."),
+    )
+
+
+def exchange(found: ExchangeHistory, timezone: str) -> "RenderableType":
+    """An exchange, what was learnt from it, where it was given, and its neighbours in the channel."""
+    shown: list[RenderableType] = [exchanges([found.exchange], timezone)]
+    if found.learnt:
+        shown += ["", text(say("Learnt from it"), "bold"), memories(found.learnt, timezone)]
+    if found.given:
+        given = (
+            (local_time(each.created_at, timezone), text(each.message_preview))
+            for each in found.given
+        )
+        shown += ["", text(say("Given to"), "bold"), listing(given, "when", "message", none="")]
+    beside = {say("before:"): found.previous_id, say("after:"): found.next_id}
+    notes = [text(f"{name} {id}", "dim") for name, id in beside.items() if id]
+    return lines(*shown, *(["", *notes] if notes else []))
+
+
+def _said(message: Message) -> str:
+    return f"{message.author}: {message.content}" if message.author else message.content
 
 
 def observed(
@@ -150,7 +215,7 @@ def previewed(found: "ImportPreview", timezone: str) -> "RenderableType":
 
 def _problems(problems: Sequence[tuple[int, str]]) -> list[str]:
     shown = [
-        say("line {line}: {problem}", line=line, problem=problem)
+        say("line {line}: {problem}", line=line, problem=reader().error(problem))
         for line, problem in problems[:_MAX_PROBLEMS]
     ]
     if len(problems) > _MAX_PROBLEMS:

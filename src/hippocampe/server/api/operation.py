@@ -1,4 +1,4 @@
-"""Endpoints for operators: liveness, readinessand metrics."""
+"""Endpoints for operators: liveness, readiness and metrics."""
 
 import asyncio
 import time
@@ -45,10 +45,16 @@ DOWN = Readiness(ready=False, store="down", embedder="down", index="down", disk=
 
 
 class Probe:
-    """Checks the dependencies, at most once in `FRESH_SECONDS`."""
+    """Checks the dependencies, at most once in `FRESH_SECONDS`.
 
-    def __init__(self, hippo: AsyncHippocampe) -> None:
+    Args:
+        hippo: The memory.
+        scope: A space without data.
+    """
+
+    def __init__(self, hippo: AsyncHippocampe, scope: Scope = PROBE) -> None:
         self._hippo = hippo
+        self._scope = scope
         self._trying = asyncio.Lock()
         self._known: tuple[float, Readiness] | None = None
 
@@ -62,14 +68,14 @@ class Probe:
 
     async def _try(self) -> Readiness:
         try:
-            stats = await self._hippo.stats(scope=PROBE)
+            stats = await self._hippo.stats(scope=self._scope)
         except HippocampeError:
             return DOWN
         disk: State = "down" if stats.disk_full else "ok"
         embedder: State = "ok"
         index: State = "ok"
         try:
-            await self._hippo.recall("ready", scope=PROBE, mode="semantic", limit=1)
+            await self._hippo.recall("ready", scope=self._scope, mode="semantic", limit=1)
         except EmbedderError:
             embedder = "down"
         except StoreError:

@@ -40,7 +40,7 @@ async def overview(page: ReadPage) -> Response:
         "overview.html",
         section="overview",
         stats=stats,
-        injections=injections,
+        retrievals=injections,
         volume=_week(
             page,
             days,

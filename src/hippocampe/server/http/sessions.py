@@ -31,20 +31,27 @@ class Sessions:
 
     Args:
         clock: Seconds that never go back.
+        signing: The secret that makes CSRF tokens, for several processes that share it; default: a random one.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, *, signing: bytes | None = None
+    ) -> None:
         self._clock = clock
-        self._signing = secrets.token_bytes(32)
+        self._signing = signing or secrets.token_bytes(32)
         self._logins: OrderedDict[str, _Login] = OrderedDict()
 
     def open(self, secret: str) -> str:
         """Start a login with a key; return the value of its cookie."""
         session = new_id()
+        self.adopt(session, secret)
+        return session
+
+    def adopt(self, session: str, secret: str) -> None:
+        """Take over a login that another process started."""
         self._logins[session] = _Login(secret, self._clock())
         while len(self._logins) > MOST:
             self._logins.popitem(last=False)
-        return session
 
     def secret(self, session: str) -> str | None:
         """The text of the key of a login; None if there is no such login, or it ended."""

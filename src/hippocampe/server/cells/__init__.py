@@ -1,0 +1,1 @@
+"""Serve a divided data folder: a router in front of one process per cell."""

@@ -1,0 +1,193 @@
+"""The process of one cell: `python -m hippocampe.server.cells.cell`, with its order as JSON on standard input.
+
+It serves until its standard input ends, which also happens when the router is killed.
+"""
+
+import json
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+from threading import Thread
+from typing import Any, TypeVar
+
+import httpx
+
+from hippocampe.cells import Division, folder_of
+from hippocampe.client import joining
+from hippocampe.config import Config
+from hippocampe.errors import FolderInUse, HippocampeError
+from hippocampe.hippocampe import Hippocampe
+from hippocampe.server.api.operation import PROBE, Probe
+from hippocampe.server.app import create_app
+from hippocampe.server.cells.door import Door, internal
+from hippocampe.server.cells.passing import INTERNAL
+from hippocampe.server.dashboard import rendering
+from hippocampe.server.http import logs
+from hippocampe.server.http.served import ServedMemory
+from hippocampe.server.http.sessions import Sessions
+from hippocampe.server.serving import WAITING_CONNECTIONS, Server, signals_taken
+from hippocampe.types import Counts, Scope
+from hippocampe.verbs import Verb
+
+FRESH_SECONDS = 2.0
+"""Time to live of the spaces of other cells."""
+ASK_SECONDS = 2.0
+HELD_SECONDS = 20.0
+"""Time for a cell that was killed, or that serves a killed router, to leave its folder."""
+POLL_SECONDS = 0.1
+T = TypeVar("T")
+
+
+def sent(config: Config) -> dict[str, Any]:
+    """A configuration as JSON, for the order of a cell."""
+    values = {each.name: getattr(config, each.name) for each in fields(config)}
+    return {name: str(v) if isinstance(v, Path) else v for name, v in values.items()}
+
+
+def _received(values: dict[str, Any], cell: int, division: Division) -> Config:
+    given: dict[str, Any] = {**values, "folder": folder_of(Path(values["folder"]), cell)}
+    if given["notes_folder"] is not None:
+        given["notes_folder"] = Path(given["notes_folder"])
+    given["notes_ignored"] = tuple(given["notes_ignored"])
+    config = Config(**given)
+    if division.cell_of(config.notes_space) != cell:
+        config = replace(config, notes_folder=None, obsidian_url=None, obsidian_certificate=None)
+    return config
+
+
+class CellMemory(ServedMemory):
+    """The memory of a cell, which also knows the spaces of the other cells.
+
+    Args:
+        hippo: The open memory.
+        others: The sockets of the other cells.
+    """
+
+    def __init__(self, hippo: Hippocampe, others: list[str]) -> None:
+        super().__init__(hippo)
+        self._others = {
+            path: httpx.AsyncClient(
+                transport=httpx.AsyncHTTPTransport(uds=path), timeout=ASK_SECONDS
+            )
+            for path in others
+        }
+        self._known: dict[str, tuple[float, dict[str, Counts]]] = {}
+
+    async def _awaited(self, verb: Verb, /, *arguments: Any, **named: Any) -> Any:
+        if verb.name == "import_from":
+            # A file may name spaces of other cells.
+            named["one_space"] = True
+        found = await super()._awaited(verb, *arguments, **named)
+        if verb.name != "spaces":
+            return found
+        for path in self._others:
+            found = {**await self._spaces_of(path), **found}
+        return dict(sorted(found.items(), key=_largest_first))
+
+    async def _spaces_of(self, path: str) -> dict[str, Counts]:
+        """The spaces of another cell; those known before while it does not answer."""
+        at, known = self._known.get(path, (0.0, dict[str, Counts]()))
+        now = time.monotonic()
+        if path in self._known and now - at < FRESH_SECONDS:
+            return known
+        try:
+            answer = await self._others[path].get(f"http://cell{INTERNAL}spaces")
+            answer.raise_for_status()
+            known = {space: Counts(**counts) for space, counts in answer.json().items()}
+        except (httpx.HTTPError, ValueError):
+            pass
+        self._known[path] = now, known
+        return known
+
+
+def _largest_first(item: tuple[str, Counts]) -> tuple[int, str]:
+    space, counts = item
+    return -(counts.memories + counts.messages), space
+
+
+def _opened(open_: Callable[[], T]) -> T:
+    ends = time.monotonic() + HELD_SECONDS
+    while True:
+        try:
+            return open_()
+        except FolderInUse:
+            if time.monotonic() > ends:
+                raise
+            time.sleep(POLL_SECONDS)
+
+
+def _tell(**what: Any) -> None:
+    """Send a line to the router."""
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    """Serve a cell; return the exit code."""
+    os.umask(0o077)
+    order: dict[str, Any] = json.loads(sys.stdin.readline())
+    logs.install(order["log_format"], order["log_level"])
+    cell: int = order["cell"]
+    try:
+        config = _received(order["config"], cell, Division(**order["division"]))
+        hippo = _opened(
+            lambda: joining.take_over(config.folder, lambda: Hippocampe.open(config, join=False))
+        )
+    except HippocampeError as exc:
+        _tell(error=str(exc), kind=type(exc).__name__)
+        return 1
+    with hippo:
+        _serve(hippo, order)
+    return 0
+
+
+def _serve(hippo: Hippocampe, order: dict[str, Any]) -> None:
+    fence = hippo.fence
+    assert fence is not None
+    served = CellMemory(hippo, order["others"])
+    sessions = Sessions(signing=bytes.fromhex(order["signing"]))
+    app = create_app(
+        served, loopback=order["loopback"], keyless=order["keyless"], sessions=sessions
+    )
+    probe = Probe(served, _own_scope(fence.cell, fence.divided.read()))
+    end_streams = app.state.log_tail.ended.set
+    door = Door(app, sessions, internal(hippo, fence, probe, served.metrics, end_streams))
+    path = Path(order["socket"])
+    path.unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen(WAITING_CONNECTIONS)
+
+        def announce() -> None:
+            hippo.announce(order["address"])
+            _tell(ready=True)
+            Thread(target=rendering.prepare, name="hippocampe-pages", daemon=True).start()
+
+        server = Server(door, announce, end_streams)
+
+        def leave() -> None:
+            sys.stdin.read()
+            server.should_exit = True
+
+        Thread(target=leave, name="hippocampe-leave", daemon=True).start()
+        try:
+            with signals_taken():
+                server.run(sockets=[listener])
+        finally:
+            served.release()
+
+
+def _own_scope(cell: int, division: Division) -> Scope:
+    """A space without data whose name hashes to a cell, to probe it."""
+    number = 0
+    while division.cell_of(name := f"{PROBE.space}-{number}") != cell:
+        number += 1
+    return Scope(space=name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+"""Move a space to another cell while it is read.
+
+At any instant one copy is in force, and the division says which:
+
+1. The division marks the space as `moving`: its cell refuses writes, which the router holds back.
+2. Its cell writes the rows to a file, and the target stores them in one transaction.
+3. The division gives the space to the target, and marks the other copy as `stale`: writes go on.
+4. The other copy is removed from the files of the first cell, and the mark is removed.
+
+After a crash, a space that was `moving` is where it was, and the target's copy is `stale`.
+"""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from secrets import token_hex
+from typing import Any
+
+import httpx
+
+from hippocampe.cells import FOLDER, Divided
+from hippocampe.errors import HippocampeError, InvalidInput, ServerUnavailable
+
+log = logging.getLogger("hippocampe.cells")
+PREFIX = "moving-"
+Ask = Callable[[int, str, dict[str, Any]], Awaitable[httpx.Response]]
+"""Sends a request of the router to a cell: its number, the name of the step, and the arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A space that was moved.
+
+    Attributes:
+        space: The space.
+        source: The cell that had it.
+        target: The cell that has it.
+        rows: The rows that were copied.
+        seconds: How long writes waited.
+    """
+
+    space: str
+    source: int
+    target: int
+    rows: int
+    seconds: float
+
+
+class Mover:
+    """Moves spaces, one at a time.
+
+    Args:
+        divided: The folder.
+        ask: Asks a cell.
+        notes_space: The space of the notes, which stays: its cell reads them. None without notes.
+    """
+
+    def __init__(self, divided: Divided, ask: Ask, notes_space: str | None) -> None:
+        self._divided = divided
+        self._ask = ask
+        self._notes_space = notes_space
+        self._moving = asyncio.Lock()
+
+    async def move(self, space: str, target: int) -> Moved:
+        """Move a space.
+
+        Raises:
+            InvalidInput: There is no such cell, or the space cannot be moved; it stays where it is.
+            HippocampeError: A cell failed; the space stays where it is.
+        """
+        async with self._moving:
+            division = self._divided.read()
+            source = division.cell_of(space)
+            if not 0 <= target < division.count:
+                raise InvalidInput(f"there is no cell {target}: choose 0 to {division.count - 1}.")
+            if space == self._notes_space:
+                raise InvalidInput(
+                    f"the notes belong to space {space!r}, and its cell reads them: it cannot be moved."
+                )
+            if source == target:
+                return Moved(space, source, target, 0, 0.0)
+            await self._tidy(space)
+            started = time.monotonic()
+            rows = await self._copied(space, source, target)
+            division = self._divided.read()
+            moving = {name: at for name, at in division.moving.items() if name != space}
+            stale = {**division.stale, space: source}
+            self._divided.write(division.having(space, target).marked(moving=moving, stale=stale))
+            seconds = time.monotonic() - started
+            log.info("space %r moved from cell %d to cell %d", space, source, target)
+            with suppress(HippocampeError):
+                await self._tidy(space)
+            return Moved(space, source, target, rows, round(seconds, 3))
+
+    async def _copied(self, space: str, source: int, target: int) -> int:
+        """Copy the rows; if that fails, writes go on at the source."""
+        division = self._divided.read()
+        self._divided.write(division.marked(moving={**division.moving, space: target}))
+        path = self._divided.root / FOLDER / f"{PREFIX}{token_hex(8)}.db"
+        where = {"space": space, "path": str(path)}
+        try:
+            await self._step(source, "copy-out", where)
+            return await self._step(target, "copy-in", where)
+        except BaseException:
+            division = self._divided.read()
+            moving = {name: at for name, at in division.moving.items() if name != space}
+            stale = {**division.stale, space: target}
+            self._divided.write(division.marked(moving=moving, stale=stale))
+            raise
+        finally:
+            for each in path.parent.glob(f"{path.name}*"):
+                each.unlink(missing_ok=True)
+
+    async def tidy(self) -> None:
+        """Remove the copies that are not in force; one whose cell is down stays for the next time."""
+        async with self._moving:
+            for path in (self._divided.root / FOLDER).glob(f"{PREFIX}*"):
+                path.unlink(missing_ok=True)
+            for space in self._divided.read().stale:
+                with suppress(HippocampeError):
+                    await self._tidy(space)
+
+    async def _tidy(self, space: str) -> None:
+        division = self._divided.read()
+        if (cell := division.stale.get(space)) is None:
+            return
+        await self._step(cell, "remove", {"space": space})
+        division = self._divided.read()
+        stale = {name: at for name, at in division.stale.items() if name != space}
+        self._divided.write(division.marked(stale=stale))
+
+    async def _step(self, cell: int, name: str, arguments: dict[str, Any]) -> Any:
+        try:
+            response = await self._ask(cell, name, arguments)
+            content = json.loads(await response.aread())
+        except (httpx.HTTPError, ValueError) as exc:
+            raise ServerUnavailable(f"cell {cell} failed during {name}: try again.") from exc
+        if response.status_code >= 400:
+            raise ServerUnavailable(f"cell {cell} failed during {name}: {content['detail']}")
+        return content

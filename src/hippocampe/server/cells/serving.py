@@ -1,0 +1,140 @@
+"""Run a router and its cells until a signal."""
+
+import asyncio
+import json
+import secrets
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from starlette.types import ASGIApp
+
+from hippocampe.cells import FOLDER, Divided
+from hippocampe.config import Config
+from hippocampe.errors import InvalidInput, ServerUnavailable
+from hippocampe.hippocampe import KeyRegister
+from hippocampe.server.app import LARGER, MAX_BODY_BYTES
+from hippocampe.server.cells.router import Router
+from hippocampe.server.cells.supervisor import Orders, Supervisor
+from hippocampe.server.http.limits import BodyLimit
+from hippocampe.server.http.sessions import Sessions
+from hippocampe.server.serving import KeyNeed, Server, listening, signals_taken, url_of
+from hippocampe.system import private
+
+CARD = "router.json"
+"""The file, in the folder of the cells, with the address of the router's own socket."""
+SOCKET = "router.sock"
+
+
+def serve(
+    config: Config,
+    *,
+    host: str,
+    port: int,
+    started: Callable[[str], None],
+    require_key: bool,
+    log_format: str,
+    log_level: str,
+) -> None:
+    """Serve a divided folder over HTTP until SIGINT or SIGTERM; requests under way are finished.
+
+    Args:
+        config: The configuration of `divide`.
+        host: The address or name to listen at.
+        port: The port; 0 chooses a free one.
+        started: Called with the base URL once it can be reached.
+        require_key: Whether programs of this machine need a key too.
+        log_format: The format of the logs.
+        log_level: Their level.
+
+    Raises:
+        InvalidInput: The address cannot be used, or a key is needed and none exists.
+        HippocampeError: A cell cannot be started.
+    """
+    if sys.platform == "win32":
+        raise InvalidInput("--workers needs Unix sockets: leave it out, or use Linux or macOS.")
+    root = config.folder
+    keys = KeyRegister(root)
+    # In the folder of temporary files: the address of a Unix socket has 100 bytes at most.
+    sockets = Path(tempfile.mkdtemp(prefix="hippocampe-"))
+    card = root / FOLDER / CARD
+    try:
+        need = KeyNeed(root, lambda: keys.is_empty, required=require_key)
+        with (
+            listening(host, port, need) as (listener, loopback),
+            socket.socket(socket.AF_UNIX) as own,
+        ):
+            own.bind(str(sockets / SOCKET))
+            own.listen()
+            orders = Orders(
+                config=config,
+                loopback=loopback,
+                keyless=not require_key,
+                address=url_of(listener),
+                signing=secrets.token_bytes(32),
+                log_format=log_format,
+                log_level=log_level,
+            )
+            private.replace_text(card, json.dumps({"socket": str(sockets / SOCKET)}))
+            with signals_taken():
+                asyncio.run(_run(orders, keys, sockets, [listener, own], started))
+    finally:
+        card.unlink(missing_ok=True)
+        shutil.rmtree(sockets, ignore_errors=True)
+        keys.close()
+
+
+async def _run(
+    orders: Orders,
+    keys: KeyRegister,
+    sockets: Path,
+    listeners: list[socket.socket],
+    started: Callable[[str], None],
+) -> None:
+    divided = Divided(orders.config.folder)
+    supervisor = Supervisor(divided, orders, sockets)
+    has_notes = orders.config.notes_folder or orders.config.obsidian_url
+    router = Router(
+        divided,
+        supervisor,
+        keys,
+        Sessions(),
+        orders.config.notes_space if has_notes else None,
+    )
+    app: ASGIApp = BodyLimit(router, most=MAX_BODY_BYTES, larger=LARGER)
+    tidying: asyncio.Task[None] | None = None
+    try:
+        await supervisor.start()
+        tidying = asyncio.create_task(router.mover.tidy())
+        background = set[asyncio.Task[None]]()
+        server = Server(
+            app,
+            lambda: started(orders.address),
+            lambda: background.add(asyncio.create_task(router.ending())),
+            lifespan="off",
+            # The cells send it.
+            date_header=False,
+        )
+        await server.serve(sockets=listeners)
+    finally:
+        if tidying is not None:
+            tidying.cancel()
+            await asyncio.gather(tidying, return_exceptions=True)
+        await supervisor.stop()
+
+
+def router_socket(root: Path) -> str:
+    """The address of the router's own socket.
+
+    Raises:
+        ServerUnavailable: No server with cells serves the folder.
+    """
+    with suppress(OSError, ValueError, LookupError):
+        return json.loads((root / FOLDER / CARD).read_text())["socket"]
+    raise ServerUnavailable(
+        f"no server with cells serves {root}: start hippocampe serve with --workers first."
+    )

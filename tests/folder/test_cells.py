@@ -1,0 +1,247 @@
+"""A data folder divided among cells: nothing is lost or doubled, whenever a process is killed."""
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from children import child
+from conftest import Opener
+from hippocampe import Config, Hippocampe, InvalidInput, Scope, SpaceElsewhere
+from hippocampe.cells import FILE, Divided, Division, Fence, folder_of, hashed
+from hippocampe.hippocampe import divide
+
+EMBEDDER = "hashed:32"
+SPACES = [f"space-{number}" for number in range(8)]
+
+
+def config(folder: Path) -> Config:
+    return Config(folder, embedder=EMBEDDER, background=False)
+
+
+def fill(folder: Path) -> None:
+    """Fill the folder of a single process."""
+    with Hippocampe.open(config(folder)) as hippo:
+        for space in SPACES:
+            hippo.remember(f"le chat de {space} dort", scope=Scope(space=space))
+
+
+def contents(root: Path) -> dict[str, list[int]]:
+    """The cells with memories of each space, read past the division."""
+    found: dict[str, list[int]] = {}
+    for cell in range(Divided(root).read().count):
+        with Hippocampe.open(config(folder_of(root, cell))) as hippo:
+            for space in hippo.spaces():
+                found.setdefault(space, []).append(cell)
+    return found
+
+
+def test_names_spread_and_few_move_when_a_cell_is_added() -> None:
+    names = [f"name-{number}" for number in range(3_000)]
+    before = [hashed(name, 4) for name in names]
+    after = [hashed(name, 5) for name in names]
+    assert all(600 < before.count(cell) < 900 for cell in range(4))
+    changed = [new for old, new in zip(before, after, strict=True) if old != new]
+    assert 450 < len(changed) < 750
+    assert set(changed) == {4}
+
+
+def test_a_folder_is_divided_in_place(hashed: None, folder: Path) -> None:
+    fill(folder)
+    before = {each.name for each in folder.iterdir()}
+    divide(config(folder), 2)
+    assert before <= {each.name for each in folder.iterdir()}
+    division = Divided(folder).read()
+    assert [division.cell_of(space) for space in SPACES] == [0] * len(SPACES)
+    # Pinned are only those that hash elsewhere.
+    assert 0 < len(division.pinned) < len(SPACES)
+    assert {division.cell_of(f"new-{number}") for number in range(20)} == {0, 1}
+    assert contents(folder) == {space: [0] for space in SPACES}
+
+
+def test_a_cell_is_added_and_only_an_empty_one_dropped(hashed: None, folder: Path) -> None:
+    divide(config(folder), 2)
+    there = next(space for space in SPACES if Divided(folder).read().cell_of(space) == 1)
+    with Hippocampe.open(config(folder_of(folder, 1))) as hippo:
+        hippo.remember("le voilier est au port", scope=Scope(space=there))
+    divide(config(folder), 3)
+    assert Divided(folder).read().cell_of(there) == 1
+    with pytest.raises(InvalidInput, match=f"{there}.*hippocampe move-space"):
+        divide(config(folder), 1)
+    path = folder / "cells" / "copy.db"
+    with (
+        Hippocampe.open(config(folder)) as first,
+        Hippocampe.open(config(folder_of(folder, 1))) as second,
+    ):
+        second.relocation.copy_out(there, path)
+        first.relocation.copy_in(there, path)
+        second.relocation.remove(there)
+    Divided(folder).write(Divided(folder).read().having(there, 0))
+    divide(config(folder), 1)
+    assert not (folder / FILE).exists()
+
+
+def test_a_cell_refuses_the_spaces_of_others(hashed: None, folder: Path) -> None:
+    fill(folder)
+    divide(config(folder), 2)
+    divided = Divided(folder)
+    theirs = next(s for s in map("other-{}".format, range(99)) if divided.read().cell_of(s) == 1)
+    with Hippocampe.open(config(folder)) as hippo:
+        with pytest.raises(SpaceElsewhere, match=r"cell 1.*cells"):
+            hippo.recall("chat", scope=Scope(space=theirs))
+        with pytest.raises(SpaceElsewhere):
+            hippo.remember("le chat dort", scope=Scope(space=theirs))
+        # While a space is moved, it is read and not written.
+        own = Scope(space=SPACES[0])
+        divided.write(divided.read().marked(moving={own.space: 1}))
+        assert hippo.recall("chat", scope=own)
+        with pytest.raises(SpaceElsewhere, match="being moved"):
+            hippo.remember("le chat mange", scope=own)
+        divided.write(divided.read().marked(moving={}))
+        assert hippo.remember("le chat mange", scope=own).action == "inserted"
+
+
+def test_a_move_waits_for_writes_under_way(folder: Path) -> None:
+    folder.mkdir()
+    Divided(folder).write(Division(2))
+    own = next(space for space in SPACES if hashed(space, 2) == 0)
+    fence = Fence(folder, 0)
+    with fence.using(own, writes=True), pytest.raises(InvalidInput, match="under way"):
+        fence.settle(own, 0.05)
+    fence.settle(own, 0.05)
+
+
+def test_keys_are_those_of_all_cells(hashed: None, folder: Path) -> None:
+    divide(config(folder), 2)
+    here, there = (
+        next(s for s in SPACES if Divided(folder).read().cell_of(s) == cell) for cell in (0, 1)
+    )
+    with (
+        Hippocampe.open(config(folder)) as first,
+        Hippocampe.open(config(folder_of(folder, 1))) as second,
+    ):
+        made = second.create_key(scope=Scope(space=there), role="write")
+        first.create_key(scope=Scope(space=here), role="read")
+        assert first.find_key(made.secret) == second.find_key(made.secret) == made.key
+        assert len(second.keys()) == 2
+        [entry] = second.audit(scope=Scope(space=there))
+        assert entry.action == "create_key"
+        first.revoke_key(made.key.id)
+        assert second.find_key(made.secret) is None
+        second.erase(scope=Scope(space=there), whole_space=True)
+        [left] = first.keys()
+        assert left.space == here
+
+
+def test_a_copy_has_everything_and_leaves_nothing_behind(
+    hashed: None, open_hippo: Opener, tmp_path: Path
+) -> None:
+    source, target = (open_hippo(tmp_path / name, embedder=EMBEDDER) for name in ("a", "b"))
+    me, other = Scope(space="home", user="dev", channel="lobby"), Scope(space="work")
+    old = source.remember("Nina habite à Lyon", scope=me, subjects=["nina"]).memory
+    source.remember("Nina habite à Brest", scope=me, replaces=[old.id])
+    source.after_turn("La rhubarbe est mûre", "Oui", scope=me)
+    source.update_settings(scope=me, companion_names=["eko"])
+    source.record_usage(scope=me, model="m", purpose="chat", input_tokens=1, output_tokens=1)
+    source.before_turn("où habite Nina ?", scope=me)
+    source.backup()
+    # Other words come first there: their numbers differ.
+    target.remember("le bureau ferme tôt, la cantine aussi", scope=other)
+
+    def all_of(hippo: Hippocampe) -> list[object]:
+        found = hippo.recall("où habite Nina ?", scope=me, collections=("memory", "turn"))
+        return [
+            # Time passes, which counts a little.
+            [(each.id, each.memory, round(each.score, 4)) for each in found],
+            hippo.history(old.id, scope=me),
+            hippo.messages(scope=me),
+            hippo.settings(scope=me),
+            hippo.usage(scope=me),
+            [(each.id, each.items) for each in hippo.retrievals(scope=me)],
+            hippo.audit(scope=me),
+        ]
+
+    path = tmp_path / "copy" / "home.db"
+    rows = source.relocation.copy_out("home", path)
+    assert target.relocation.copy_in("home", path) == rows
+    assert all_of(target) == all_of(source)
+    # Again, as after a crash: nothing is doubled.
+    assert target.relocation.copy_in("home", path) == rows
+    assert target.verify().ok
+    source.relocation.remove("home")
+    assert source.spaces() == {}
+    assert source.verify(absent=["rhubarbe", "Brest"]).ok
+    assert target.recall("le bureau", scope=other)
+
+
+_DIVIDING = """
+import os, signal
+from hippocampe.hippocampe import divide
+from hippocampe.system import private
+from pathlib import Path
+before, when = Path.replace, sys.argv[2]
+def killing(self, target):
+    if "before" == when and "cells.json" in str(target): os.kill(os.getpid(), signal.SIGKILL)
+    before(self, target)
+    if "after" == when and "cells.json" in str(target): os.kill(os.getpid(), signal.SIGKILL)
+Path.replace = killing
+divide(Config(folder, embedder="hashed:32", background=False), 2)
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_kill_while_dividing_loses_nothing(hashed: None, folder: Path, when: str) -> None:
+    fill(folder)
+    with child(_DIVIDING, folder, when) as process:
+        assert process.wait(60) == -signal.SIGKILL
+    assert Divided(folder).exists == (when == "after")
+    divide(config(folder), 2)
+    assert contents(folder) == {space: [0] for space in SPACES}
+
+
+_MOVING = """
+import asyncio, json, os, signal
+import httpx
+from hippocampe.cells import Divided, folder_of
+from hippocampe.server.cells.moves import Mover
+steps, space, dying = [], sys.argv[2], sys.argv[3]
+cells = [Hippocampe.open(Config(folder_of(folder, each), embedder="hashed:32", background=False)) for each in (0, 1)]
+async def ask(cell, name, arguments):
+    if dying == f"before {name}": os.kill(os.getpid(), signal.SIGKILL)
+    relocation = cells[cell].relocation
+    step = {"copy-out": relocation.copy_out, "copy-in": relocation.copy_in, "remove": relocation.remove}[name]
+    named = {each: Path(value) if each == "path" else value for each, value in arguments.items()}
+    done = step(**named)
+    if dying == f"after {name}": os.kill(os.getpid(), signal.SIGKILL)
+    return httpx.Response(200, content=json.dumps(done))
+async def main():
+    mover = Mover(Divided(folder), ask, None)
+    if dying == "tidy": await mover.tidy()
+    else: await mover.move(space, 1)
+asyncio.run(main())
+for each in cells: each.close()
+"""
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("step", ["copy-out", "copy-in", "remove"])
+def test_a_kill_while_moving_leaves_one_copy(
+    hashed: None, folder: Path, step: str, moment: str
+) -> None:
+    fill(folder)
+    divide(config(folder), 2)
+    with child(_MOVING, folder, SPACES[0], f"{moment} {step}") as process:
+        assert process.wait(60) == -signal.SIGKILL
+    divide(config(folder), 2)
+    division = Divided(folder).read()
+    assert division.moving == {}
+    cell = division.cell_of(SPACES[0])
+    assert cell == (1 if step == "remove" else 0)
+    with Hippocampe.open(config(folder_of(folder, cell))) as hippo:
+        assert hippo.recall("chat", scope=Scope(space=SPACES[0]))
+        assert hippo.verify().ok
+    with child(_MOVING, folder, SPACES[0], "tidy") as process:
+        assert process.wait(60) == 0
+    assert contents(folder)[SPACES[0]] == [cell]
+    assert json.loads((folder / FILE).read_text())["stale"] == {}

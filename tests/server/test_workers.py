@@ -1,0 +1,362 @@
+"""`hippocampe serve --workers 2`: a router and two processes, over real HTTP."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import httpx
+import pytest
+from test_mcp import call, talk
+from typer.testing import CliRunner
+
+from hippocampe import Config, Hippocampe, Scope
+from hippocampe.cells import Divided, folder_of
+from hippocampe.cli.app import app
+from hippocampe.server.cells.passing import PASSED
+from hippocampe.system.owner import read_owner
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Unix sockets")
+OLD = "old"
+"""A space of the folder before it was divided."""
+STARTS = 90.0
+
+
+@contextmanager
+def serving(folder: Path, *options: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+    """A server with two cells, and its address."""
+    command = [sys.executable, "-m", "hippocampe", "serve", "--folder", str(folder), "--port", "0"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*command, *options], text=True, **pipes) as process:
+        try:
+            assert process.stdout is not None and process.stderr is not None
+            said = process.stdout.readline()
+            found = re.search(r"http://127\.0\.0\.1:\d+", said)
+            assert found, said + process.stderr.read()
+            yield process, found[0]
+            if process.poll() is None:
+                process.terminate()
+                _, errors = process.communicate(timeout=60)
+                assert process.returncode == 0, errors
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def divided(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a single process, which the server takes over."""
+    folder = tmp_path_factory.mktemp("cells") / "data"
+    with Hippocampe.open(Config(folder, background=False)) as hippo:
+        hippo.remember("le voilier de David est au port", scope=Scope(space=OLD))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(divided: Path) -> Iterator[str]:
+    with serving(divided, "--workers", "2") as (_, address):
+        yield address
+
+
+@pytest.fixture
+def client(address: str) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=address, timeout=60) as made:
+        yield made
+
+
+@pytest.fixture
+def names(divided: Path, address: str, request: pytest.FixtureRequest) -> tuple[str, str]:
+    """A new space in each cell."""
+    division = Divided(divided).read()
+    test = request.node.name[5:40]
+    every = [f"{test}-{number}" for number in range(64)]
+    return tuple(next(s for s in every if division.cell_of(s) == cell) for cell in (0, 1))
+
+
+def remember(client: httpx.Client, space: str, content: str) -> httpx.Response:
+    return client.post("/api/memories", params={"space": space}, json={"content": content})
+
+
+def recalled(client: httpx.Client, space: str, query: str) -> list[str]:
+    answer = client.post("/api/recall", params={"space": space}, json={"query": query})
+    answer.raise_for_status()
+    return [each["content"] for each in answer.json()]
+
+
+def run(folder: Path, *typed: str, code: int = 0) -> str:
+    done = CliRunner().invoke(app, [*typed, "--folder", str(folder)])
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+def eventually(true: Callable[[], bool], seconds: float = 60) -> None:
+    ends = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < ends
+        time.sleep(0.02)
+
+
+def test_each_space_is_in_its_cell_and_the_old_one_where_it_was(
+    client: httpx.Client, divided: Path, names: tuple[str, str]
+) -> None:
+    for space in names:
+        assert remember(client, space, f"le chat de {space} dort").status_code == 201
+        assert recalled(client, space, "chat") == [f"le chat de {space} dort"]
+    assert recalled(client, OLD, "voilier") == ["le voilier de David est au port"]
+    # The spaces of the other cell are asked for at most every other second.
+    eventually(lambda: {OLD, *names} <= client.get("/api/spaces").json().keys())
+    with Hippocampe.open(Config(folder_of(divided, 1), background=False)) as second:
+        assert names[1] in second.spaces()
+        assert not {OLD, names[0]} & second.spaces().keys()
+    # The command line finds the cell of its space, also without the server's help.
+    [found] = json.loads(run(divided, "recall", "chat", "--space", names[1], "--json"))
+    assert found["content"] == f"le chat de {names[1]} dort"
+
+
+def test_operators_see_all_cells(client: httpx.Client) -> None:
+    assert client.get("/healthz").json() == {"status": "ok"}
+    assert client.get("/readyz").json()["ready"]
+    text = client.get("/metrics").text
+    for cell in (0, 1):
+        assert re.search(rf'hippocampe_up{{cell="{cell}",part="store"}} 1\.0', text)
+    assert text.count("# TYPE hippocampe_up gauge") == 1
+
+
+def test_keys_hold_in_all_cells_and_open_one_space(
+    client: httpx.Client, names: tuple[str, str], divided: Path
+) -> None:
+    made = [
+        client.post("/api/keys", params={"space": space}, json={"role": "admin"}).json()
+        for space in names
+    ]
+    bearers = [{"Authorization": f"Bearer {each['secret']}"} for each in made]
+    for space, other, bearer in zip(names, reversed(names), bearers, strict=True):
+        written = client.post(
+            "/api/memories", headers=bearer, json={"content": f"secret de {space}"}
+        )
+        assert written.json()["memory"]["space"] == space
+        assert client.get("/api/spaces", headers=bearer).json().keys() == {space}
+        refused = client.get("/api/memories", params={"space": other}, headers=bearer)
+        assert refused.status_code == 403
+        assert (
+            "secret"
+            not in client.post(
+                "/api/recall", params={"space": other}, headers=bearer, json={"query": "secret"}
+            ).text
+        )
+        # What only the router may say is not taken from a client.
+        claimed = json.dumps({"client": None, "server": None, "http": "1.1", "login": None})
+        forged = {**bearer, PASSED.decode(): claimed}
+        assert client.get("/api/memories", headers=forged).json()["items"][0]["space"] == space
+    assert client.post("/.cell/remove", json={"space": OLD}).status_code == 404
+    assert client.post("/.cell/move", json={"space": OLD, "target": 1}).status_code == 404
+    wrong = {"Authorization": "Bearer hippo_wrong"}
+    assert client.get("/api/memories", headers=wrong).status_code == 401
+    # Revoked at one cell, by the command line, and refused by the other at once.
+    run(divided, "keys", "revoke", made[1]["key"]["id"])
+    assert client.get("/api/memories", headers=bearers[1]).status_code == 401
+    assert client.get("/api/memories", headers=bearers[0]).status_code == 200
+    actions = [
+        each["action"] for each in client.get("/api/audit", params={"space": names[1]}).json()
+    ]
+    assert actions == ["revoke_key", "create_key"]
+
+
+def test_mcp_clients_reach_their_cell(client: httpx.Client, names: tuple[str, str]) -> None:
+    async def steps(mcp: Any) -> str:
+        await call(mcp, "memory__index", content="le chat de Nina s'appelle Zig")
+        return str((await call(mcp, "memory__search", query="chat de Nina")).content)
+
+    for space in names:
+        assert "Zig" in talk(client, steps, space=space)
+    assert recalled(client, names[1], "chat") == ["le chat de Nina s'appelle Zig"]
+
+
+def test_pages_of_a_login_and_of_a_reader_without_key(
+    client: httpx.Client, names: tuple[str, str]
+) -> None:
+    for space in names:
+        remember(client, space, f"le chat de {space} dort")
+        page = client.get("/memory", headers={"Cookie": f"hippocampe_space={quote(space)}"})
+        assert f"le chat de {space} dort" in page.text
+        # The choice of spaces has those of both cells.
+        assert all(f">{each}</option>" in page.text for each in (OLD, space))
+    made = client.post("/api/keys", params={"space": names[1]}, json={"role": "write"}).json()
+    with httpx.Client(
+        base_url=client.base_url, headers={"X-Forwarded-For": "203.0.113.7"}, timeout=60
+    ) as browser:
+        form = browser.get("/login")
+        token = re.search(r'name="token" value="(\w+)"', form.text)
+        assert token
+        login = {"key": made["secret"], "token": token[1], "next": "/memory"}
+        entered = browser.post("/login", data=login, follow_redirects=True)
+        assert f"le chat de {names[1]} dort" in entered.text
+        assert f"le chat de {names[0]} dort" not in browser.get("/memory").text
+        token = re.search(r'"X-CSRF-Token":"(\w+)"', entered.text)
+        assert token
+        cookies = dict(browser.cookies)
+        assert browser.post("/logout", headers={"X-CSRF-Token": token[1]}).status_code < 400
+        browser.cookies.update(cookies)
+        assert browser.get("/api/memories").status_code == 401
+
+
+def test_odd_requests_are_answered_as_by_one_process(client: httpx.Client, address: str) -> None:
+    parts = urlsplit(address)
+
+    def sent(head: bytes) -> bytes:
+        with socket.create_connection((parts.hostname or "", parts.port or 0), 30) as raw:
+            raw.sendall(head)
+            return raw.makefile("rb").readline()
+
+    # Without a Host, and by a version of HTTP in which none is needed: as through a reverse proxy.
+    assert b" 401 " in sent(b"GET /api/memories HTTP/1.0\r\n\r\n")
+    host = f"Host: {parts.netloc}\r\n".encode()
+    assert b" 200 " in sent(b"GET /api/memories HTTP/1.1\r\n" + host + b"Connection: close\r\n\r\n")
+    odd = b"X-Odd: \xe9\x01\r\nConnection: close\r\n\r\n"
+    assert b" 400 " in sent(b"GET /api/memories HTTP/1.1\r\n" + host + odd)
+    assert client.request("HEAD", "/api/memories").status_code == 200
+    assert client.put("/api/memories").status_code == 405
+    assert client.get("/nothing").status_code == 404
+    foreign = client.get("/api/memories", headers={"Host": "evil.example"})
+    assert foreign.status_code == 403
+
+
+def test_streams_pass_as_they_come(client: httpx.Client) -> None:
+    with client.stream("GET", "/logs/stream", headers={"accept": "text/event-stream"}) as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        client_of_its_own = httpx.get(client.base_url.join("/api/memories"))
+        assert client_of_its_own.status_code == 200
+        for line in stream.iter_lines():
+            if "/api/memories" in line:
+                break
+
+
+def test_a_large_body_is_passed_on(client: httpx.Client, names: tuple[str, str]) -> None:
+    # Lines without a message are skipped, and reported.
+    lines = [json.dumps({"padding": "x" * 1_000})] * 3_000
+    lines[2_000] = json.dumps({"content": "la rhubarbe est mûre", "author": "nina"})
+    content = "\n".join(lines).encode()
+    assert len(content) > 2 * 2**20
+    parameters = {"space": names[1], "name": "talk.jsonl", "format": "jsonl"}
+    assert client.post("/api/import", params=parameters, content=content).json()["added"] == 1
+    [message] = client.get("/api/messages", params={"space": names[1]}).json()
+    assert message["content"] == "la rhubarbe est mûre"
+
+
+def test_a_space_moves_while_it_is_read_and_written(
+    client: httpx.Client, divided: Path, names: tuple[str, str]
+) -> None:
+    space = names[0]
+    assert remember(client, space, "la rhubarbe est mûre").status_code == 201
+    stored, failures, ending = list[str](), list[str](), threading.Event()
+
+    def read() -> None:
+        with httpx.Client(base_url=client.base_url, timeout=60) as own:
+            while not ending.is_set():
+                try:
+                    if "la rhubarbe est mûre" not in recalled(own, space, "rhubarbe"):
+                        failures.append("not found")
+                except httpx.HTTPError as exc:
+                    failures.append(repr(exc))
+
+    def write() -> None:
+        with httpx.Client(base_url=client.base_url, timeout=60) as own:
+            while not ending.is_set():
+                fact = {"key": f"n{len(stored)}", "value": f"valeur {len(stored)}"}
+                answer = own.post("/api/memory/facts", params={"space": space}, json=fact)
+                if answer.status_code == 201:
+                    stored.append(fact["key"])
+                else:
+                    failures.append(answer.text)
+
+    threads = [threading.Thread(target=each) for each in (read, read, write)]
+    for each in threads:
+        each.start()
+    try:
+        for target in (1, 0, 1):
+            before = len(stored)
+            moved = json.loads(run(divided, "move-space", space, str(target), "--json"))
+            assert moved["target"] == target
+            assert moved["rows"] > 1
+            eventually(lambda before=before: len(stored) > before + 3)
+    finally:
+        ending.set()
+        for each in threads:
+            each.join()
+    assert failures == []
+    facts = client.get("/api/memory/facts", params={"space": space}).json()
+    assert {each["key"] for each in facts} == set(stored)
+    division = Divided(divided).read()
+    assert (division.cell_of(space), division.moving, division.stale) == (1, {}, {})
+    assert run(divided, "move-space", space, "1", "--json")
+    assert "no cell 9" in run(divided, "move-space", space, "9", code=1)
+
+
+def test_a_killed_cell_loses_no_acknowledged_write_and_heals(
+    client: httpx.Client, divided: Path, names: tuple[str, str]
+) -> None:
+    quiet, busy = names
+    remember(client, quiet, "le chat dort")
+    stored, ending = list[str](), threading.Event()
+
+    def write() -> None:
+        with httpx.Client(base_url=client.base_url, timeout=60) as own:
+            number = 0
+            while not ending.is_set():
+                number += 1
+                fact = {"key": f"n{number}", "value": f"valeur {number}"}
+                answer = own.post("/api/memory/facts", params={"space": busy}, json=fact)
+                assert answer.status_code in (201, 503), answer.text
+                if answer.status_code == 201:
+                    stored.append(fact["key"])
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        eventually(lambda: len(stored) > 20)
+        owner = read_owner(folder_of(divided, 1))
+        assert owner is not None
+        os.kill(owner.pid, signal.SIGKILL)
+        # The other cell goes on meanwhile.
+        assert recalled(client, quiet, "chat") == ["le chat dort"]
+        before = len(stored)
+        eventually(lambda: len(stored) > before + 20)
+        again = read_owner(folder_of(divided, 1))
+        assert again is not None and again.pid != owner.pid
+    finally:
+        ending.set()
+        writer.join()
+    facts = client.get("/api/memory/facts", params={"space": busy}).json()
+    assert set(stored) <= {each["key"] for each in facts}
+    assert client.get("/readyz").json()["ready"]
+    assert json.loads(run(folder_of(divided, 1), "verify", "--json"))["ok"]
+
+
+def test_cells_end_with_a_killed_router_and_serve_again(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    with serving(folder, "--workers", "2") as (process, address):
+        other = next(s for s in map("s{}".format, range(64)) if Divided(folder).read().cell_of(s))
+        with httpx.Client(base_url=address, timeout=60) as client:
+            assert remember(client, other, "le chat dort").status_code == 201
+        process.kill()
+        process.wait()
+    # As many cells as the folder has, as soon as the old ones have left.
+    with (
+        serving(folder) as (process, address),
+        httpx.Client(base_url=address, timeout=60) as client,
+        client.stream("GET", "/logs/stream") as stream,
+    ):
+        assert recalled(client, other, "chat") == ["le chat dort"]
+        # Pages that follow the log do not keep it from stopping.
+        process.terminate()
+        assert list(stream.iter_lines()) is not None
+        process.wait(60)
