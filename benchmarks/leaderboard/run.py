@@ -39,6 +39,7 @@ DATA = (OWN / "memories", OWN / "talk")
 CHANGES = OWN / "updates"
 NEAR = 5
 KEPT = 0.9
+PARTS = ("recall", "changes", "durability")
 KILLS = 10
 MOST_WRITTEN = 1_000
 """Texts that a process writes before it waits for its end."""
@@ -132,7 +133,7 @@ def measure_durability(name: str, kills: int) -> dict[str, int]:
         writer = subprocess.Popen(line, stdout=subprocess.PIPE, encoding="utf-8")
         assert writer.stdout is not None
         told = [writer.stdout.readline().strip()]
-        ends = time.monotonic() + choose.uniform(0.02, 0.6)
+        ends = time.monotonic() + choose.uniform(0.1, 5.0)
         while (left := ends - time.monotonic()) > 0:
             ready, _, _ = select.select([writer.stdout], [], [], left)
             if ready and (one := writer.stdout.readline()):
@@ -216,6 +217,7 @@ def main() -> None:
     parser.add_argument("--changes", type=Path, default=CHANGES)
     parser.add_argument("--most-changes", type=int, default=1_000)
     parser.add_argument("--kills", type=int, default=KILLS)
+    parser.add_argument("--only", nargs="*", choices=PARTS, default=PARTS)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--child", type=Path)
     parser.add_argument("--count", nargs=2)
@@ -228,19 +230,30 @@ def main() -> None:
         print(count_lost(adapter, Path(given.count[0]), int(given.count[1])))
         return
     embed = Embedder()
-    result = {
+    result: dict[str, Any] = {
         "adapter": given.adapter,
         "about": (adapter.__doc__ or "").strip(),
         "versions": versions(adapter.PACKAGES),
-        "recall": {folder.name: measure_recall(adapter, embed, folder) for folder in given.data},
-        "changes": measure_changes(adapter, embed, given.changes, given.most_changes),
-        "durability": measure_durability(given.adapter, given.kills),
+        "recall": {},
     }
-    text = json.dumps(result, indent=1, ensure_ascii=False)
-    if given.out:
-        given.out.write_text(f"{text}\n", encoding="utf-8")
-    else:
-        print(text)
+    for folder in given.data if "recall" in given.only else ():
+        result["recall"][folder.name] = measure_recall(adapter, embed, folder)
+        save(result, given.out)
+    if "changes" in given.only:
+        result["changes"] = measure_changes(adapter, embed, given.changes, given.most_changes)
+        save(result, given.out)
+    if "durability" in given.only:
+        result["durability"] = measure_durability(given.adapter, given.kills)
+        save(result, given.out)
+    if not given.out:
+        print(json.dumps(result, indent=1, ensure_ascii=False))
+
+
+def save(result: dict[str, Any], out: Path | None) -> None:
+    """Write what is measured so far."""
+    if out:
+        text = json.dumps(result, indent=1, ensure_ascii=False)
+        out.write_text(f"{text}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""Make one table of the results of `run.py`: `python benchmarks/leaderboard/table.py RESULT... [--out FILE]`."""
+"""Make one table of the results of `run.py`, whose parts may be in several files.
+
+python benchmarks/leaderboard/table.py RESULT... [--out FILE]
+"""
 
 import argparse
 import json
@@ -17,22 +20,22 @@ COLUMNS = (
 
 def row(result: dict[str, Any]) -> list[str]:
     """The cells of one memory."""
-    recall, changes = result["recall"], result["changes"]
+    recall, changes = result["recall"], result.get("changes", {})
     versions = [
         f"{name} {number}" for name, number in result["versions"].items() if name != "python"
     ]
     statements, talk = recall.get("memories", {}), recall.get("talk", {})
     latency = talk.get("search ms", {})
-    durable = result["durability"]
+    durable = result.get("durability", {})
     return [
         f"{result['adapter']} ({', '.join(versions)})" if versions else result["adapter"],
         _share(statements.get("recall@5")),
         _share(talk.get("recall@5")),
         _share(statements.get("given without an answer")),
-        _share(changes["missed corrections"]),
-        _share(changes["wrong corrections"]),
+        _share(changes.get("missed corrections")),
+        _share(changes.get("wrong corrections")),
         f"{latency.get('p50', '–')} / {latency.get('p95', '–')}",
-        f"{durable['lost']} / {durable['acknowledged']}",
+        f"{durable.get('lost', '–')} / {durable.get('acknowledged', '–')}",
     ]
 
 
@@ -45,7 +48,12 @@ def main() -> None:
     parser.add_argument("results", nargs="+", type=Path)
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    results = [json.loads(path.read_text(encoding="utf-8")) for path in given.results]
+    by_name: dict[str, dict[str, Any]] = {}
+    for path in given.results:
+        result = json.loads(path.read_text(encoding="utf-8"))
+        known = by_name.setdefault(result["adapter"], {"recall": {}})
+        by_name[result["adapter"]] = known | result | {"recall": known["recall"] | result["recall"]}
+    results = list(by_name.values())
     results.sort(key=lambda each: -(each["recall"].get("memories", {}).get("recall@5") or 0))
     lines = ["| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|"]
     lines += ["| " + " | ".join(row(each)) + " |" for each in results]
