@@ -29,7 +29,7 @@ from typing import Any
 import common
 from hippocampe import Config, Hippocampe, Scope, with_injection, without_injections
 from hippocampe.errors import HippocampeError
-from hippocampe.ingest.formats.registry import TalkMessage, read_talk
+from hippocampe.ingest.formats.registry import Problem, TalkMessage, read_file
 from hippocampe.injection.render import render
 from hippocampe.language.fence import BULLET, CLOSING, OPENING
 from hippocampe.language.markers import MARK, without_injection
@@ -306,11 +306,11 @@ class Imports:
     def _read(self, path: Path, format: str | None) -> list[Any]:
         items: list[Any] = []
         try:
-            for item in read_talk(path, format=format):
+            for item in read_file(path, format=format):
                 items.append(item)
                 if isinstance(item, TalkMessage):
                     check_message(item)
-                else:
+                elif isinstance(item, Problem):
                     require(len(item.reason) < 500, "a long reason of a problem")
         except HippocampeError as exc:
             require(len(str(exc)) < 1_000, "a long error")

@@ -52,6 +52,8 @@ from hippocampe.updates.learnt import (
 from hippocampe.updates.weighing import merge_probability, needs_care, veto, worth_weighing
 
 OWN: Final = Path(__file__).parent / "data"
+FITTED: Final = ("held out", "data/apart", "sentences")
+"""The parts that the models are fitted on."""
 FOLDS: Final = 5
 WEIGHTS: Final = {"minimal": 0.4, "sentences": 0.12, "beside": 0.5}
 """Weight of one pair by its source; of all others 1."""
@@ -74,7 +76,7 @@ UPDATE: Final = OUTCOMES.index("update")
 class Pair:
     """An old statement and a new one, with what is known of them.
 
-    `part` is `fitted`, or the name of a folder that is only measured.
+    `part` is one of `FITTED`, or the name of a folder that is only measured.
     """
 
     old: str
@@ -118,16 +120,16 @@ def known_pairs(data: Path, sentences: Path) -> list[Pair]:
         *sorted((data / "updates-dev").glob("*.jsonl")),
     ]
     made = [
-        _pair(each, "fitted")
+        _pair(each, "held out")
         for each in reader_data.pairs(files)
         if reader_data.held_out(each.group)
     ]
-    for name, part in (("apart", "fitted"), ("reader", "data/reader"), ("updates", "data/updates")):
+    for name in ("apart", "reader", "updates"):
         found = [*(OWN / name).glob("pairs-*.txt"), *(OWN / name).glob("*.jsonl")]
-        made += [_pair(each, part) for each in reader_data.pairs(sorted(found))]
+        made += [_pair(each, f"data/{name}") for each in reader_data.pairs(sorted(found))]
     for number, record in enumerate(updates.pairs(sentences)[::4]):
         label, group = OUTCOMES.index(record.label), f"sentences {number // 2}"
-        made.append(Pair(record.before[0], record.after, label, "sentences", group, "fitted"))
+        made.append(Pair(record.before[0], record.after, label, "sentences", group, "sentences"))
     return made
 
 
@@ -139,7 +141,7 @@ def _pair(each: reader_data.Pair, part: str) -> Pair:
 def strangers(found: Sequence[Pair], vectors: Mapping[str, NDArray[np.float32]]) -> list[Pair]:
     """Each new statement with the nearest old ones of other groups of its part."""
     made: list[Pair] = []
-    for part in dict.fromkeys(pair.part for pair in found):
+    for part in dict.fromkeys(pair.part for pair in found if pair.source == "natural"):
         natural = [pair for pair in found if pair.part == part and pair.source == "natural"]
         olds = list({pair.old: pair.group for pair in natural}.items())
         dense = np.array([vectors[old] for old, _ in olds])
@@ -165,7 +167,7 @@ def tell(found: Sequence[Pair], vectors: Mapping[str, NDArray[np.float32]]) -> N
         aligned = align(read(pair.old), read(pair.new))
         pair.evidence = evidence_of(aligned, float(vectors[pair.old] @ vectors[pair.new]))
         pair.rule = decide(pair.new, pair.old)
-        pair.vetoed = veto(aligned, pair.rule) is not None
+        pair.vetoed = veto(aligned, pair.evidence, pair.rule) is not None
 
 
 def fit(found: Sequence[Pair], inputs: Floats) -> Linear:
@@ -279,8 +281,8 @@ def main() -> None:
     evidence = np.array([[pair.evidence[name] for name in names] for pair in found], np.float32)
     logits = load_reader().read_pairs("relation", [(pair.old, pair.new) for pair in found])
     inputs = np.concatenate([evidence, log_softmax(logits)], axis=1)
-    fitted = np.array([pair.part == "fitted" for pair in found])
-    taught = [pair for pair in found if pair.part == "fitted"]
+    fitted = np.array([pair.part in FITTED for pair in found])
+    taught = [pair for pair in found if pair.part in FITTED]
     alone, both = fit(taught, evidence[fitted]), fit(taught, inputs[fitted])
     shares = both.probabilities(inputs)
     shares[fitted] = unseen(taught, inputs[fitted])

@@ -135,6 +135,18 @@ def _mean_ms(folder: dict[str, Any], row: str) -> str:
     return f"{spent['mean']:.1f}" if spent else ""
 
 
+def pages(results: dict[str, Any]) -> Iterator[str]:
+    """Each page of the dashboard at each size."""
+    for size, found in results.items():
+        if size.isdecimal():
+            figures = [*next(iter(found.values()))]
+            rows = [
+                [path, *(row.get(name, "–") for name in figures)] for path, row in found.items()
+            ]
+            yield f"{int(size):,} memories"
+            yield table(["page", *(name.replace("_", " ") for name in figures)], rows)
+
+
 def latency(results: dict[str, Any]) -> Iterator[str]:
     """Time: each size and phase, the stages of a recall, opening."""
     rows: list[list[object]] = []
@@ -338,6 +350,7 @@ SECTIONS = {
     "overload": overload,
     "server_load": server_load,
     "cells": cells,
+    "pages": pages,
     "hook": hook,
     "sharing": sharing,
     "bulk": bulk,

@@ -142,6 +142,21 @@ def check_fits(page: Page) -> None:
     assert wide <= 0
 
 
+SMALL = """() => [...document.querySelectorAll("a, button, select, summary, input:not([type=hidden], [type=checkbox])")]
+    .filter((each) => {
+        const { width, height } = each.getBoundingClientRect();
+        const style = getComputedStyle(each);
+        const shown = width && height && style.visibility !== "hidden" && style.opacity !== "0" && !each.closest(".sr, .skip");
+        return shown && style.display !== "inline" && (width < 23.5 || height < 23.5);
+    })
+    .map((each) => each.outerHTML.slice(0, 120))"""
+
+
+def check_targets(page: Page) -> None:
+    """Every control is 24 px high and wide; a link in a text is as high as its line (WCAG 2.5.8)."""
+    assert page.evaluate(SMALL) == []
+
+
 def session_cookie(page: Page) -> dict[str, Any]:
     """The cookie of the session of a browser."""
     (found,) = [each for each in page.context.cookies() if each.get("name") == COOKIE]

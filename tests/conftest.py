@@ -14,6 +14,7 @@ import pytest
 
 import children
 import once
+import tier
 import unread
 from hashed import install
 from hippocampe import Config, Hippocampe, Scope
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from browsing import Reader
     from hippocampe.companion import Companion
+    from hosting import Host
 
 IN_MEMORY = Path("/dev/shm")
 MODEL = "openai-chat:scripted"
@@ -114,13 +116,16 @@ def open_hippo(folder: Path, clock: FakeClock) -> Iterator[Opener]:
     opened: list[Hippocampe] = []
 
     def opener(where: Path | None = None, **settings: Any) -> Hippocampe:
-        config = Config(folder=where or folder, **{"background": False, **settings})
+        servers = tier.current().settings(where or folder) if tier.is_chosen() else {}
+        config = Config(folder=where or folder, **{"background": False, **servers, **settings})
         opened.append(Hippocampe.open(config, clock=clock))
         return opened[-1]
 
     yield opener
     for hippo in opened:
         hippo.close()
+    if tier.is_chosen():
+        tier.current().clean()
 
 
 @pytest.fixture
@@ -212,6 +217,21 @@ def meet(request: pytest.FixtureRequest, server: ModelServer) -> Iterator[Meet]:
 @pytest.fixture
 def companion(meet: Meet) -> "Companion":
     return meet()
+
+
+@pytest.fixture
+def host(
+    hashed: None, open_hippo: Opener, server: ModelServer, tmp_path: Path
+) -> Callable[..., "Host"]:
+    """Find the environment of a host, which joins the memory of the test in `data`, and asks the scripted model."""
+    from hosting import Host
+
+    def find(name: str = "") -> Host:
+        memory = open_hippo(embedder="hashed:64")
+        memory.update_settings(scope=Scope(), language="en")
+        return Host(name, memory, server, tmp_path)
+
+    return find
 
 
 Connect = Callable[..., "httpx.Client"]

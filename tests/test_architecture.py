@@ -29,13 +29,13 @@ ALLOWED: dict[str, str] = {
     "store": "errors types protocols system",
     "embed": "errors protocols system",
     "model": "errors types protocols system",
-    "index": "errors protocols system language store",
+    "index": "errors types config protocols system language store",
     "reader": "errors",
     "engine": "errors types verbs config protocols actor system language validation store embed index"
     " reader",
     "updates": "errors types protocols language store engine",
     "notes": "errors types config protocols system language store engine",
-    "ingest": "errors types protocols system language validation store engine updates",
+    "ingest": "errors types protocols system language validation store engine updates notes",
     "retrieval": "errors types protocols system language validation store embed engine",
     "injection": "errors types config protocols system language validation store embed index engine"
     " reader updates notes retrieval",
@@ -47,15 +47,17 @@ ALLOWED: dict[str, str] = {
     " index engine ingest retrieval curation",
     "hippocampe": "errors types verbs config actor cells validation client reader engine updates notes ingest"
     " retrieval injection curation extraction folder",
+    "migration": "errors types config store engine retrieval folder hippocampe",
     "aio": "types verbs config system hippocampe",
+    "integrations": "errors types system config_sources language hippocampe aio",
     "companion": "errors types system language validation model hippocampe aio",
     "server": "errors types verbs config actor system cells language presentation validation client embed model"
-    " hippocampe aio companion",
+    " hippocampe aio integrations companion",
     "testing": "errors protocols",
-    "resident": "errors system config_sources embed hippocampe",
+    "resident": "errors system config_sources embed reader hippocampe",
     "demo": "errors types config hippocampe",
     "cli": "errors types verbs config actor system cells config_sources language presentation validation client"
-    " embed model hippocampe companion server demo",
+    " embed model hippocampe migration companion server demo",
     "__main__": "cli",
 }
 """What each package or module at the top may import, in the order in which data flows."""
@@ -78,7 +80,7 @@ NEVER = {
 STEPS = set(
     "store index engine updates notes ingest retrieval injection curation extraction folder".split()
 )
-DOORS = ("aio", "companion", "server", "resident", "demo", "cli")
+DOORS = ("aio", "integrations", "companion", "server", "resident", "demo", "cli")
 ROOMS = {
     "http": "",
     "api": "http",

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import children
+from browsing import launched
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 TEXTS = [
@@ -138,6 +139,21 @@ def test_latency(results: Path) -> None:
     assert remembered["findable"] == remembered["count"] == 5
     assert found["cold"]["open_ms"] > 0
     assert "with the graph" in run("report", None, results / "latency.json")["printed"]
+
+
+def test_pages(results: Path) -> None:
+    with launched():
+        pass  # skipped without a browser
+    small = ("--sizes", 60, "--runs", 1, "--pages", "/memory,/menu/badges")
+    [(_, found)] = [
+        each
+        for each in run("pages", results / "pages.json", *small)["results"].items()
+        if each[0].isdecimal()
+    ]
+    assert found["/memory"]["server_ms"] > 0
+    assert found["/memory"]["kilobytes"] > 1
+    assert found["/memory"]["paint_ms"] > 0
+    assert "| /memory" in run("report", None, results / "pages.json")["printed"]
 
 
 def test_overload(results: Path) -> None:

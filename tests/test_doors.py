@@ -16,7 +16,7 @@ from typing import IO, Any
 import httpx
 import pytest
 
-from model_server import ModelServer
+from model_server import Answer, Call, ModelRequest, ModelServer
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="lines of a POSIX shell")
 MOST_SECONDS = 60
@@ -118,6 +118,14 @@ def typed(line: str, elsewhere: Path, said: str = "") -> str:
     return done.stdout
 
 
+def companion(request: ModelRequest) -> Answer:
+    """The answers of a model to a companion, which speaks by a tool."""
+    if any(tool.name == "respond" for tool in request.tools):
+        said = {"expression": "happy", "message": "In Toulouse."}
+        return Answer(calls=(Call("respond", said),))
+    return Answer(calls=(Call("answer", {"statements": []}),))
+
+
 def test_each_door_from_a_new_folder(tmp_path: Path) -> None:
     elsewhere = tmp_path / "else where"
     elsewhere.mkdir()
@@ -153,6 +161,7 @@ def test_each_door_from_a_new_folder(tmp_path: Path) -> None:
             "prompt": "Where does David live?",
         }
         assert "Toulouse" in typed(hook, elsewhere, json.dumps(event))
+        chat = the(given, " chat ")
         serve = the(given, " serve ")
         assert serve == the(begin, " serve ")
     with ModelServer() as model:
@@ -163,3 +172,16 @@ def test_each_door_from_a_new_folder(tmp_path: Path) -> None:
             said = typed(f"{export} && '{sys.executable}' -", elsewhere, ASK)
         assert said == "In Toulouse.\n"
         assert "David moved to Toulouse" in str(model.requests[-1])
+    with ModelServer() as model:
+        model.brain = companion
+        # The last of the three ways to a model, as the chat without one shows it.
+        ways = [each.strip() for each in typed(f"{chat} 2>&1 || true", elsewhere).splitlines()]
+        name, server, key = [each for each in ways if each.startswith("export ")][-3:]
+        named = [name.replace("NAME", "m"), server.replace("https://…", model.openai_url)]
+        unfilled = typed(" && ".join([*named, key, f"{chat} 2>&1"]), elsewhere, "Hello\n")
+        assert "error: the key of the model cannot be sent" in unfilled
+        line = " && ".join([*named, key.replace("…", "sk-1"), chat])
+        said = typed(line, elsewhere, "Where does David live?\n/why\n")
+        assert "› In Toulouse." in said
+        assert re.search(r"\d\.\d\d .+Toulouse", said)
+        assert "Toulouse" in str(model.requests[0])

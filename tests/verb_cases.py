@@ -35,6 +35,7 @@ SETTINGS: dict[str, Any] = {
     "max_injection_count": 10,
     "important_threshold": 0.7,
     "context_window_depth": 5,
+    "keep_injections": False,
     "injection_token_budget": 400,
     "hook_timeout_ms": 200,
     "coalesce_ms": 5,
@@ -373,7 +374,12 @@ _OWN: dict[str, tuple[Arguments, ...]] = {
     "find_key": (lambda world: {"secret": world.ids["secret"]},),
     "revoke_key": (lambda world: {"id": world.ids["key"]},),
     "export_to": (
-        lambda world: {"path": world.file("export.jsonl"), "scope": ME, "overwrite": True},
+        lambda world: {
+            "path": world.file("export.jsonl"),
+            "scope": ME,
+            "format": "okf",
+            "overwrite": True,
+        },
     ),
     "import_from": (
         lambda world: {

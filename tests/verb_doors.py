@@ -2,8 +2,10 @@
 
 import asyncio
 import inspect
+import io
 import json
 import re
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
@@ -261,8 +263,8 @@ def rest(world: World, server: Server, verb: str, arguments: Arguments) -> Json:
     if answer.status_code == 204:
         return None
     if verb == "export_to":
-        # Without the line that describes the file.
-        return len(answer.text.splitlines()) - 1
+        with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+            return len(archive.namelist())
     return answer.json()
 
 
@@ -330,7 +332,7 @@ _PRINTED: dict[str, Callable[[Json, Arguments], Json]] = {
     },
     "after_turn": lambda turn, given: {"turn": turn},
     "backup": lambda path, given: {"path": path},
-    "export_to": lambda lines, given: {"path": str(given["path"]), "lines": lines},
+    "export_to": lambda files, given: {"path": str(given["path"]), "files": files},
 }
 """What a command prints, made of the result of the library, if it is not that result."""
 
@@ -375,7 +377,7 @@ NOT_COMMANDS = VERBS.keys() - COMMANDS.keys() - {"close"}
 """Verbs without a command."""
 NO_VERB_COMMANDS = {
     *("serve", "mcp", "hook prompt-submit", "hook session-start", "hook stop", "chat", "worker"),
-    *("self list", "self load", "doctor", "demo", "settings reset"),
+    *("self list", "self load", "doctor", "demo", "settings reset", "migrate", "scrub"),
 }
 """Commands that are no verb; they have tests of their own."""
 OTHER_OPTIONS = {

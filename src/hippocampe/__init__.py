@@ -155,7 +155,7 @@ __all__ = [
     "without_injection",
     "without_injections",
 ]
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 _MODULES = {
     "hippocampe.aio": ("AsyncHippocampe",),

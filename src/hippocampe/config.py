@@ -25,6 +25,7 @@ UPSTREAM_KEY = "HIPPOCAMPE_UPSTREAM_KEY"
 UPSTREAM_ANTHROPIC_URL = "HIPPOCAMPE_UPSTREAM_ANTHROPIC_URL"
 UPSTREAM_ANTHROPIC_KEY = "HIPPOCAMPE_UPSTREAM_ANTHROPIC_KEY"
 """The environment variables that replace the settings of the upstreams of the proxy."""
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?")
 _UPSTREAM_URLS = {"upstream_url": UPSTREAM_URL, "upstream_anthropic_url": UPSTREAM_ANTHROPIC_URL}
 _UPSTREAM_KEYS = {"upstream_key": UPSTREAM_KEY, "upstream_anthropic_key": UPSTREAM_ANTHROPIC_KEY}
 
@@ -35,7 +36,18 @@ class Config:
 
     Args:
         folder: The data folder: database, index, backups, lock file.
-        database_url: For PostgreSQL, which is not supported yet: leave it out.
+        database_url: A database in PostgreSQL, shared by many processes, instead of the one in the folder:
+            `postgresql://user:password@host:port/database`. Needs `qdrant_url`, and the extra `server-tier`.
+        database_listen_url: Its URL for the messages between processes, if a pooler in transaction mode is at
+            `database_url`: such a pooler delivers none.
+        qdrant_url: The Qdrant server with the index of that database, such as `http://127.0.0.1:6333`; its gRPC port is
+            the next one. Several nodes are separated by commas.
+        qdrant_key: The API key of the Qdrant server.
+        qdrant_collection: The beginning of the name of its collection: another one for each database.
+        qdrant_replicas: Copies of each shard of the collection, when it is made.
+        qdrant_shards: Shards of the collection, when it is made.
+        qdrant_quantized: Whether searches compare int8 vectors first, which take a quarter of the memory.
+        qdrant_on_disk: Whether vectors and graphs stay on disk, which takes less memory and more time.
         embedder: Default: the one the data was made with, `local` for new data. Or `provider:model` (`openai:text-embedding-3-small`,
             `voyageai:voyage-3.5`, `fastembed:…`).
         embedder_url: Base URL of a server compatible with the provider's API.
@@ -80,14 +92,24 @@ class Config:
         upstream_anthropic_key: The key of that server. Default: `HIPPOCAMPE_UPSTREAM_ANTHROPIC_KEY`.
         request_rate: Sustained requests per second of one key of the server.
         request_burst: Requests that a key may send at once.
+        allowed_origins: Origins of other sites, such as `http://127.0.0.1:8000`, whose pages may use the API of the
+            server with a key; none by default.
 
     Raises:
-        InvalidInput: `database_url` is given, or the settings of notes, of language models or of the
+        InvalidInput: The settings of servers, of notes, of language models or of the
             proxy cannot be used.
     """
 
     folder: Path
-    database_url: str | None = None
+    database_url: str | None = field(default=None, repr=False)
+    database_listen_url: str | None = field(default=None, repr=False)
+    qdrant_url: str | None = None
+    qdrant_key: str | None = field(default=None, repr=False)
+    qdrant_collection: str = "hippocampe"
+    qdrant_replicas: int = 1
+    qdrant_shards: int = 1
+    qdrant_quantized: bool = True
+    qdrant_on_disk: bool = False
     embedder: str | None = None
     embedder_url: str | None = None
     embedder_timeout: float = 10.0
@@ -116,6 +138,7 @@ class Config:
     upstream_anthropic_key: str | None = field(default=None, repr=False)
     request_rate: float = 50.0
     request_burst: int = 200
+    allowed_origins: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "folder", Path(self.folder).expanduser())
@@ -131,11 +154,8 @@ class Config:
             raise InvalidInput(f"model_timeout must be above 0 seconds, not {self.model_timeout}.")
         if self.request_rate <= 0 or self.request_burst < 1:
             raise InvalidInput("request_rate and request_burst must be above 0.")
-        if self.database_url is not None:
-            raise InvalidInput(
-                "database_url cannot be used: PostgreSQL is not supported yet. Leave it out and give a "
-                "folder; the data is kept there, in SQLite."
-            )
+        object.__setattr__(self, "allowed_origins", _checked_origins(self.allowed_origins))
+        self._check_servers()
         for name, variable in _UPSTREAM_URLS.items():
             chosen = getattr(self, name) or os.environ.get(variable, "").strip() or None
             object.__setattr__(self, name, _checked_upstream(name, chosen))
@@ -164,6 +184,29 @@ class Config:
             object.__setattr__(self, "obsidian_key", _checked_key(key))
             chosen = _checked_certificate(self.obsidian_certificate, self.obsidian_insecure)
             object.__setattr__(self, "obsidian_certificate", chosen)
+
+    def _check_servers(self) -> None:
+        if self.database_url is not None:
+            if not self.database_url.startswith(("postgresql://", "postgres://")):
+                raise InvalidInput(
+                    "database_url must be postgresql://user:password@host:port/database. Without it, the data is "
+                    "kept in the folder."
+                )
+            if self.qdrant_url is None:
+                raise InvalidInput(
+                    "database_url needs qdrant_url: the processes that share a database share its index too."
+                )
+        elif self.qdrant_url is not None:
+            raise InvalidInput(
+                "qdrant_url needs database_url: the index of a folder is in the folder."
+            )
+        if not all(_address(url) for url in self.qdrant_urls):
+            raise InvalidInput(
+                "qdrant_url must be http:// or https:// with a host, such as http://127.0.0.1:6333; several are "
+                "separated by commas."
+            )
+        if self.qdrant_replicas < 1 or self.qdrant_shards < 1:
+            raise InvalidInput("qdrant_replicas and qdrant_shards must be 1 or more.")
 
     @classmethod
     def of(cls, where: "Config | str | os.PathLike[str]") -> "Config":
@@ -196,6 +239,11 @@ class Config:
         return variables
 
     @property
+    def qdrant_urls(self) -> tuple[str, ...]:
+        """The nodes of the Qdrant server."""
+        return tuple(part for each in (self.qdrant_url or "").split(",") if (part := each.strip()))
+
+    @property
     def database(self) -> Path:
         """The file of the database."""
         return self.folder / DATABASE
@@ -218,6 +266,19 @@ def _address(url: str) -> SplitResult | None:
     except ValueError:
         return None
     return parts if usable else None
+
+
+def _checked_origins(origins: object) -> tuple[str, ...]:
+    if isinstance(origins, str) or not isinstance(origins, tuple | list):
+        raise InvalidInput("allowed_origins must be a list of origins, not one text.")
+    found = tuple(str(each).lower() for each in cast("tuple[object, ...]", origins))
+    for each in found:
+        if not _ORIGIN.fullmatch(each):
+            raise InvalidInput(
+                f"allowed_origins cannot have {each[:80]!r}: an origin is a scheme and a host, with a port unless it "
+                "is the usual one, such as http://127.0.0.1:8000 or https://chat.example."
+            )
+    return found
 
 
 def _check_url(url: str, insecure: bool) -> None:

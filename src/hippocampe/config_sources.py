@@ -90,8 +90,11 @@ def load(
     try:
         return Loaded(Config(**values), path, origins)
     except InvalidInput as exc:
-        places = [f"{name} is set by {at}" for name, at in origins.items() if name in str(exc)]
-        raise InvalidInput(" ".join([str(exc), *(f"{place}." for place in places)])) from exc
+        message = str(exc)
+        for name, at in origins.items():
+            if name in str(exc):
+                message = f"{message} {name} is set by {at}."
+        raise InvalidInput(message) from exc
 
 
 def default(name: str) -> object:

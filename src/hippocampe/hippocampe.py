@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from hippocampe.actor import acting
 from hippocampe.cells import Fence
 from hippocampe.client.host import Host
-from hippocampe.client.joining import own_or_join
+from hippocampe.client.joining import connect, own_or_join
 from hippocampe.client.remote import RemoteHippocampe
 from hippocampe.config import Config
 from hippocampe.curation import associate as associations
@@ -79,6 +80,9 @@ from hippocampe.validation import (
     check_scope,
 )
 from hippocampe.verbs import SENT, VERBS, Bound, Here
+
+if TYPE_CHECKING:
+    from hippocampe.injection.sharing import Sharing
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -175,6 +179,7 @@ class Verbs:
     _maintenance: maintenance.Maintenance | None
     _runner: Runner
     _follow: opening.Following | None
+    _sharing: "Sharing | None"
 
     def _execute(
         self,
@@ -194,14 +199,13 @@ class Verbs:
         """
         verb = VERBS[name]
         space = check_scope(named.get("scope", UNSCOPED)).space
-        fence = self._opened.fence
-        writes = verb.writes and not named.get("dry_run")
-        using = (
-            nullcontext()
-            if fence is None or "scope" not in named
-            else fence.using(space, writes=writes)
-        )
-        with using, self._opened.tracer.span(verb, space=space) as span:
+        scoped, writes = "scope" in named, verb.writes and not named.get("dry_run")
+        cell = self._opened.fence if scoped else None
+        with (
+            cell.using(space, writes=writes) if cell else nullcontext(),
+            self._context.corpus.store.fenced(space if scoped and not verb.crosses else None),
+            self._opened.tracer.span(verb, space=space) as span,
+        ):
             result = self._write(step) if writes else self._run(step, stale_allowed=stale_allowed)
             note_result(span, result)
         return result
@@ -420,6 +424,7 @@ class Verbs:
             {"scope": scope},
         )
         self._turns.channels.channel(scope).heard(turn_id, self._context.corpus.store.now())
+        self._turns.channels.tell(scope, "heard", [("turn", turn_id)])
         if self._context.language_model is not None:
             self._runner.wake()
         return turn_id
@@ -595,6 +600,8 @@ class Verbs:
         self._runner.stop()
         if self._maintenance is not None:
             self._maintenance.stop()
+        if self._sharing is not None:
+            self._sharing.stop()
         self._opened.close(self._context, self._turns.retrievals, self._turns.close)
 
 
@@ -613,16 +620,21 @@ class Hippocampe(Verbs, Here):
         self._turns = TurnState(config, note_sync)
         self._maintenance = None
         self._note_sync = note_sync
-        self._follow = opening.Following(corpus) if opened.owner is None else None
-        if config.background and opened.owner is not None:
+        self._follow = opening.Following(corpus) if corpus.store.read_only else None
+        if config.background and not corpus.store.read_only:
             self._maintenance = maintenance.Maintenance(
                 lambda: self._context,
                 self._turns.retrievals,
                 config.flush_seconds,
             )
         self._runner = Runner(lambda: self._context)
-        if config.background and opened.owner is not None:
+        if config.background and not corpus.store.read_only:
             self._runner.start()
+        self._sharing = None
+        if corpus.store.shared:
+            from hippocampe.injection import sharing
+
+            self._sharing = sharing.share(lambda: self._context, self._turns)
         if note_sync is not None:
             note_sync.start(
                 lambda step: self._write(lambda context: step(context.writer)),
@@ -688,10 +700,30 @@ class Hippocampe(Verbs, Here):
 
         return own_or_join(config, own, JoinedHippocampe) if join and clock is None else own()
 
+    @classmethod
+    def connect(cls, address: str, *, key: str | None = None) -> "Hippocampe":
+        """Use the memory of a server, with the same verbs, results and errors.
+
+        Args:
+            address: Its base URL.
+            key: Its key; None on loopback.
+
+        Raises:
+            InvalidInput: The address cannot be used.
+            ServerUnavailable: The server cannot be reached, or has another version.
+            HippocampeError: It refuses the key.
+        """
+        return JoinedHippocampe(connect(address, key, Config(Path())))
+
     @property
     def owns(self) -> bool:
         """True if this process has the folder open itself, instead of using the process that owns it."""
         return True
+
+    @property
+    def processes(self) -> int:
+        """The number of processes that share the database now, this one included."""
+        return 1 if self._sharing is None else self._sharing.processes
 
     @property
     def read_only(self) -> bool:
@@ -741,9 +773,9 @@ class Hippocampe(Verbs, Here):
 
 
 class JoinedHippocampe(Hippocampe):
-    """A memory in a folder that another process of this user owns: each verb is executed there."""
+    """A memory that another process owns, of this user or at an address: each verb is executed there."""
 
-    _follow = None
+    _follow = _sharing = None
 
     def __init__(self, remote: RemoteHippocampe) -> None:
         self._remote = remote

@@ -86,6 +86,17 @@ class Hit:
     score: float
 
 
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One search of a kind: by `vector`, or by the words of `text`."""
+
+    kind: str
+    where: Filter
+    limit: int
+    vector: Vector | None = None
+    text: str = ""
+
+
 class Embedder(Protocol):
     """Text to vectors. Thread-safe."""
 
@@ -160,12 +171,20 @@ class Index(Protocol):
         """Return the points of highest BM25 score over the stems of all languages, best first."""
         ...
 
+    def search(self, searches: Sequence[Search]) -> list[list[Hit]]:
+        """Return the hits of several searches, each as of `nearest` or `matching`; a server answers them at once."""
+        ...
+
     def ids(self, kind: str) -> Iterator[str]:
         """Iterate over all indexed ids, in no order; concurrent changes may be missed."""
         ...
 
     def count(self, kind: str) -> int:
         """Count the indexed points."""
+        ...
+
+    def is_new(self) -> bool:
+        """Return whether nobody filled it since it was created: an index that many processes share says so once."""
         ...
 
     def is_unused(self, kind: str) -> bool:

@@ -8,8 +8,9 @@ Its configuration is in the environment, or in the file of the user.
 import signal
 import sys
 import threading
+from contextlib import suppress
 
-from hippocampe.errors import FolderInUse, HippocampeError
+from hippocampe.errors import FolderInUse, HippocampeError, ModelUnavailable
 from hippocampe.system.environment import variable
 from hippocampe.system.local_socket import IN_USE
 
@@ -23,8 +24,9 @@ def main(folder: str, idle_seconds: float) -> int:
         The exit code: 0, `IN_USE` if another process holds the folder, 1 if it cannot be opened.
     """
     if variable("HIPPOCAMPE_EMBEDDER") in (None, "local"):
-        # A caller is waiting: load the model while the other modules are loaded.
-        threading.Thread(target=_load_model, daemon=True).start()
+        # A caller is waiting: load the models while the other modules are loaded.
+        for load in (_load_model, _load_reader):
+            threading.Thread(target=load, daemon=True).start()
     leaving = threading.Event()
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, lambda number, frame: leaving.set())
@@ -57,6 +59,13 @@ def _load_model() -> None:
     from hippocampe.embed.local import LocalEmbedder
 
     LocalEmbedder().embed(["."])
+
+
+def _load_reader() -> None:
+    from hippocampe.reader.network import load_reader
+
+    with suppress(ModelUnavailable):
+        load_reader()
 
 
 if __name__ == "__main__":

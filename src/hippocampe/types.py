@@ -388,7 +388,10 @@ class Receipt:
     """The items that `forget`, `erase` or `expire` changed, or would change in a dry run.
 
     `counts` is by kind; `forget` counts memories with a key as `fact`. `settings` names the settings
-    of the space that still mention the erased subject, which the user has to change.
+    of the space that still mention the erased subject, which the user has to change. `remains` says where bytes
+    of what was erased are left, nowhere in a folder. In servers: `pages` of PostgreSQL, until other rows overwrite
+    them or `hippocampe scrub`; vectors in `segments` of Qdrant, until it rewrites them or `hippocampe scrub`; and the
+    write-ahead `log` of PostgreSQL with its archives, the backups and the snapshots of both, as long as they are kept.
     """
 
     counts: Mapping[str, int]
@@ -396,6 +399,7 @@ class Receipt:
     dry_run: bool
     items: tuple[ReceiptItem, ...] = ()
     settings: tuple[str, ...] = ()
+    remains: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -973,6 +977,8 @@ class Settings:
         obsidian_context_notes: Paths of notes that are always used.
         obsidian_context_tag: Tag of notes that are always used.
         recent_messages: Messages kept verbatim; beyond twice as many, the oldest are summarised.
+        keep_injections: Whether the proxy and the integrations repeat earlier injections of a conversation where they
+            were, so that each request begins with the request before it; else only the last message has one.
         session_timeout_minutes: Minutes without a message that end a session; items may then be
             injected into the channel again.
         retrieval_days: Retention of the retrieval log in days.
@@ -997,6 +1003,7 @@ class Settings:
     max_injection_count: int = 20
     important_threshold: float = 0.8
     context_window_depth: int = 20
+    keep_injections: bool = True
     injection_token_budget: int = 800
     hook_timeout_ms: int = 100
     coalesce_ms: int = 0

@@ -37,6 +37,7 @@ class Verb:
             changes nothing more.
         file: The argument that names a file of the caller's machine.
         writes_with: The argument that makes a verb that reads change something, which needs the role `write`.
+        crosses: Whether it touches rows of other spaces than that of its scope.
         recounts: Whether counts of the space are wrong after it, in ways that a user would notice.
         http: The method and path of its endpoint, if a request has the arguments of the verb and the answer is
             its result. Other endpoints are declared in `hippocampe.server.api`.
@@ -54,6 +55,7 @@ class Verb:
     idempotent_by: str | None = None
     file: str | None = None
     writes_with: str | None = None
+    crosses: bool = False
     recounts: bool = False
     http: str = ""
     command: str = ""
@@ -140,7 +142,7 @@ _GROUPS: Mapping[str, tuple[Verb, ...]] = {
             "compact", "long", role="admin", operation="upsert_memory", http="POST /admin/compact"
         ),
         _read("notes", writes_with="refresh"),
-        _write("import_from", "long", role="admin", reach="files", file="path"),
+        _write("import_from", "long", role="admin", reach="files", file="path", crosses=True),
         Verb("export_to", "admin", "long", reach="files", file="path"),
     ),
     "Turns": (
@@ -161,6 +163,7 @@ _GROUPS: Mapping[str, tuple[Verb, ...]] = {
             "erase",
             "long",
             role="admin",
+            crosses=True,
             operation="delete_memory",
             recounts=True,
             http="POST /api/erase",

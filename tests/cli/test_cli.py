@@ -374,7 +374,7 @@ class TestMemories:
         shown = run("recall", "qui joue du tuba ?", "--explain").out
         assert re.search(r"(?:0\.\d\d|1\.00) +memory +just now +Zoé joue du tuba", shown)
         assert re.search(r"why: .+ \(\+\d", shown)
-        assert re.search(r"1 found in [\d.]+ ms", shown)
+        assert re.search(r"1 result in [\d.]+ ms", shown)
 
     def test_nothing_found_is_no_failure(self, run: Run) -> None:
         shown = run("recall", "le tuba")
@@ -427,7 +427,7 @@ class TestMemories:
 
     def test_get_and_edit(self, run: Run, said: Callable[..., str]) -> None:
         id = said("Zoé joue du tuba", "--ttl", "2w")
-        assert "expires_at" in run("get", id).out
+        assert "expires at" in run("get", id).out
         edited = run("edit", id, "--content", "Zoé joue du cor", "--ttl", "never", "--json").json
         assert (edited["content"], edited["expires_at"]) == ("Zoé joue du cor", None)
         assert run("get", id, "--json").json == edited
@@ -464,7 +464,7 @@ class TestFacts:
     def test_set_list_history_delete(self, run: Run) -> None:
         run("facts", "set", "town", "Ordizan")
         written = run("facts", "set", "town", "Toulouse")
-        assert "updated: Toulouse\nit replaces: Ordizan" in written.out
+        assert "updated: town: Toulouse\nit replaces: Ordizan" in written.out
         assert run("facts").out == "town  Toulouse\n"
         id = run("facts", "town", "--json").json["town"]["id"]
         versions = run("history", id, "--json").json["versions"]
@@ -554,6 +554,21 @@ class TestTalk:
         again = run("import", str(file), "--format", "jsonl", "--channel", "lobby", "--json").json
         assert (again["added"], again["known"]) == (0, 2)
 
+    def test_a_dry_run_shows_what_would_come_in(self, run: Run, file: Path, tmp_path: Path) -> None:
+        shown = run("import", str(file), "--dry-run").out
+        assert "JSON Lines: 2 messages" in shown
+        assert "zoé: " in shown
+        assert "line 3: " in shown
+        memories = tmp_path / "mem0.json"
+        memories.write_text(
+            json.dumps([{"id": "1", "memory": "Lives in Paris", "created_at": "2024-01-05"}])
+        )
+        assert "2024-01-05 00:00  Lives in Paris" in run("import", str(memories), "--dry-run").out
+        found = run("import", str(memories), "--dry-run", "--json").json
+        assert (found["format"], found["counts"]) == ("mem0", {"memory": 1})
+        assert run("import", str(file), "--json").json["added"] == 2
+        assert run("import", str(memories), "--json").json["added"] == 1
+
     def test_imported_talk_is_found(self, run: Run, file: Path) -> None:
         run("import", str(file), "--channel", "lobby")
         assert run("recall", "tuba", "--json").json[0]["author"] == "zoé"
@@ -635,7 +650,7 @@ class TestTalk:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patched:
-            patched.setattr(archive, "_rows", interrupt)
+            patched.setattr(archive, "stored_rows", interrupt)
             patched.setattr(sqlite, "backup", interrupt)
             patched.setattr(terminal, "progress", lambda: nullcontext(interrupt_import))
             typed = [command, str(path), *(["--force"] if command != "import" else [])]

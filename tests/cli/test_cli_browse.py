@@ -148,3 +148,33 @@ class TestAfterTurn:
 
     def test_standard_input_is_read_once(self, run: Run, folder: Path) -> None:
         assert run("after-turn", "-", "-", typing="le four ?").code == 2
+
+
+class TestConversations:
+    def test_channels_exchanges_and_one_of_them(self, run: Run, tmp_path: Path) -> None:
+        (tmp_path / "David.txt").write_text(
+            "12/01/2026, 10:23 - Nina: Le voilier est amarré à Trentemoult\n"
+            "14/01/2026, 10:24 - Owen: Je joue du tuba\n",
+            "utf-8",
+        )
+        assert run("conversations").out == "There are no messages.\n"
+        run("import", str(tmp_path / "David.txt"))
+        assert re.search(
+            r"\nDavid +2 +2026-01-12 10:23 +2026-01-14 10:24", run("conversations").out
+        )
+        read = run("conversations", "read", "--of-channel", "David").out
+        assert re.search(r"2026-01-14 10:24 +David +Owen: Je joue du tuba", read)
+        assert read.index("Owen: Je joue") < read.index("Nina: Le voilier")
+        for typed in (
+            ("--of-user", "Owen"),
+            ("--query", "tuba"),
+            ("--since", "2026-01-13", "--until", "2026-01-15"),
+        ):
+            (found,) = run("conversations", "read", *typed, "--json").json
+            assert found["author"] == "Owen"
+        run("remember", "Owen joue du tuba", "--evidence", found["messages"][0]["id"])
+        shown = run("conversations", "show", found["id"]).out
+        assert "Owen: Je joue du tuba" in shown
+        assert re.search(r"Learnt from it\n(.+\n){2}fact +just now +Owen joue du tuba", shown)
+        assert re.search(r"before: [0-9a-f-]{36}\n", shown)
+        assert run("conversations", "show", "x").code == 3

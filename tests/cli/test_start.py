@@ -53,10 +53,76 @@ def test_commands_answer_in_the_language_of_the_locale(
         assert "à l'instant" in run("list")
         assert run("facts") == "Il n’y a aucun fait.\n"
         assert run("remember", "Nina aime le thé vert").startswith("déjà connu : Nina aime")
-        assert run("get", "x").startswith("erreur : ")
+        assert run("get", "x") == (
+            "erreur : l’espace 'default' n’a pas de souvenir 'x' : prenez les identifiants dans les résultats de "
+            "recall ou de recent.\n"
+        )
+        run("facts", "set", "boisson", "café", "--user", "nina")
+        told = run("recall", "boisson café", "--limit", "1")
+        assert re.search(r"qui +contenu", told)
+        assert re.search(r"nina +boisson : café", told)
+        assert "\n1 résultat en " in told
+        assert re.search(r"nina +boisson : café", run("list"))
+        run("remember", "Nina habite à Pau")
+        moved = run("remember", "Nina habite à Lyon")
+        assert "parce que : domicile : pau → lyon" in moved
+        assert "(domicile : pau → lyon)" in run("history", moved.split()[-1])
+        assert re.search(
+            r"remplacé .+ Nina habite à Pau .+\n +par : Nina habite à Lyon", run("changes")
+        )
+        forgotten = run("forget", "boisson café", "--dry-run")
+        for shown in ("trouvé par", "les mots", "boisson : café"):
+            assert shown in forgotten
+        checked = run("doctor")
+        assert re.search(r"ok +modèle de langage : aucun ; seul le compagnon en a besoin", checked)
+        assert "Go libres" in checked
+        assert re.search(r"la base et l’index concordent +\(\d souvenirs\)", checked)
+        assert re.search(r"dernier écrit +20\d\d.+\nindexés +souvenir \d", run("stats"))
         for locale in ("C", "en_GB.UTF-8", "tlh"):
             monkeypatch.setenv("LC_ALL", locale)
-            assert re.match(r"score +kind +when +content", run("recall", "Que boit Nina ?"))
+            assert re.match(r"score +kind +when +who +content", run("recall", "Que boit Nina ?"))
+
+
+def test_the_help_is_in_the_language_of_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "fr_FR.UTF-8")
+    monkeypatch.setenv("COLUMNS", "200")
+    shown = started(RUN, "--help").stdout
+    assert "Utilisation : hippocampe [OPTIONS]" in shown
+    assert re.search(r"─ Tous les jours ─.*│ remember +Enregistre un énoncé", shown, re.DOTALL)
+    assert "Codes de sortie : 0 réussi" in shown
+    of_command = started(RUN, "forget", "--help").stdout
+    for text in ("[obligatoire]", "[variable : HIPPOCAMPE_FOLDER]", "[par défaut : default]", "Où"):
+        assert text in of_command
+    assert re.search(r"Exemples? :\s+hippocampe forget", of_command)
+
+
+@pytest.mark.parametrize(
+    ("typed", "french", "english"),
+    [
+        (
+            ["recal"],
+            "cette commande n’existe pas : 'recal'. Vouliez-vous dire 'recall' ?",
+            "No such",
+        ),
+        (["recall"], "il manque l’argument 'query'.", "Missing argument 'query'."),
+        (["recall", "a", "b"], "argument en trop (b)", "Got unexpected extra argument(s) (b)"),
+        (["list", "--limit", "x"], "pour '--limit' / '-n' : il faut un nombre entier", "integer"),
+        (["edit", "a"], "indiquez ce qu’il faut changer, par exemple --content", "give a field"),
+    ],
+)
+def test_a_wrong_command_line_is_explained_in_the_language(
+    typed: list[str], french: str, english: str
+) -> None:
+    for locale, reason, usage in (
+        ("fr_FR.UTF-8", french, "Utilisation : hippocampe"),
+        ("C", english, "Usage: hippocampe"),
+    ):
+        done = CliRunner().invoke(app, typed, env={"LC_ALL": locale, "COLUMNS": "200"})
+        assert done.exit_code == 2
+        assert done.stderr.startswith("erreur : " if locale != "C" else "error: ")
+        assert reason in done.stderr
+        assert usage in done.stderr
+        assert done.stderr.count("--help") == 1
 
 
 def test_the_help_begins_with_the_daily_commands() -> None:

@@ -43,6 +43,15 @@ def test_the_type_of_a_result_is_sent_as_json(name: str) -> None:
     assert type_of(form) == get_type_hints(getattr(Hippocampe, name))["return"]
 
 
+def test_a_program_connects_to_a_server(address: str, hippo: Hippocampe) -> None:
+    with Hippocampe.connect(address) as door:
+        assert (door.owns, door.read_only) == (False, False)
+        told = door.remember("Nina aime le thé vert", scope=ME)
+        assert hippo.get(told.memory.id, scope=ME) == told.memory
+    with pytest.raises(ServerUnavailable):
+        Hippocampe.connect("http://127.0.0.1:9")
+
+
 def test_a_conversation_gives_the_same_here_and_there(
     hippo: Hippocampe, remote: Hippocampe
 ) -> None:

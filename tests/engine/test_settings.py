@@ -36,6 +36,7 @@ GOOD: dict[str, Any] = {
     "max_injection_count": 3,
     "important_threshold": 1,
     "context_window_depth": 5,
+    "keep_injections": False,
     "injection_token_budget": 300,
     "hook_timeout_ms": 250,
     "coalesce_ms": 400,

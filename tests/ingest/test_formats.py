@@ -17,9 +17,10 @@ from hippocampe.ingest.formats import document
 from hippocampe.ingest.formats.registry import (
     FORMATS,
     Problem,
+    Statement,
     TalkMessage,
     detect_format,
-    read_talk,
+    read_file,
 )
 
 LRM, NNBSP, NBSP = "\u200e", "\u202f", "\u00a0"
@@ -32,7 +33,7 @@ def write(folder: Path, name: str, text: str | bytes) -> Path:
 
 
 def read(path: Path, **options: str) -> tuple[list[TalkMessage], list[Problem]]:
-    got = list(read_talk(path, **options))
+    got = list(read_file(path, **options))
     messages = [one for one in got if isinstance(one, TalkMessage)]
     return messages, [one for one in got if isinstance(one, Problem)]
 
@@ -600,7 +601,7 @@ def test_cut_document_is_refused_before_any_message(tmp_path: Path, format: str)
     for size in range(1, len(whole), 7):
         path = write(tmp_path, "cut.json", whole[:size])
         with pytest.raises(UnreadableFile, match="stops before its end"):
-            next(read_talk(path, format=format))
+            next(read_file(path, format=format))
 
 
 @pytest.mark.parametrize("format", ["chatgpt", "claude", "telegram"])
@@ -608,7 +609,7 @@ def test_damaged_document_is_refused(tmp_path: Path, format: str) -> None:
     whole = dict(samples(tmp_path))[format].read_text(encoding="utf-8")
     for damaged in (whole.replace('":', '"', 1), whole + "x", "[" * 200_000):
         with pytest.raises(UnreadableFile):
-            list(read_talk(write(tmp_path, "bad.json", damaged), format=format))
+            list(read_file(write(tmp_path, "bad.json", damaged), format=format))
 
 
 def test_document_larger_than_what_is_held(tmp_path: Path) -> None:
@@ -640,7 +641,7 @@ def test_unknown_empty_missing_and_unusual_files(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFile, match="UTF-16"):
         detect_format(write(tmp_path, "x", ANDROID_FR.encode("utf-16")))
     with pytest.raises(UnreadableFile):
-        list(read_talk(write(tmp_path, "x", "bonjour\n"), format="whatsapp"))
+        list(read_file(write(tmp_path, "x", "bonjour\n"), format="whatsapp"))
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
         archive.writestr("photo.jpg", b"")
     with pytest.raises(UnreadableFile, match="no export"):
@@ -657,7 +658,7 @@ def test_empty_file_of_a_named_format_holds_nothing(tmp_path: Path, format: str)
 )
 def test_unknown_options_are_refused_at_once(tmp_path: Path, options: dict[str, str]) -> None:
     with pytest.raises(InvalidInput):
-        read_talk(write(tmp_path, "chat.txt", ANDROID_FR), **options)
+        read_file(write(tmp_path, "chat.txt", ANDROID_FR), **options)
 
 
 def test_damaged_archive_is_refused(tmp_path: Path) -> None:
@@ -668,7 +669,7 @@ def test_damaged_archive_is_refused(tmp_path: Path) -> None:
     damaged = whole[:60] + bytes(byte ^ 0x55 for byte in whole[60:200]) + whole[200:]
     for content in (whole[:100], whole[:-30], damaged):
         with pytest.raises(UnreadableFile):
-            list(read_talk(write(tmp_path, "y.zip", content), format="chatgpt"))
+            list(read_file(write(tmp_path, "y.zip", content), format="chatgpt"))
 
 
 # --- fuzz -------------------------------------------------------------------------------------
@@ -693,6 +694,12 @@ PIECES = st.sampled_from(
         b"PK\x03\x04",
         b"\xff\xfe",
         b"\\ud800",
+        b'{"results": [{"memory": "x", "id": "1", "created_at": 1e999}',
+        b'{"edges": [{"fact": "x", "invalid_at": "9999-12-31T23:59:59-12:00", "metadata": {"a": NaN}}',
+        b'[{"conversations_memory": "- x", "project_memories": {"\\ud800": "y"}}]',
+        b'{"type": "entity", "name": "n", "observations": ["x", 5]}',
+        b'{"blocks": [{"label": "human", "value": "a: b"}], "in_context_message_ids": []}',
+        b"---\ntags: [a]\n---\n- [2025-13-01] - x",
     ]
 )
 
@@ -710,7 +717,7 @@ def test_any_bytes_give_messages_problems_or_an_error_of_ours(
     with TemporaryDirectory() as folder:
         path = write(Path(folder), "x", content)
         try:
-            got = list(read_talk(path, format=format))
+            got = list(read_file(path, format=format))
         except HippocampeError:
             return
         for one in got:
@@ -718,6 +725,10 @@ def test_any_bytes_give_messages_problems_or_an_error_of_ours(
                 assert one.content.strip()
                 assert one.external_id
                 assert one.at is None or one.at.tzinfo is UTC
+                one.content.encode()
+            elif isinstance(one, Statement):
+                assert one.content.strip()
+                assert one.format in FORMATS
                 one.content.encode()
             else:
                 assert one.line >= 1

@@ -1,7 +1,10 @@
 """Talk comes in from other programs; a space goes out and comes back whole."""
 
 import json
+import re
 import sqlite3
+import zipfile
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -9,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from uuid6 import uuid7
 
 from conftest import FakeClock, Opener
@@ -274,6 +278,99 @@ def whole(hippo: Hippocampe, scope: Scope) -> Any:
     }
 
 
+ODD = {
+    "mark": "\ufeff\u2028\x85\x7f\uffff",
+    "lines": 'one\ntwo\r\n---\nthree: "x" \\ {a: [b]}',
+    "one": 1,
+    "text": "1",
+    "none": None,
+    "true": True,
+    "small": 1e-7,
+    "nfd": "e\u0301",
+}
+
+
+def test_a_space_comes_back_whole_from_markdown(
+    hippo: Hippocampe, open_hippo: Opener, scope: Scope, tmp_path: Path, clock: FakeClock
+) -> None:
+    tell(hippo, scope, clock)
+    for number, content in enumerate(
+        (
+            "---\nid: 1\n---\nUne note qui ressemble à une note",
+            'Deux\r\nlignes\u2028et e\u0301 : "guillemets" [[lien]] #étiquette',
+            "Un titre très long " * 30,
+            "12345",
+            "../../etc/passwd",
+        )
+    ):
+        hippo.remember(
+            content,
+            scope=replace(scope, user="Zoé: «x»"),
+            subjects=["e\u0301té chaud", "#2"],
+            importance=1e-7,
+            ttl="900d",
+            metadata=ODD,
+            key=f"clé {number}",
+        )
+    hippo.observe("salut", scope=replace(scope, channel="a/b"), external_id="w2")
+    stored = {each.id: each for each in hippo.recent(100, scope=scope)}
+    path = tmp_path / "space.zip"
+    files = hippo.export_to(path, scope=scope, format="okf")
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        pages = {name: archive.read(name).decode() for name in names if name.endswith(".md")}
+        archive.extractall(tmp_path / "vault")
+    assert len(names) == len(set(names)) == files
+    assert_conformant(pages)
+    for source, folder in ((path, "zip"), (tmp_path / "vault", "folder")):
+        fresh = open_hippo(tmp_path / folder)
+        done = fresh.import_from(source, scope=scope)
+        assert (done.added, done.known, done.problems) == (done.read, 0, ())
+        assert {each.id: each for each in fresh.recent(100, scope=scope)} == stored
+        assert whole(fresh, scope) == whole(hippo, scope)
+        assert fresh.verify().ok
+        again = fresh.import_from(source, scope=scope)
+        assert (again.added, again.known) == (0, done.read)
+
+
+def assert_conformant(pages: Mapping[str, str]) -> None:
+    """Check the rules of Open Knowledge Format 0.2, and that links lead somewhere."""
+    assert 'okf_version: "0.2"' in pages["index.md"]
+    for name, page in pages.items():
+        if name.endswith("/index.md"):
+            for link in re.findall(r"\(<(.*?)>\)", page):
+                assert f"{name.removesuffix('index.md')}{link}" in pages
+        elif name != "index.md":
+            _, head, _ = page.split("---\n", 2)
+            fields = yaml.safe_load(head)
+            assert fields["type"]
+            for link in re.findall(r"\[\[((?:memories|history)/.*?)\]\]", head):
+                assert f"{link}.md" in pages
+            for source in fields.get("sources", ()):
+                assert source["resource"].removeprefix("/") in pages
+
+
+def test_an_edited_bundle_brings_the_edits(
+    hippo: Hippocampe, open_hippo: Opener, scope: Scope, tmp_path: Path
+) -> None:
+    kept = hippo.remember("Owen a un vélo", scope=scope, metadata={"n": 1}).memory
+    hippo.export_to(tmp_path / "space.zip", scope=scope, format="okf")
+    with zipfile.ZipFile(tmp_path / "space.zip") as archive:
+        archive.extractall(tmp_path / "vault")
+    (page,) = (tmp_path / "vault" / "memories").glob("Owen*.md")
+    text = page.read_text(encoding="utf-8").replace("vélo\n", "vélo rouge\n\n")
+    # As Obsidian writes properties.
+    text = text.replace('type: "fact"', "type: fact").replace("forgotten_at: null\n", "")
+    page.write_text(text.replace("importance: 0.6", "importance: 0.75\nkey:"), encoding="utf-8")
+    (page.parent / "Nouvelle.md").write_text("Une note sans propriétés", encoding="utf-8")
+    fresh = open_hippo(tmp_path / "fresh")
+    done = fresh.import_from(tmp_path / "vault", scope=scope)
+    (found,) = fresh.recent(scope=scope)
+    assert found == replace(kept, content="Owen a un vélo rouge", importance=0.75)
+    ((_, reason),) = done.problems
+    assert "not a row" in reason
+
+
 def test_a_space_comes_back_whole(
     hippo: Hippocampe, open_hippo: Opener, scope: Scope, tmp_path: Path, clock: FakeClock
 ) -> None:
@@ -355,7 +452,7 @@ def test_an_export_replaces_a_file_only_when_told_to_and_when_it_is_whole(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(archive, "_rows", interrupt)
+        patched.setattr(archive, "stored_rows", interrupt)
         hippo.export_to(path, scope=scope, overwrite=True)
     assert path.read_bytes() == before
     hippo.export_to(path, scope=scope, overwrite=True)

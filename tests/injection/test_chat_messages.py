@@ -178,6 +178,16 @@ def test_the_copy_has_it_once_and_the_original_never(messages: Messages) -> None
         assert with_injection(copied, "") == messages
 
 
+def test_earlier_injections_can_stay() -> None:
+    first = with_injection([{"role": "user", "content": "salut !"}], TEXT, keep=True)
+    history = [*first, {"role": "assistant", "content": "Bonjour !"}]
+    second = with_injection([*history, {"role": "user", "content": "et toi ?"}], OTHER, keep=True)
+    assert second == [*history, {"role": "user", "content": f"{OTHER}\n\net toi ?"}]
+    assert with_injection(second, TEXT, keep=True)[-1]["content"] == f"{TEXT}\n\net toi ?"
+    assert with_injection(second, "", keep=True) == second
+    assert without_injections(second)[0]["content"] == "salut !"
+
+
 @pytest.mark.parametrize("messages", EVERY)
 def test_nothing_is_shared_with_the_original(messages: Messages) -> None:
     before = deepcopy(messages)

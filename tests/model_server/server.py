@@ -154,7 +154,7 @@ class ModelServer:
         number = next(self._numbers)
         request = request_of(wire, body, self._history.completed)
         answer = _completed(self._asked(request), body, number)
-        if request.protocol == "openai-responses" and answer.status < 400:
+        if request.protocol != "openai-chat" and answer.status < 400:
             sent = self._history.completed(request.body)
             self._history.keep(sent, wire.body(request, answer, number))
         return Reply(request, answer, number)

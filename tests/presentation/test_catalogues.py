@@ -1,6 +1,7 @@
 """The catalogues: each language has every text of the source and a label for every value, and no more."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
@@ -8,8 +9,15 @@ from typing import Any, get_args
 import pytest
 from babel.messages.catalog import Message
 from babel.messages.extract import extract_from_dir
+from typer.main import get_command
 
 import hippocampe
+from hippocampe import types
+from hippocampe.cli import help
+from hippocampe.cli.app import app
+from hippocampe.cli.arguments import signature
+from hippocampe.cli.doctor import CHECKS
+from hippocampe.cli.show.result import VIEWS
 from hippocampe.hippocampe import SETTING_GROUPS, SETTINGS
 from hippocampe.language.i18n import catalogue, translate
 from hippocampe.language.lexicon import languages, relation_schema
@@ -28,18 +36,19 @@ from hippocampe.types import (
     Action,
     AuditAction,
     ChangeKind,
-    Counts,
     JobState,
+    Memory,
     Mode,
     Order,
     Outcome,
     Part,
+    ReceiptItem,
     Role,
     Route,
     Settings,
     State,
 )
-from hippocampe.verbs import documentation
+from hippocampe.verbs import VERBS, documentation
 
 SOURCE = Path(hippocampe.__file__).parent
 PAGES = SOURCE / "server/dashboard"
@@ -48,12 +57,35 @@ TERMINAL = SOURCE / "cli/show"
 
 def columns() -> set[str]:
     """The headers of the tables of the terminal."""
-    found = {each.name for each in fields(Counts)} | {"name", "number", "value"}
+    found = {"name", "number", "value"}
+    for kind in (Memory, *_tabled()):
+        found |= {each.name.replace("_", " ") for each in fields(kind)}
     tables = re.compile(r"= table\((.*)\n|\*\((\".*)\),\n +none=")
     for path in TERMINAL.glob("*.py"):
         for written in tables.findall(path.read_text("utf-8")):
             found |= set(re.findall(r'"([^"]+)"', "".join(written)))
     return found
+
+
+def helps() -> set[str]:
+    """The texts of the help of the command line."""
+
+    def walk(command: Any, name: str, parent: Any = None) -> Iterator[str]:
+        ctx = command.make_context(name, [], parent=parent, resilient_parsing=True)
+        yield from help.texts(command, ctx)
+        for name, each in getattr(command, "commands", {}).items():
+            yield from walk(each, name, ctx)
+
+    return {*walk(get_command(app), "hippocampe"), *help.TITLES.values(), help.USAGE, help.HELP}
+
+
+def _tabled() -> Iterator[Any]:
+    """The types that the terminal shows by their fields."""
+    for name, verb in VERBS.items():
+        returned = signature(name).returns
+        if verb.command and returned not in map(str, VIEWS):
+            for each in re.findall(r"hippocampe\.types\.(\w+)", returned):
+                yield getattr(types, each)
 
 
 REMOVED = {"forgotten", "erased", "expired"}
@@ -72,12 +104,16 @@ LABELS: dict[str, set[str]] = {
         "read",
         "restored",
     },
+    "check": set(CHECKS),
     "column": columns(),
     "filter": {"place", "type", "subject", "user", "channel", "since", "until", "importance"},
+    "help": helps(),
     "job": set(JOBS),
     "job state": set(get_args(JobState)),
     "kind": {*DEFAULT_IMPORTANCE, *RECALL_COLLECTIONS},
     "lifetime": {*get_args(Lifetime), "always"} - {""},
+    "matched": set(re.findall(r"`(\w+)`", documentation(ReceiptItem).arguments["matched"]))
+    - VERBS.keys(),
     "menu": {each.group for each in MENU} - {""},
     "mode": set(get_args(Mode)),
     "order": set(get_args(Order)),
@@ -100,6 +136,7 @@ LABELS: dict[str, set[str]] = {
 """The values of each kind; kinds without a list of their values are not here."""
 OPEN = {
     *("count", "decided outcome", "decided relation", "decision", "purpose", "skipped"),
+    "error",
     "recorded",
     "why asked",
 }

@@ -122,9 +122,21 @@ def test_a_path_may_hold_what_a_url_gives_a_meaning(
     ]
 
 
-def test_postgresql_is_not_supported_yet(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"PostgreSQL is not supported yet.*give a folder"):
-        Config(tmp_path, database_url="postgresql://localhost/memory")
+def test_servers_are_named_together(tmp_path: Path) -> None:
+    database, index = (
+        "postgresql://localhost/memory",
+        "http://127.0.0.1:6333, http://127.0.0.1:6335",
+    )
+    assert len(Config(tmp_path, database_url=database, qdrant_url=index).qdrant_urls) == 2
+    for wrong, reason in (
+        ({"database_url": database}, "needs qdrant_url"),
+        ({"qdrant_url": index}, "needs database_url"),
+        ({"database_url": "mysql://localhost/memory", "qdrant_url": index}, "postgresql://"),
+        ({"database_url": database, "qdrant_url": "localhost:6333"}, "http://"),
+        ({"database_url": database, "qdrant_url": index, "qdrant_replicas": 0}, "1 or more"),
+    ):
+        with pytest.raises(InvalidInput, match=reason):
+            Config(tmp_path, **wrong)  # pyright: ignore[reportArgumentType]
 
 
 def test_data_of_a_later_version_is_left_alone(

@@ -6,7 +6,6 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from hippocampe import __version__
 from hippocampe.cli import (
@@ -22,27 +21,24 @@ from hippocampe.cli import (
     upkeep,
 )
 from hippocampe.cli.from_verb import declared
+from hippocampe.cli.help import BREAK, Program
 
-_NOTES = """\
-First steps: hippocampe demo; hippocampe remember "…"; hippocampe recall "…".
-
-Exit codes: 0 success; 1 failed or not confirmed, see stderr; 2 invalid command
-line; 3 no such id or key; 4 verify found a difference; 5 another process holds
-the folder; 130 interrupted.
-
---json prints one JSON value on stdout: the result of the library, or an object
-with error and kind.
-
-HIPPOCAMPE_URL and HIPPOCAMPE_KEY make every command a client of that server.
-HIPPOCAMPE_FOLDER, HIPPOCAMPE_SPACE, HIPPOCAMPE_USER and HIPPOCAMPE_CHANNEL set
-the defaults of the options with these names.
-"""
+_NOTES = BREAK.join(
+    (
+        'First steps: hippocampe demo; hippocampe remember "…"; hippocampe recall "…".',
+        "Exit codes: 0 success; 1 failed or not confirmed, see stderr; 2 invalid command line; 3 no such id or key; "
+        "4 verify found a difference; 5 another process holds the folder; 130 interrupted.",
+        "--json prints one JSON value on stdout: the result of the library, or an object with error and kind.",
+        "HIPPOCAMPE_URL and HIPPOCAMPE_KEY make every command a client of that server. HIPPOCAMPE_FOLDER, "
+        "HIPPOCAMPE_SPACE, HIPPOCAMPE_USER and HIPPOCAMPE_CHANNEL set the defaults of the options with these names.",
+    )
+)
 
 DAILY = ("remember", "recall", "list", "forget", "chat", "import", "serve", "doctor")
 """The commands that `--help` shows first."""
 
 
-class DailyFirst(TyperGroup):
+class DailyFirst(Program):
     """A group whose help begins with the daily commands."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -51,9 +47,12 @@ class DailyFirst(TyperGroup):
             each.default = each.default or False
         return super().parse_args(ctx, args)
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
         for name in DAILY:
             vars(self.commands[name])["rich_help_panel"] = "Every day"
+
+    def list_commands(self, ctx: Any) -> list[str]:
         return [*DAILY, *(name for name in super().list_commands(ctx) if name not in DAILY)]
 
 

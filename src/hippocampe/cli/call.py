@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, cast
 from zoneinfo import ZoneInfo
 
 import typer
-from typer.core import TyperGroup
 
 from hippocampe import config_sources
 from hippocampe.cells import Divided, folder_of
 from hippocampe.cli import terminal
+from hippocampe.cli.help import BREAK, EXAMPLES, Command, Group
 from hippocampe.config import Config
 from hippocampe.errors import (
     FolderInUse,
@@ -153,7 +153,7 @@ class Call:
         self.check_where()
         config = self.lasting_config
         joined = _at_address(config)
-        if joined is None and not config.share:
+        if joined is None and (not config.share or config.database_url is not None):
             joined = self._open(config)
         with joined or cast("Hippocampe", join_or_start(config)) as hippo:
             yield hippo
@@ -220,6 +220,9 @@ def _joined(config: Config) -> "Hippocampe | None":
     """The memory of the process that owns a folder, without loading the library; None if there is none."""
     from hippocampe.client.joining import join
 
+    if config.database_url is not None:
+        # Any process opens the database by itself.
+        return None
     return cast("Hippocampe | None", join(config))
 
 
@@ -298,7 +301,7 @@ def command(
         step: Callable[Concatenate[Call, P], None],
     ) -> Callable[Concatenate[Call, P], None]:
         own = [*inspect.signature(step).parameters.values()][1:]
-        app.command(name, rich_help_panel=panel, epilog=epilog_of(examples))(
+        app.command(name, cls=Command, rich_help_panel=panel, epilog=epilog_of(examples))(
             with_options(step, own, shared)
         )
         return step
@@ -339,7 +342,7 @@ def epilog_of(examples: Sequence[str]) -> str | None:
     if not examples:
         return None
     typed = [f"hippocampe {example}".replace("[", "\\[") for example in examples]
-    return "\n\n".join(["Examples:" if len(typed) > 1 else "Example:", *typed])
+    return BREAK.join([EXAMPLES[len(typed) > 1], *typed])
 
 
 @contextmanager
@@ -354,7 +357,7 @@ def _reported(json: bool) -> Generator[None]:
         raise typer.Exit(_exit_code(exc)) from exc
     except KeyboardInterrupt as exc:
         terminal.end_line()
-        message = " ".join(["interrupted:", *getattr(exc, "__notes__", ["nothing was lost."])])
+        message = f"interrupted: {' '.join(getattr(exc, '__notes__', ['nothing was lost.']))}"
         if json:
             terminal.as_json({"error": message, "kind": "KeyboardInterrupt"})
         terminal.error(message)
@@ -373,24 +376,7 @@ def choice(flag: str, values: Sequence[str], help: str = "{}.") -> Any:
     )
 
 
-@contextmanager
-def needing_server(command: str) -> Generator[None]:
-    """Import packages of the extra `server` for a command.
-
-    Raises:
-        InvalidInput: A package is missing.
-    """
-    try:
-        yield
-    except ModuleNotFoundError as exc:
-        from hippocampe.system.command_line import install_line
-
-        raise InvalidInput(
-            f"{command} needs the package {exc.name}: install it with: {install_line('server')}"
-        ) from exc
-
-
-class ListFirst(TyperGroup):
+class ListFirst(Group):
     """A group that runs `list` if no subcommand is given."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

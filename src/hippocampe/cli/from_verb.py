@@ -21,6 +21,7 @@ from hippocampe import types
 from hippocampe.cli import terminal
 from hippocampe.cli.arguments import Argument, signature
 from hippocampe.cli.call import OF_A_FOLDER, OF_A_SPACE, Call, epilog_of, with_options
+from hippocampe.cli.help import Command
 from hippocampe.types import UNSET, Unset
 from hippocampe.verbs import VERBS
 
@@ -232,7 +233,7 @@ def of_verb(
     return register
 
 
-class VerbCommand(TyperCommand):
+class VerbCommand(Command):
     """A command whose options are made when it is used: a start needs those of one command.
 
     Its function makes the function with the options, and has the name of the `verb` and its `parts`.

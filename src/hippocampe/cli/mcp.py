@@ -2,11 +2,13 @@
 
 import logging
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
 
-from hippocampe.cli.call import Call, choice, command, needing_server
+from hippocampe.cli.call import Call, choice, command
 
 app = typer.Typer()
 SETS = ("companion", "assistant", "all")
@@ -24,13 +26,15 @@ def mcp(
     *,
     tools: Annotated[str, choice("--tools", SETS)] = "all",
 ) -> None:
-    """Serve the memory to an MCP client over standard input and output. Needs the extra `server`."""
+    """Serve the memory to an MCP client over standard input and output."""
     if tools not in SETS:
         raise typer.BadParameter(f"--tools takes {', '.join(SETS)}, not {tools!r}.")
-    with needing_server("mcp"):
-        from hippocampe.server.mcp import stdio
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     # The SDK logs unreadable messages with their content.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
-    with call.join() as hippo:
-        stdio.serve(hippo, call.scope, tools)
+    with ExitStack() as stack, ThreadPoolExecutor(1) as pool:
+        # The owner of the folder starts while this process loads the SDK.
+        joining = pool.submit(lambda: stack.enter_context(call.join()))
+        from hippocampe.server.mcp import stdio
+
+        stdio.serve(joining, call.scope, tools)

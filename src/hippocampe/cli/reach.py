@@ -5,6 +5,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from contextlib import closing
+from typing import NamedTuple
 
 from hippocampe import __version__
 from hippocampe.cli.call import KEY, URL
@@ -24,20 +25,27 @@ ANTHROPIC_VERSION = "2023-06-01"
 MASKED = "•••"
 
 
-def configuration(loaded: Loaded) -> tuple[bool, str]:
+class Examined(NamedTuple):
+    """The result of a check, in English: whether it passed, and what was found."""
+
+    ok: bool
+    seen: str
+
+
+def configuration(loaded: Loaded) -> Examined:
     """List every value that is set, with its origin; secrets are masked."""
     file = f"file {loaded.file}" if loaded.file else "no file"
-    values = [file]
+    values: list[str] = []
     for name in FIELDS:
         value = getattr(loaded.config, name)
         if name not in loaded.origins and (value == default(name) or name == "folder"):
             continue
         shown = MASKED if name in SECRET else value
         values.append(f"{name} {shown} ({loaded.origins.get(name, 'environment')})")
-    return True, "; ".join(values)
+    return Examined(True, f"{file}; {'; '.join(values)}") if values else Examined(True, file)
 
 
-def server(config: Config) -> tuple[bool, str]:
+def server(config: Config) -> Examined:
     """Check the server of the commands: at `HIPPOCAMPE_URL`, or the process that owns the folder."""
     if url := variable(URL):
         return _remote(url, variable(KEY))
@@ -45,47 +53,50 @@ def server(config: Config) -> tuple[bool, str]:
         with closing(LocalConnection(config.folder)) as connection:
             owner = connection.greet()
     except Unreached:
-        return True, "no process shares this folder"
+        return Examined(True, "no process shares this folder")
     except HippocampeError as exc:
-        return False, str(exc)
+        return Examined(False, str(exc))
     if owner["address"] is None:
-        return True, f"process {owner['pid']} shares this folder"
+        return Examined(True, f"process {owner['pid']} shares this folder")
     return _ready(owner["address"])
 
 
-def _remote(url: str, key: str | None) -> tuple[bool, str]:
+def _remote(url: str, key: str | None) -> Examined:
     try:
         address = Connection(url, key).address
     except InvalidInput as exc:
-        return False, f"{URL}: {exc}"
+        return Examined(False, f"{URL}: {exc}")
     bearer = {"Authorization": f"Bearer {key}"} if key else {}
     status, answer = _get(f"{address}/api/verbs", bearer)
     if status is None:
-        return False, f"{address} does not answer ({answer}): check that it runs, and {URL}"
+        return Examined(
+            False, f"{address} does not answer ({answer}): check that it runs, and {URL}"
+        )
     if status == 401:
-        return False, f"{address} refuses the key, or needs one: check {KEY}"
+        return Examined(False, f"{address} refuses the key, or needs one: check {KEY}")
     version = _field(answer, "version")
     if version is None:
         reason = _field(answer, "detail") or f"status {status}"
-        return False, f"{address} cannot be used ({reason}): check {URL}"
+        return Examined(False, f"{address} cannot be used ({reason}): check {URL}")
     if version != __version__:
-        return False, (
+        return Examined(
+            False,
             f"{address} has version {version} and this program {__version__}: install the same on both "
-            "sides"
+            "sides",
         )
     return _ready(address)
 
 
-def _ready(address: str) -> tuple[bool, str]:
+def _ready(address: str) -> Examined:
     status, answer = _get(f"{address}/readyz")
     if status == 200:
-        return True, f"{address} is ready"
+        return Examined(True, f"{address} is ready")
     parts = ("store", "embedder", "index")
     down = [part for part in parts if _field(answer, part) == "down"]
     if status == 503 and down:
-        return False, f"{address} answers, without {', '.join(down)}"
+        return Examined(False, f"{address} answers, without {', '.join(down)}")
     reason = answer if status is None else f"status {status}"
-    return False, f"{address} does not answer ({reason}): restart hippocampe serve"
+    return Examined(False, f"{address} does not answer ({reason}): restart hippocampe serve")
 
 
 def _field(answer: str, name: str) -> str | None:
@@ -96,54 +107,54 @@ def _field(answer: str, name: str) -> str | None:
         return None
 
 
-def embedder(config: Config) -> tuple[bool, str]:
+def embedder(config: Config) -> Examined:
     """Check a remote embedder by embedding one word."""
     name = config.embedder or "local"
     if not is_remote(name):
-        return True, f"{name}, in this process"
+        return Examined(True, f"{name}, in this process")
     try:
         found = open_embedder(name, url=config.embedder_url, timeout=config.embedder_timeout)
         found.embed(["ready"])
     except HippocampeError as exc:
-        return False, str(exc)
-    return True, f"{name} answers"
+        return Examined(False, str(exc))
+    return Examined(True, f"{name} answers")
 
 
-def upstream(url: str | None, key: str | None) -> tuple[bool, str]:
+def upstream(url: str | None, key: str | None) -> Examined:
     """Check the proxy's upstream."""
     if url is None:
-        return True, f"none set; only the proxy needs one: set {UPSTREAM_URL}"
+        return Examined(True, f"none set; only the proxy needs one: set {UPSTREAM_URL}")
     return _upstream(url, {"Authorization": f"Bearer {key}"} if key else {}, UPSTREAM_KEY)
 
 
-def anthropic_upstream(url: str | None, key: str | None) -> tuple[bool, str]:
+def anthropic_upstream(url: str | None, key: str | None) -> Examined:
     """Check the upstream of Anthropic's clients, if they have one of their own."""
     if url is None:
-        return True, "none set: the other upstream serves Anthropic's clients too"
+        return Examined(True, "none set: the other upstream serves Anthropic's clients too")
     headers = {"anthropic-version": ANTHROPIC_VERSION, **({"x-api-key": key} if key else {})}
     return _upstream(url, headers, UPSTREAM_ANTHROPIC_KEY)
 
 
-def _upstream(url: str, headers: Mapping[str, str], variable: str) -> tuple[bool, str]:
+def _upstream(url: str, headers: Mapping[str, str], variable: str) -> Examined:
     status, answer = _get(f"{url.rstrip('/')}/models", headers)
     if status in (401, 403):
-        return False, f"{url} refuses the key ({status}): check {variable}"
+        return Examined(False, f"{url} refuses the key ({status}): check {variable}")
     if status is None:
-        return False, f"{url} does not answer ({answer})"
-    return True, f"{url} answers"
+        return Examined(False, f"{url} does not answer ({answer})")
+    return Examined(True, f"{url} answers")
 
 
-def notes(config: Config) -> tuple[bool, str]:
+def notes(config: Config) -> Examined:
     """Check that the notes can be listed."""
     from hippocampe.hippocampe import count_notes
 
     try:
         count = count_notes(config)
     except HippocampeError as exc:
-        return False, str(exc)
+        return Examined(False, str(exc))
     if count is None:
-        return True, "none set"
-    return True, f"{config.notes_folder or config.obsidian_url} has {count:,} notes"
+        return Examined(True, "none set")
+    return Examined(True, f"{config.notes_folder or config.obsidian_url} has {count:,} notes")
 
 
 def _get(url: str, headers: Mapping[str, str] | None = None) -> tuple[int | None, str]:

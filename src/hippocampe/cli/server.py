@@ -6,7 +6,7 @@ import typer
 
 from hippocampe.cells import MAX_CELLS, Divided
 from hippocampe.cli import terminal
-from hippocampe.cli.call import Call, ListFirst, choice, command, needing_server
+from hippocampe.cli.call import Call, ListFirst, choice, command
 from hippocampe.cli.from_verb import add, text
 from hippocampe.cli.show import server as show
 from hippocampe.cli.show.layout import say
@@ -63,10 +63,10 @@ def serve(
         str, choice("--log-level", LEVELS, "{}; info logs each request, without its content.")
     ] = "warning",
 ) -> None:
-    """Serve the memory over HTTP until Ctrl-C. Needs the extra `server`."""
-    with needing_server("serve"):
-        from hippocampe.server import serving
-        from hippocampe.server.http import logs
+    """Serve the memory over HTTP until Ctrl-C."""
+    from hippocampe.server import serving
+    from hippocampe.server.http import logs
+
     logs.install(log_format, log_level)
     config = call.lasting_config
     divided = Divided(config.folder)
@@ -114,8 +114,8 @@ def move_space(
     cell: Annotated[int, typer.Argument(min=0, help="The number of the cell.", show_default=False)],
 ) -> None:
     """Move a space to another cell of a server with --workers. Reading goes on; writes wait a moment."""
-    with needing_server("move-space"):
-        from hippocampe.server.cells import ordering
+    from hippocampe.server.cells import ordering
+
     moved = ordering.move(call.config.folder, space, cell)
     call.answer(moved, lambda: show.moved(moved))
 

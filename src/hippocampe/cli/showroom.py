@@ -7,7 +7,6 @@ import urllib.request
 from threading import Thread
 
 from hippocampe.cli import terminal
-from hippocampe.cli.call import needing_server
 from hippocampe.cli.show import server as show
 from hippocampe.errors import InvalidInput, ServerUnavailable
 from hippocampe.hippocampe import Hippocampe
@@ -23,11 +22,10 @@ def serve(hippo: Hippocampe) -> None:
     """Serve a memory at the usual port, or at a free one if that is taken.
 
     Raises:
-        InvalidInput: The server cannot be run: its packages are missing.
         ServerUnavailable: Without a terminal, it did not answer its own check.
     """
-    with needing_server("--serve"):
-        from hippocampe.server import serving
+    from hippocampe.server import serving
+
     failed: list[str] = []
 
     def started(address: str) -> None:

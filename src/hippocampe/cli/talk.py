@@ -6,12 +6,12 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from hippocampe.cli.call import Call, command
-from hippocampe.cli.from_verb import add, flag, of_verb, text
+from hippocampe.cli.call import Call, ListFirst, command
+from hippocampe.cli.from_verb import Override, add, execute, flag, of_verb, text
 from hippocampe.cli.show import talk as show
 from hippocampe.cli.show.layout import count, say
 from hippocampe.config import OBSIDIAN_KEY
@@ -48,6 +48,38 @@ add_talk(
     "messages",
     "Show the latest messages, of --channel or of all channels, oldest first.",
     overrides={"live": None, "ids": None},
+)
+
+
+conversations_app = typer.Typer(
+    help="The talk by channel, day and person: list, read, show.", cls=ListFirst
+)
+app.add_typer(conversations_app, name="conversations", rich_help_panel=PANEL)
+add(
+    conversations_app,
+    "list",
+    "Show the channels with talk, the most recent first.",
+    lambda done: show.conversations(done.result, done.timezone),
+    verb="conversations",
+)
+add(
+    conversations_app,
+    "read",
+    "Show the exchanges of a channel, a person or a time, newest first.",
+    lambda done: show.exchanges(done.result, done.timezone),
+    verb="exchanges",
+    examples=[
+        "conversations read --of-channel David --since 2026-01-12 --until 2026-01-13",
+        "conversations read --of-user owen --query tuba",
+    ],
+)
+add(
+    conversations_app,
+    "show",
+    "Show an exchange, with what was learnt from it and where it was given.",
+    lambda done: show.exchange(done.result, done.timezone),
+    verb="exchange",
+    overrides={"id": text("The id of an exchange, as read prints it.", metavar="ID")},
 )
 
 
@@ -119,17 +151,38 @@ add_talk(
     },
     examples=["search-text '\"spare key\" kang*' --of-user owen"],
 )
-add_talk(
+
+
+@of_verb(
+    app,
     "import",
-    "Import talk, or an export of Hippocampe. Importing a file again adds nothing twice.",
-    lambda done: show.imported(done.result),
     verb="import_from",
+    panel=PANEL,
     overrides={"one_space": None},
     examples=[
-        'import "WhatsApp Chat with David.txt" --channel whatsapp',
+        'import "WhatsApp Chat with David.txt"',
         "import conversations.json --format chatgpt",
+        "import mem0.json --dry-run",
     ],
 )
+def import_file(
+    call: Call,
+    *,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would come in; store nothing.")
+    ] = False,
+    **arguments: Any,
+) -> None:
+    """Import talk, memories of another program, or an export of Hippocampe. A file imported again adds nothing twice."""
+    if dry_run:
+        from hippocampe.hippocampe import preview_import
+
+        found = preview_import(**arguments)
+        call.answer(found, lambda: show.previewed(found, call.config.timezone))
+        return
+    with call.of_verb("import_from") as hippo:
+        done = execute(call, hippo, "import_from", arguments)
+    call.answer(done.result, lambda: show.imported(done.result))
 
 
 @of_verb(
@@ -137,24 +190,34 @@ add_talk(
     "export",
     verb="export_to",
     panel=PANEL,
-    overrides={"path": text("The file to write; - is standard output.")},
-    examples=["export backup.jsonl --space work"],
+    overrides={
+        "path": text("The file to write; - is standard output."),
+        "format": Override(
+            default=None,
+            text="hippocampe (JSON Lines), or okf: a zip of Markdown files for Obsidian, in Open Knowledge "
+            "Format. Default: by the ending of the file, .zip or another.",
+            values=("hippocampe", "okf"),
+        ),
+    },
+    examples=["export backup.jsonl --space work", "export vault.zip"],
 )
-def export(call: Call, *, path: Path, overwrite: bool) -> None:
-    """Write the whole space as JSON Lines, which `import` reads back."""
+def export(call: Call, *, path: Path, format: str | None, overwrite: bool) -> None:
+    """Write the whole space as JSON Lines or Markdown, which `import` reads back."""
+    format = format or ("okf" if path.suffix.lower() == ".zip" else "hippocampe")
     if str(path) != "-":
         with call.read() as hippo:
-            lines = hippo.export_to(path, scope=call.scope, overwrite=overwrite)
+            written = hippo.export_to(path, scope=call.scope, format=format, overwrite=overwrite)
+        noun = "file" if format == "okf" else "line"
         call.answer(
-            {"path": str(path), "lines": lines},
-            lambda: say("{lines} written to {path}", lines=count(lines, "line"), path=path),
+            {"path": str(path), f"{noun}s": written},
+            lambda: say("{lines} written to {path}", lines=count(written, noun), path=path),
         )
         return
     if call.json:
         raise typer.BadParameter("- and --json both write to standard output: use one of them.")
     with TemporaryDirectory() as folder:
-        copy = Path(folder, "export.jsonl")
+        copy = Path(folder, "export")
         with call.read() as hippo:
-            hippo.export_to(copy, scope=call.scope)
+            hippo.export_to(copy, scope=call.scope, format=format)
         with copy.open("rb") as source:
             shutil.copyfileobj(source, sys.stdout.buffer)

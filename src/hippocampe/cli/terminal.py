@@ -63,10 +63,15 @@ def out(shown: "RenderableType", *, stderr: bool = False) -> None:
 
 
 def error(message: str) -> None:
-    """Print one line on stderr; a terminal breaks it between words only, so that a path can be copied."""
-    from hippocampe.language.i18n import translate
+    """Print an error on stderr, in the language of the terminal.
 
-    shown = translate("error: {reason}", language()).format(reason=escaped(message))
+    It is one line, which a terminal breaks between words only, so that a path can be copied.
+    """
+    from hippocampe.language.i18n import translate
+    from hippocampe.presentation import decisions
+
+    reason = escaped(decisions.error(message, language()))
+    shown = translate("error: {reason}", language()).format(reason=reason)
     stderr = console(stderr=True)
     lines = [" ".join(shown.splitlines())]
     if stderr.is_terminal:

@@ -61,6 +61,45 @@ def reindex(call: Call) -> None:
     call.answer(done, lambda: show.reindexed(done))
 
 
+@command(
+    app,
+    "migrate",
+    panel=PANEL,
+    shared=OF_A_FOLDER,
+    examples=[
+        "migrate --to postgresql://me@db/memory --index http://qdrant:6333",
+        "migrate --to ~/memory --set database_url=postgresql://me@db/memory --set qdrant_url=http://qdrant:6333",
+    ],
+)
+def migrate(
+    call: Call,
+    to: Annotated[
+        str, typer.Option("--to", help="An empty folder, or an empty PostgreSQL database.")
+    ],
+    index: Annotated[
+        str | None, typer.Option("--index", help="The Qdrant server for the index of the database.")
+    ] = None,
+) -> None:
+    """Copy all data between a folder and PostgreSQL, and compare both. Repeat it if it was interrupted."""
+    from hippocampe import migration
+
+    config = call.config
+    target = migration.target_of(config, to, index, None)
+    with terminal.progress() as progress:
+        done = migration.migrate(config, target, progress)
+    call.answer(done, lambda: show.migrated(done))
+
+
+@command(app, "scrub", panel=PANEL, shared=OF_A_FOLDER)
+def scrub(call: Call) -> None:
+    """Remove the last bytes of erased data from PostgreSQL and Qdrant, which block meanwhile."""
+    from hippocampe import migration
+
+    with terminal.progress() as progress:
+        done = migration.scrub(call.config, progress)
+    call.answer(done, lambda: show.scrubbed(done))
+
+
 add(
     app,
     "backup",
@@ -75,8 +114,7 @@ add(
 
 @command(app, "doctor", panel=PANEL, shared=OF_A_FOLDER)
 def doctor(call: Call) -> None:
-    """Check the installation: Python, packages, configuration, disk, data and configured services. Exit code 1
-    on a problem."""
+    """Check the installation, the configuration, the data and its services. Exit code 1 on a problem."""
     from hippocampe.cli import doctor
 
     call.check_where()

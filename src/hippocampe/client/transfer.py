@@ -1,6 +1,7 @@
 """Import and export through a server on another machine: upload or download the file."""
 
 import os
+import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,6 +41,7 @@ def export_to(
     *,
     path: str | os.PathLike[str],
     scope: Scope,
+    format: str = "hippocampe",
     overwrite: bool = False,
     progress: Any = None,
 ) -> int:
@@ -50,7 +52,10 @@ def export_to(
         _reached(),
         whole_file(target, folder=target.parent / ".hippocampe", overwrite=overwrite) as part,
     ):
-        connection.download(f"/api/export?{_query(scope, space)}", part)
+        connection.download(f"/api/export?{_query(scope, space, format=format)}", part)
+        if zipfile.is_zipfile(part):
+            with zipfile.ZipFile(part) as archive:
+                return len(archive.namelist())
         with part.open("rb") as lines:
             # Without the first line, the header of the file.
             return sum(1 for _ in lines) - 1

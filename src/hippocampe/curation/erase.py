@@ -56,7 +56,8 @@ def finish_erasure(writer: Writer) -> None:
         # Another thread may have finished it meanwhile.
         marked = _marked(corpus.store)
         for kind in marked_kinds(marked):
-            if not corpus.index.is_unused(kind):
+            # A server deletes single points; see `Store.remains`.
+            if not corpus.store.shared and not corpus.index.is_unused(kind):
                 # Without its graph, because the caller waits. Maintenance builds the graph later.
                 generations.new_generation(writer, kind, graph=False)
         # The outbox contains the ids of erased rows.
@@ -181,6 +182,7 @@ def erase(
                 with corpus.store.copying:
                     _erase(writer, turns, request, doomed)
         if not dry_run:
+            corpus.store.erased(scope.space)
             # Outside the writers' lock: rebuilding an index may take minutes.
             try:
                 finish_erasure(writer)
@@ -191,7 +193,8 @@ def erase(
                     f"index meanwhile. That is done by itself once there is space. {exc}"
                 ) from exc
     counts = {kind: len(ids) for kind, ids in doomed.of_tables().items() if ids or kind != "note"}
-    return Receipt(counts, tuple(sorted(doomed.ids)), dry_run, tuple(items), named)
+    remains = () if dry_run else corpus.store.remains()
+    return Receipt(counts, tuple(sorted(doomed.ids)), dry_run, tuple(items), named, remains)
 
 
 def remove_moved(writer: Writer, turns: Turns, space: str) -> None:

@@ -132,22 +132,36 @@ def embed_or_wait(writer: Writer) -> None:
 def _embed_waiting(writer: Writer) -> None:
     corpus = writer.corpus
     while True:
-        with corpus.store.exclusive():
-            kind = next(iter(writer.pending.rows), ("", ""))[0]
-            ids = [id for of, id in writer.pending.rows if of == kind][:64]
+        with corpus.store.alone():
+            kind, ids, space = _next_waiting(writer)
         if not ids:
             return
-        with corpus.store.read() as connection:
-            rows = unembedded(connection, kind, corpus.vocabulary.embedder.model, len(ids), ids)
-        if rows:
-            _embed_rows(writer, kind, rows, index=True, from_reserve=True)
-        with corpus.store.exclusive():
-            for id in ids:
-                writer.pending.rows.pop((kind, id), None)
-            if not writer.pending.rows:
-                with corpus.store.write(from_reserve=True) as connection:
-                    meta.put(connection, WAITING, "")
-        writer.pending.notify()
+        with corpus.store.fenced(space):
+            _embed_some(writer, kind, ids)
+
+
+def _next_waiting(writer: Writer) -> tuple[str, list[str], str | None]:
+    """The next pending rows of a kind, and their space if the database is shared."""
+    rows = writer.pending.rows
+    (kind, _), space = next(iter(rows.items()), (("", ""), ""))
+    if not writer.corpus.store.shared:
+        return kind, [id for of, id in rows if of == kind][:64], None
+    return kind, [id for (of, id), at in rows.items() if (of, at) == (kind, space)][:64], space
+
+
+def _embed_some(writer: Writer, kind: str, ids: Sequence[str]) -> None:
+    corpus = writer.corpus
+    with corpus.store.read() as connection:
+        rows = unembedded(connection, kind, corpus.vocabulary.embedder.model, len(ids), ids)
+    if rows:
+        _embed_rows(writer, kind, rows, index=True, from_reserve=True)
+    with corpus.store.alone():
+        for id in ids:
+            writer.pending.rows.pop((kind, id), None)
+        if not writer.pending.rows:
+            with corpus.store.write(from_reserve=True) as connection:
+                meta.put(connection, WAITING, "")
+    writer.pending.notify()
 
 
 def texts(kind: str, rows: Sequence[Any]) -> tuple[list[str], list[str]]:
@@ -222,6 +236,13 @@ def _store_embeddings(
             change.index(kind, point)
         if counted:
             change.counted += [(row.space, each.words, 1) for row, each in pairs]
+
+
+def embed_ids(writer: Writer, kind: str, ids: Sequence[str]) -> None:
+    """Embed and index some rows, which the process that stored them has not."""
+    with writer.corpus.store.read() as connection:
+        rows = unembedded(connection, kind, writer.corpus.vocabulary.embedder.model, len(ids), ids)
+    _embed_rows(writer, kind, rows, index=True, from_reserve=True)
 
 
 def embed_again(writer: Writer, kind: str, ids: Sequence[str]) -> None:

@@ -73,7 +73,7 @@ class AccessCounts:
             return
         try:
             # Not durable: the counts were only in memory until now.
-            with self._store.write(durable=False) as connection:
+            with self._store.fenced(None), self._store.write(durable=False) as connection:
                 memories.touch(connection, counts, self._store.now())
         except BaseException:
             for id, times in counts.items():

@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-from hippocampe.engine import backlog, generations
+from hippocampe.engine import backlog, deliveries, generations
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.writer import Writer
 from hippocampe.store import meta, outbox
@@ -26,6 +26,9 @@ def flush_index(writer: Writer) -> None:
     corpus = writer.corpus
     if writer.pending.rows:
         backlog.embed_or_wait(writer)
+    if corpus.store.shared:
+        deliveries.settle(writer)
+        return
     if writer.position.behind:
         generations.replay(writer)
     upto = writer.position.applied

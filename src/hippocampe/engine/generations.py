@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from hippocampe.engine import deliveries
 from hippocampe.engine.backlog import embed_missing
 from hippocampe.engine.outages import log
 from hippocampe.engine.projection import BATCH, count_shown, stored_points
@@ -34,6 +35,8 @@ def replay(writer: Writer, *, after: int = 0) -> int:
         IndexUnavailable: The index still fails.
     """
     corpus = writer.corpus
+    if corpus.store.shared:
+        return deliveries.settle(writer, all_now=True)
     with corpus.store.exclusive():
         with corpus.store.read() as connection:
             rows = outbox.pending(connection, after)
@@ -76,6 +79,8 @@ def refill(
         The kinds above the threshold that have no graph yet.
     """
     corpus = writer.corpus
+    if corpus.store.shared:
+        return deliveries.refill(writer, progress)
     embed_missing(writer, progress)
     without: list[str] = []
     for kind in TABLES:

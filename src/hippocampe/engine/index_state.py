@@ -25,6 +25,16 @@ class IndexPosition:
 
 
 @dataclass(slots=True)
+class Deliveries:
+    """The state of the rows of the outbox in a shared database, by number, as monotonic times."""
+
+    delivered: dict[int, float] = field(default_factory=dict[int, float])
+    """The time when this process gave them to the index."""
+    seen: dict[int, float] = field(default_factory=dict[int, float])
+    """The time when it first saw those of other processes."""
+
+
+@dataclass(slots=True)
 class GraphBuilder:
     """The child process that builds a graph, one at a time."""
 

@@ -17,8 +17,8 @@ BATCH = 1_000
 def shown_ids(connection: Connection, kind: str) -> Iterator[str]:
     """The ids of all rows that belong in the index."""
     query = select(TABLES[kind].c.id).where(SHOWN[kind])
-    for row in connection.execute(query, execution_options={"yield_per": 10_000}):
-        yield row.id
+    with connection.execute(query, execution_options={"yield_per": 10_000}) as rows:
+        yield from (row.id for row in rows)
 
 
 def stored_points(
@@ -51,7 +51,8 @@ def _rows(
     connection: Connection, query: Any, id: ColumnElement[str], ids: Collection[str] | None
 ) -> Iterator[Any]:
     if ids is None:
-        yield from connection.execute(query, execution_options={"yield_per": BATCH})
+        with connection.execute(query, execution_options={"yield_per": BATCH}) as rows:
+            yield from rows
     else:
         wanted = query.where(id.in_(bindparam("ids", expanding=True)))
         yield from connection.execute(wanted, {"ids": list(ids)})

@@ -6,7 +6,7 @@ value of its own.
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from typing import Any, Literal, cast
@@ -152,6 +152,7 @@ GROUPS: Mapping[str, Mapping[str, Accepted]] = {
         "max_injection_count": _whole(1, 100),
         "injection_token_budget": _whole(50, 10_000),
         "context_window_depth": _whole(1, 1_000),
+        "keep_injections": _flag(),
         "session_timeout_minutes": _whole(1, 1_440),
         "semantic_threshold": _number(0.5, 1),
         "max_semantic_buffer": _whole(0, 1_000),
@@ -281,10 +282,11 @@ class SpaceSettings:
             self._cached[space] = (time.monotonic(), found)
         return found
 
-    def clear(self) -> None:
-        """Invalidate the settings of every space."""
+    def clear(self, spaces: Collection[str] | None = None) -> None:
+        """Invalidate the settings of some spaces; None for all."""
         with self._loading:
-            self._cached.clear()
+            for space in list(self._cached) if spaces is None else spaces:
+                self._cached.pop(space, None)
 
 
 def _usable(stored: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,8 @@ class UnitOfWork:
     later: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     learnt: list[Words] = field(default_factory=list[Words])
     """New words of the transaction."""
+    queued: list[int] = field(default_factory=list[int])
+    """In a shared database, the numbers of its outbox rows, without those of pending rows."""
     _fresh: dict[str, int] = field(default_factory=dict[str, int])
     _written: NewWords | None = None
     _rows: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
@@ -102,10 +104,11 @@ class UnitOfWork:
         """Write the embeddings and the outbox rows; return the last outbox position."""
         embeddings.put_vectors(self.connection, list(self._rows.values()))
         queued = [(kind, point.id, point.space) for (kind, _), point in self.points.items()]
-        gone_or_late = [*self.removed.items(), *self.later.items()]
-        queued += [(kind, id, space) for (kind, id), space in gone_or_late]
-        outbox.queue(self.connection, queued)
-        return outbox.position(self.connection) if queued else 0
+        queued += [(kind, id, space) for (kind, id), space in self.removed.items()]
+        late = [(kind, id, space) for (kind, id), space in self.later.items()]
+        self.queued = outbox.queue(self.connection, queued)
+        outbox.queue(self.connection, late)
+        return outbox.position(self.connection) if queued or late else 0
 
     def may_touch_memories(self) -> bool:
         """Return whether memories may have changed; an import indexes them later."""

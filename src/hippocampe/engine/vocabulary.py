@@ -6,7 +6,7 @@ updated by the writes of this process. They only weigh words, so being slightly 
 """
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from types import MappingProxyType
@@ -129,8 +129,8 @@ class Vocabulary:
                 for new in self._new(connection):
                     self._take(new)
 
-    def follow(self) -> None:
-        """Take over the writes of another process to the store.
+    def follow(self, spaces: Collection[str] | None = None) -> None:
+        """Take over the writes of another process to some spaces; None for all.
 
         The counts of spaces of more than `COUNTED_AGAIN` items stay slightly stale: they only weigh words.
         """
@@ -142,7 +142,11 @@ class Vocabulary:
                 # Its id may belong to another word now.
                 self.forget()
                 return
-            large = {s: each for s, each in self._counts.items() if each.items > COUNTED_AGAIN}
+            large = {
+                space: each
+                for space, each in self._counts.items()
+                if each.items > COUNTED_AGAIN or (spaces is not None and space not in spaces)
+            }
             self._counts = large
             self.refresh()
 

@@ -5,12 +5,13 @@ commit, before the next writer of this process starts, so readers see their own 
 changes in the order of the store. If the index fails, the outbox rows stay and are replayed later.
 """
 
+import time
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from hippocampe.engine.corpus import Corpus
-from hippocampe.engine.index_state import GraphBuilder, IndexPosition, PendingRows
+from hippocampe.engine.index_state import Deliveries, GraphBuilder, IndexPosition, PendingRows
 from hippocampe.engine.unit_of_work import WAITING, UnitOfWork
 from hippocampe.errors import IndexUnavailable, StoreFull
 from hippocampe.store import meta
@@ -24,6 +25,7 @@ class Writer:
     position: IndexPosition = field(default_factory=IndexPosition)
     pending: PendingRows = field(default_factory=PendingRows)
     builder: GraphBuilder = field(default_factory=GraphBuilder)
+    deliveries: Deliveries = field(default_factory=Deliveries)
 
     @contextmanager
     def change(self, *, from_reserve: bool = False) -> Generator[UnitOfWork]:
@@ -67,5 +69,8 @@ class Writer:
             # Ctrl-C: the index may have applied a part of it.
             self.position.behind = True
             raise
+        else:
+            at = time.monotonic()
+            self.deliveries.delivered.update(dict.fromkeys(change.queued, at))
         if not self.position.behind:
             self.position.applied = max(self.position.applied, position)

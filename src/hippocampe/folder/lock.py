@@ -38,7 +38,7 @@ class FolderLock:
             self._lock = FileLock(folder / LOCK, mode=0o600, thread_local=False)
             self._lock.acquire(timeout=0)
         except Timeout as exc:
-            raise FolderInUse(_refusal(folder)) from exc
+            raise _refusal(folder) from exc
         except OSError as exc:
             refusal = free_space.refusal(exc, f"cannot use the data folder {folder}")
             if isinstance(refusal, StoreFull):
@@ -81,12 +81,12 @@ def _host(folder: Path) -> Host | None:
         return None
 
 
-def _refusal(folder: Path) -> str:
+def _refusal(folder: Path) -> FolderInUse:
     owner = read_owner(folder)
     who = f"process {owner.pid} since {owner.since}" if owner else "another process"
     address = owner.address if owner else None
     way_out = f"Write through it at {address}" if address else "Close it first"
-    return (
+    return FolderInUse(
         f"cannot open {folder} to write: {who} holds it and does not share it. {way_out}, or open the folder "
         "with read_only=True to read beside it."
     )

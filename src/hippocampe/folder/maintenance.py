@@ -12,7 +12,7 @@ import numpy as np
 from hippocampe.curation import erase
 from hippocampe.embed import is_remote
 from hippocampe.embed.word_space import Floats, WordSpace, fit, shipped
-from hippocampe.engine import backlog, generations, projection, replies
+from hippocampe.engine import backlog, deliveries, generations, projection, replies
 from hippocampe.engine.context import Context
 from hippocampe.engine.corpus import Corpus, Retired
 from hippocampe.engine.durability import acknowledged_mark, flush_index
@@ -28,11 +28,12 @@ from hippocampe.errors import (
     StoreReadOnly,
 )
 from hippocampe.folder import rederivation
+from hippocampe.index import empty_shared_index
 from hippocampe.language.text import STOP_WORDS
 from hippocampe.protocols import KINDS, Embedder, Index, is_point_id
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.retrieval.log import RetrievalBuffer
-from hippocampe.store import meta, outbox
+from hippocampe.store import embeddings, meta, outbox
 from hippocampe.store.store import Store
 from hippocampe.system import free_space
 from hippocampe.types import Progress, Reindexed
@@ -105,7 +106,9 @@ def catch_up(writer: Writer, progress: Progress | None = None) -> None:
     """
     position = writer.position
     try:
-        if position.damaged:
+        if writer.corpus.store.shared:
+            _catch_up_shared(writer, progress)
+        elif position.damaged:
             reindex(writer, progress, graphs=False)
         else:
             _catch_up(writer, progress)
@@ -143,6 +146,22 @@ def _catch_up(writer: Writer, progress: Progress | None) -> None:
         reindex(writer, progress, graphs=False)
 
 
+def _catch_up_shared(writer: Writer, progress: Progress | None) -> None:
+    """Bring an index up to date that other processes use meanwhile; if it is away, later rounds do."""
+    corpus, position = writer.corpus, writer.position
+    try:
+        with corpus.store.read() as connection:
+            anything = embeddings.has_any(connection)
+        if corpus.index.is_new() and anything:
+            log.warning("the index is new, filling it from the store")
+            deliveries.refill(writer, progress)
+        deliveries.settle(writer, all_now=not corpus.config.background)
+    except (IndexUnavailable, EmbedderUnavailable) as exc:
+        position.behind = True
+        what = "embedder" if isinstance(exc, EmbedderUnavailable) else "indexing"
+        corpus.outages.failed(what, exc)
+
+
 def _agree_in_number(corpus: Corpus) -> bool:
     """Return whether store and index have the same number of items per kind, since some index damage is silent."""
     with corpus.store.read(whole=True) as connection:
@@ -166,6 +185,10 @@ def reindex(writer: Writer, progress: Progress | None = None, *, graphs: bool = 
     """
     corpus = writer.corpus
     free_space.check(corpus.store.folder)
+    if corpus.store.shared:
+        deliveries.refill(writer, progress)
+        deliveries.settle(writer, all_now=True)
+        return Reindexed(corpus.vocabulary.embedder.model, ())
     with writer.builder.building:
         corpus.check_serving()
         without = generations.refill(writer, progress, graphs=graphs)
@@ -179,6 +202,16 @@ def reindex(writer: Writer, progress: Progress | None = None, *, graphs: bool = 
             writer.position.flushed = 0
             flush_index(writer)
     return Reindexed(corpus.vocabulary.embedder.model, without)
+
+
+def scrub(writer: Writer, progress: Progress | None = None) -> tuple[str, ...]:
+    """Write a shared database and its index again, without bytes of erased rows; return where some are left."""
+    corpus = writer.corpus
+    left = corpus.store.rewrite()
+    empty_shared_index(corpus.index)
+    deliveries.refill(writer, progress)
+    deliveries.settle(writer, all_now=True)
+    return left
 
 
 def grow_graphs(writer: Writer) -> None:
@@ -237,6 +270,9 @@ class Maintenance:
                 logging = partial(retrieval_log.flush, store, self._buffer)
                 outages.attempt("logging of turns", logging)
                 outages.attempt("rules", partial(self._rederive, context.writer))
+            if store.shared:
+                # It heals within seconds, whichever process notices.
+                outages.attempt("indexing", partial(deliveries.settle, context.writer))
             if time.monotonic() >= due:
                 due = time.monotonic() + self._seconds
                 rounds += 1

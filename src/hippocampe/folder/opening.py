@@ -22,9 +22,9 @@ from hippocampe.engine.outages import log
 from hippocampe.engine.tracing import Tracer
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailable
-from hippocampe.folder import maintenance, relabelling, soundness
+from hippocampe.folder import copying, maintenance, relabelling, soundness
 from hippocampe.folder.lock import FolderLock
-from hippocampe.index import open_index, open_read_only_index
+from hippocampe.index import open_index, open_read_only_index, open_shared_index
 from hippocampe.model import open_language_model
 from hippocampe.protocols import Embedder, Index, LanguageModel
 from hippocampe.retrieval.log import RetrievalBuffer
@@ -97,7 +97,8 @@ class Opened:
 
 def check_data(config: Config) -> None:
     """Raise `StoreMissing` if a data folder holds no data, without creating it."""
-    check_exists(config.database, config.folder)
+    if config.database_url is None:
+        check_exists(config.database, config.folder)
 
 
 def open_read_only(config: Config, clock: Callable[[], datetime] | None, warm: Loading) -> Opened:
@@ -178,6 +179,8 @@ def open_folder(
         progress: Called while the index is rebuilt.
     """
     tracer = Tracer(on=config.tracing)
+    if config.database_url is not None:
+        return _open_shared(config, config.database_url, clock, warm, tracer, progress)
     owner = FolderLock(config.folder, share=config.share)
     try:
         _make_private(config.folder)
@@ -197,6 +200,29 @@ def open_folder(
         _start(loading, "reading", partial(_read_ahead, context.writer, ending))
         _start(loading, "warming", partial(warm, context.corpus, ending))
     return Opened(context, tracer, owner, loading, ending, Lock(), fence)
+
+
+def _open_shared(
+    config: Config,
+    url: str,
+    clock: Callable[[], datetime] | None,
+    warm: Loading,
+    tracer: Tracer,
+    progress: Progress | None,
+) -> Opened:
+    """Open a database that many processes share. The folder is of this process: it is not locked."""
+    from hippocampe.store.postgres import PostgresStore
+
+    store = PostgresStore.connect(url, config.folder, clock=clock)
+    try:
+        context = _assemble(config, store, progress)
+    except BaseException:
+        store.close()
+        raise
+    loading, ending = list[Thread](), Event()
+    if config.background:
+        _start(loading, "warming", partial(warm, context.corpus, ending))
+    return Opened(context, tracer, None, loading, ending, Lock())
 
 
 def _make_private(folder: Path) -> None:
@@ -231,9 +257,14 @@ def _read_ahead(writer: Writer, ending: Event) -> None:
 
 
 def _assemble(config: Config, store: Store, progress: Progress | None) -> Context:
+    copying.check_complete(store)
     config, embedder = _choose_embedder(config, store)
     relabelled = relabelling.relabel(store)
-    index, damaged = _open_index(config, embedder)
+    if store.shared:
+        model, dimensions = embedder.model, embedder.dimensions
+        index, damaged = open_shared_index(config, dimensions=dimensions, model=model), False
+    else:
+        index, damaged = _open_index(config, embedder)
     vocabulary = maintenance.open_vocabulary(store, embedder)
     corpus = Corpus.of(config, store, index, vocabulary)
     corpus.rows = RowCache(store)

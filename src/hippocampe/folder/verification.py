@@ -1,5 +1,6 @@
 """Compare store and index, count, copy."""
 
+import json
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -119,7 +120,8 @@ def _places(corpus: Corpus, texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
             for space, name, value in stored
             if any(form in str(value) for form in forms)
         )
-        if places := (*named, *in_files.get(text, ())):
+        held = corpus.store.holds({*forms, *(json.dumps(form)[1:-1] for form in forms)})
+        if places := (*named, *held, *in_files.get(text, ())):
             found[text] = places
     return found
 

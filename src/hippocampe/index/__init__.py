@@ -5,8 +5,11 @@ The functions below choose the implementation; all other code uses the `Index` P
 
 from collections.abc import Iterable
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
+from hippocampe.config import Config
+from hippocampe.errors import InvalidInput
 from hippocampe.protocols import Index, Point
 
 if TYPE_CHECKING:
@@ -28,6 +31,46 @@ def open_index(folder: Path, *, dimensions: int, model: str) -> Index:
     from hippocampe.index.edge import EdgeIndex
 
     return EdgeIndex.open(folder, dimensions=dimensions, model=model)
+
+
+def open_shared_index(config: Config, *, dimensions: int, model: str) -> Index:
+    """Connect to the index in a Qdrant server, shared by many processes.
+
+    Args:
+        config: Names the server.
+        dimensions: Length of the dense vectors.
+        model: The id of the embedder that makes them.
+
+    Raises:
+        EmbedderMismatch: The collection has vectors of other dimensions.
+        IndexUnavailable: The server or its collection cannot be used by this version.
+        InvalidInput: Its client is not installed.
+    """
+    try:
+        from hippocampe.index.qdrant import QdrantIndex, ServerOptions
+    except ModuleNotFoundError as exc:
+        raise InvalidInput(
+            "qdrant_url needs the client of Qdrant: pip install 'hippocampe[server-tier]'."
+        ) from exc
+    options = ServerOptions(
+        collection=config.qdrant_collection,
+        urls=config.qdrant_urls,
+        key=config.qdrant_key,
+        replicas=config.qdrant_replicas,
+        shards=config.qdrant_shards,
+        quantized=config.qdrant_quantized,
+        on_disk=config.qdrant_on_disk,
+        folder=config.folder / "building" / token_hex(8),
+    )
+    return QdrantIndex.open(options, dimensions=dimensions, model=model)
+
+
+def empty_shared_index(index: Index) -> None:
+    """Delete the collection of an index that processes share, with its files, and make an empty one."""
+    from hippocampe.index.qdrant import QdrantIndex
+
+    assert isinstance(index, QdrantIndex)
+    index.empty()
 
 
 def open_read_only_index(store: "Store", *, dimensions: int, model: str) -> Index:

@@ -34,7 +34,7 @@ from hippocampe.errors import EmbedderMismatch, IndexUnavailable, StoreFull
 from hippocampe.index import plans, shards
 from hippocampe.index.bm25 import sparse_query
 from hippocampe.index.plans import DEFAULT_PLAN, SearchPlan
-from hippocampe.protocols import KINDS, Filter, Hit, Point, Vector, is_point_id
+from hippocampe.protocols import KINDS, Filter, Hit, Point, Search, Vector, is_point_id
 from hippocampe.system import free_space, page_cache, private
 from hippocampe.system.free_space import FLOOR
 
@@ -185,6 +185,15 @@ class EdgeIndex:
         sparse = engine.SparseVector(list(indices), list(values))
         return self._search(kind, engine.Query.Nearest(sparse, using="bm25"), limit, where)
 
+    def search(self, searches: Sequence[Search]) -> list[list[Hit]]:
+        """Return the hits of several searches."""
+        return [
+            self.matching(each.kind, each.text, limit=each.limit, where=each.where)
+            if each.vector is None
+            else self.nearest(each.kind, each.vector, limit=each.limit, where=each.where)
+            for each in searches
+        ]
+
     def ids(self, kind: str) -> Iterator[str]:
         """Iterate over all indexed ids, in no order; concurrent changes may be missed."""
         offset: engine.PointId | None = None
@@ -203,6 +212,10 @@ class EdgeIndex:
     def count(self, kind: str) -> int:
         """Count the indexed points."""
         return self._read(kind, lambda serving: serving.info().points_count) or 0
+
+    def is_new(self) -> bool:
+        """Return false: the store compares its own mark with that of the folder."""
+        return False
 
     def is_unused(self, kind: str) -> bool:
         """Return whether the kind has no files, because it never had a point."""

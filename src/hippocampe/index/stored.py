@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 
 from hippocampe.errors import EmbedderMismatch, IndexUnavailable, StoreReadOnly
 from hippocampe.index.bm25 import AVERAGE_LENGTH, LENGTH_SHARE, SATURATION, sparse_query, terms_of
-from hippocampe.protocols import Filter, Hit, Point, Vector
+from hippocampe.protocols import Filter, Hit, Point, Search, Vector
 from hippocampe.store import embeddings, meta, outbox, shown
 from hippocampe.store.store import Store
 
@@ -190,6 +190,15 @@ class StoredIndex:
         scores = shelf.postings.scores(query)[rows]
         return _best(shelf.items.ids, scores[scores > 0], rows[scores > 0], limit)
 
+    def search(self, searches: Sequence[Search]) -> list[list[Hit]]:
+        """Return the hits of several searches."""
+        return [
+            self.matching(each.kind, each.text, limit=each.limit, where=each.where)
+            if each.vector is None
+            else self.nearest(each.kind, each.vector, limit=each.limit, where=each.where)
+            for each in searches
+        ]
+
     def ids(self, kind: str) -> Iterator[str]:
         """Iterate over all searchable ids."""
         self._check_open()
@@ -201,6 +210,10 @@ class StoredIndex:
         self._check_open()
         with self._store.read() as connection:
             return shown.embedded_count(connection, kind, self._model)
+
+    def is_new(self) -> bool:
+        """Return false: it has no points of its own."""
+        return False
 
     def is_unused(self, kind: str) -> bool:
         """Return whether the kind has no items."""

@@ -6,29 +6,31 @@ another space of the database has the ids, each row gets an id derived from the 
 """
 
 import json
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 from uuid import UUID, uuid5
 
-from sqlalchemy import Connection, Table, insert, select
+from sqlalchemy import insert, select
 
 from hippocampe.engine import backlog
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import InvalidInput, UnreadableFile, shown
+from hippocampe.ingest import bundle
 from hippocampe.ingest.archive_merge import column_values, find_conflicts, new_rows
 from hippocampe.ingest.archive_rows import (
-    DERIVED_COLUMNS,
+    BATCH,
     REFERENCES,
     TABLES,
     Row,
     check_row,
     parse_row,
+    stored_rows,
 )
 from hippocampe.ingest.formats.source import Source, read_lines
 from hippocampe.ingest.memory_writes import parse_statement
@@ -44,8 +46,6 @@ from hippocampe.types import Imported, Progress, Scope
 
 FORMAT = "hippocampe"
 VERSION = 1
-BATCH = 1_000
-"""Rows per read and per transaction."""
 BATCH_CHARACTERS = 8_000_000
 """Characters after which a transaction ends even with fewer rows, to bound the memory."""
 MAX_HEADER_CHARACTERS = 1_000
@@ -55,7 +55,9 @@ _WITH_ID = frozenset({"memory", "turn", "message"})
 
 
 def is_archive(path: Path) -> bool:
-    """Return whether a file starts with the header of an archive."""
+    """Return whether a file starts with the header of an archive, or is a bundle of one."""
+    if path.is_dir() or zipfile.is_zipfile(path):
+        return bundle.is_bundle(path)
     try:
         with path.open(encoding="utf-8") as lines:
             first = json.loads(lines.readline(MAX_HEADER_CHARACTERS))
@@ -96,24 +98,12 @@ def save(store: Store, path: Path, scope: Scope, *, overwrite: bool) -> int:
         header = {FORMAT: VERSION, "space": scope.space, "at": store.now().isoformat()}
         lines.write(json.dumps(header, ensure_ascii=False) + "\n")
         for name, table in TABLES.items():
-            for row in _rows(connection, table, scope.space):
+            for row in stored_rows(connection, table, scope.space):
                 if written % BATCH == 0:
                     free_space.check(path.parent)
                 lines.write(json.dumps({"record": name} | row, ensure_ascii=False) + "\n")
                 written += 1
     return written
-
-
-def _rows(connection: Connection, table: Table, space: str) -> Iterator[dict[str, Any]]:
-    query = select(table).where(table.c.space == space)
-    order = table.c.number if "number" in table.c else next(iter(table.primary_key))
-    rows = connection.execute(query.order_by(order), execution_options={"yield_per": BATCH})
-    for row in rows.mappings():
-        yield {
-            name: value.isoformat() if isinstance(value, datetime) else value
-            for name, value in row.items()
-            if name not in DERIVED_COLUMNS and name != "space"
-        }
 
 
 def load(writer: Writer, path: Path, scope: Scope, progress: Progress | None) -> Imported:
@@ -149,6 +139,9 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
     Raises:
         UnreadableFile: The file is not an archive, or of a later version.
     """
+    if bundle.is_bundle(path):
+        yield from bundle.read_rows(path)
+        return
     try:
         lines = read_lines(Source(path, None, lambda: path.open("rb")), longest=MAX_LINE_BYTES)
         first = next(lines, None)

@@ -1,11 +1,11 @@
-"""Parse and check the rows of an archive like any other input."""
+"""Read the rows of a space to archive, and check those of an archive like any other input."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, cast
 
-from sqlalchemy import JSON, Column, Table
+from sqlalchemy import JSON, Column, Connection, Table, select
 
 from hippocampe.engine import settings
 from hippocampe.errors import InvalidInput, shown
@@ -57,6 +57,21 @@ _ROLES = (*ROLES, "tool")
 """Roles of stored messages: an export also contains the results of tools."""
 
 Row = dict[str, Any]
+BATCH = 1_000
+"""Rows per read and per transaction."""
+
+
+def stored_rows(connection: Connection, table: Table, space: str) -> Iterator[Row]:
+    """The archived columns of the rows of a space, times as text."""
+    query = select(table).where(table.c.space == space)
+    order = table.c.number if "number" in table.c else next(iter(table.primary_key))
+    rows = connection.execute(query.order_by(order), execution_options={"yield_per": BATCH})
+    for row in rows.mappings():
+        yield {
+            name: value.isoformat() if isinstance(value, datetime) else value
+            for name, value in row.items()
+            if name not in DERIVED_COLUMNS and name != "space"
+        }
 
 
 def parse_row(line: str) -> Row:

@@ -1,4 +1,4 @@
-"""Import conversations exported by other programs, or an archive of a space; export a space."""
+"""Import conversations and memories exported by other programs, or an archive of a space; export a space."""
 
 import os
 from collections import Counter
@@ -9,16 +9,23 @@ from pathlib import Path
 
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import HippocampeError, InvalidInput
-from hippocampe.ingest import archive, conversation
+from hippocampe.ingest import archive, bundle, conversation
 from hippocampe.ingest.conversation import TurnDraft
 from hippocampe.ingest.formats.registry import FORMATS as TALK_FORMATS
-from hippocampe.ingest.formats.registry import Problem, TalkMessage, detect_format, read_talk
+from hippocampe.ingest.formats.registry import (
+    Problem,
+    Statement,
+    TalkMessage,
+    detect_format,
+    read_file,
+)
 from hippocampe.ingest.problems import Problems
+from hippocampe.ingest.statement_import import StatementImport
 from hippocampe.language.datetimes import as_zone
 from hippocampe.store import message_rows
 from hippocampe.store.store import Store
 from hippocampe.types import Imported, Message, Progress, Scope
-from hippocampe.validation import check_flag, check_path, check_text
+from hippocampe.validation import check_choice, check_flag, check_path, check_text
 
 FORMATS: Mapping[str, str] = {name: each.title for name, each in TALK_FORMATS.items()} | {
     archive.FORMAT: "Hippocampe"
@@ -44,11 +51,14 @@ def import_from(
     one_space: bool = False,
     progress: Progress | None = None,
 ) -> Imported:
-    """Read real talk, or an export of ours. What is already there is not added twice.
+    """Read talk or the memories of another program, or an export of ours. What is already there is not added twice.
+
+    Imported statements keep their dates and follow the rules of `remember`, in the order of time: one that is older
+    than the memory it differs from becomes its history.
 
     Args:
-        path: The file.
-        scope: The space and the channel of messages that name none.
+        path: The file; notes may be a folder.
+        scope: The space, and the user and the channel of what names none.
         format: One of `hippocampe.hippocampe.IMPORT_FORMATS`; default: detected from the file.
         timezone: Timezone of times without one.
         one_space: Leave out messages that name another space, and report them as problems;
@@ -66,17 +76,37 @@ def import_from(
     if _is_archive(source, format):
         return archive.load(writer, source, scope, progress)
     format = format or detect_format(source)
-    importing = _MessageImport(writer, scope, one_space, progress)
+    problems = Problems()
+    talk = _MessageImport(writer, scope, one_space, progress, problems)
+    statements = StatementImport(writer, scope, progress, problems)
     try:
-        for item in read_talk(source, format=format, timezone=timezone):
-            importing.add(item)
-        return importing.finish()
+        for item in read_file(source, format=format, timezone=timezone):
+            if isinstance(item, Problem):
+                problems.add(item.line, item.reason)
+            elif isinstance(item, Statement):
+                statements.add(item)
+            else:
+                talk.add(item)
+        talk.finish()
+        statements.finish()
     except KeyboardInterrupt as exc:
+        stored = [
+            f"{number:,} {kind}"
+            for number, kind in ((talk.added, "messages"), (statements.added, "statements"))
+            if number
+        ]
         exc.add_note(
-            f"{importing.added:,} messages are stored. Import the same file again to resume: stored "
-            "messages are skipped."
+            f"{' and '.join(stored) or 'No messages'} are stored. Import the same file again to resume: "
+            "what is stored is skipped."
         )
         raise
+    return Imported(
+        talk.read + statements.read,
+        talk.added + statements.added,
+        talk.known + statements.known,
+        talk.turns,
+        problems.listed(),
+    )
 
 
 def _is_archive(source: Path, format: str | None) -> bool:
@@ -89,12 +119,13 @@ class ImportPreview:
 
     Attributes:
         format: The format, one of `FORMATS`.
-        counts: Numbers by kind: messages, or the rows of an archive.
+        counts: Numbers by kind: messages and memories, or the rows of an archive.
         authors: Numbers of messages by author, most first.
         channels: Numbers of messages by channel, most first.
         first_at: The earliest time, if there is one.
         last_at: The latest time.
         first: The first messages.
+        statements: The first statements.
         problems: As in `Imported`.
     """
 
@@ -105,6 +136,7 @@ class ImportPreview:
     first_at: datetime | None = None
     last_at: datetime | None = None
     first: tuple[TalkMessage, ...] = ()
+    statements: tuple[Statement, ...] = ()
     problems: tuple[tuple[int, str], ...] = ()
 
 
@@ -119,25 +151,34 @@ def preview(
     problems = Problems()
     authors, channels = Counter[str](), Counter[str]()
     first: list[TalkMessage] = []
+    statements: list[Statement] = []
+    memories = 0
     times: list[datetime] = []
-    for item in read_talk(source, format=format, timezone=timezone):
+    for item in read_file(source, format=format, timezone=timezone):
         if isinstance(item, Problem):
             problems.add(item.line, item.reason)
             continue
-        authors[item.author] += 1
-        channels[item.channel or ""] += 1
         if item.at is not None:
             times = [min([item.at, *times]), max([item.at, *times])]
+        if isinstance(item, Statement):
+            memories += 1
+            if len(statements) < PREVIEWED:
+                statements.append(item)
+            continue
+        authors[item.author] += 1
+        channels[item.channel or ""] += 1
         if len(first) < PREVIEWED:
             first.append(item)
+    counts = {"memory": memories, "message": authors.total()}
     return ImportPreview(
         format,
-        {"message": authors.total()},
+        {kind: number for kind, number in counts.items() if number} or {"message": 0},
         dict(authors.most_common()),
         dict(channels.most_common()),
         times[0] if times else None,
         times[-1] if times else None,
         tuple(first),
+        tuple(statements),
         problems.listed(),
     )
 
@@ -150,20 +191,17 @@ class _MessageImport:
     scope: Scope
     one_space: bool
     progress: Progress | None
+    problems: Problems
     read: int = 0
     added: int = 0
     known: int = 0
     turns: int = 0
-    problems: Problems = field(default_factory=Problems)
     _characters: int = 0
     _batch: list[Message] = field(default_factory=list[Message])
     _open: dict[tuple[str, str], Message] = field(default_factory=dict[tuple[str, str], Message])
 
-    def add(self, item: TalkMessage | Problem) -> None:
-        """Add one message or one problem."""
-        if isinstance(item, Problem):
-            self.problems.add(item.line, item.reason)
-            return
+    def add(self, item: TalkMessage) -> None:
+        """Add one message."""
         self.read += 1
         try:
             self._batch.append(self._message(item))
@@ -173,10 +211,9 @@ class _MessageImport:
         if len(self._batch) >= BATCH or self._characters >= BATCH_CHARACTERS:
             self._store(last=False)
 
-    def finish(self) -> Imported:
-        """Store the last batch and return the counts."""
+    def finish(self) -> None:
+        """Store the last batch."""
         self._store(last=True)
-        return Imported(self.read, self.added, self.known, self.turns, self.problems.listed())
 
     def _message(self, item: TalkMessage) -> Message:
         if self.one_space and item.space not in (None, self.scope.space):
@@ -206,7 +243,7 @@ class _MessageImport:
             conversation.store_turns(self.writer, drafts, prepared)
         self.turns += len(drafts)
         self.added += sum(len(draft.messages) for draft in drafts)
-        if self.progress:
+        if self.progress and self.read:
             self.progress("importing", self.read, 0)
 
     def _new(self, messages: Iterable[Message]) -> list[Message]:
@@ -250,20 +287,30 @@ class _MessageImport:
 
 
 def export_to(
-    store: Store, path: str | os.PathLike[str], *, scope: Scope, overwrite: bool = False
+    store: Store,
+    path: str | os.PathLike[str],
+    *,
+    scope: Scope,
+    format: str = archive.FORMAT,
+    overwrite: bool = False,
 ) -> int:
-    """Write everything of the space as JSON Lines; return how many lines.
+    """Write everything of the space as JSON Lines, or as Markdown; return how many lines or files.
 
-    `import_from` with format `hippocampe` reads it back with nothing lost.
+    `import_from` reads both back with nothing lost.
 
     Args:
         path: Where to.
         scope: The space.
+        format: `hippocampe` (JSON Lines), or `okf`: a zip of Markdown files in Open Knowledge Format, for Obsidian.
         overwrite: Replace a file that exists; a failure leaves it as it was.
 
     Raises:
-        InvalidInput: The file exists, or is one of the data folder's own; or `path` is no path.
+        InvalidInput: The file exists, or is one of the data folder's own; `path` is no path; the format is unknown.
         StoreError: The file cannot be written.
     """
     target = check_path("path", path)
-    return archive.save(store, target, scope, overwrite=check_flag("overwrite", overwrite))
+    save = _SAVING[check_choice("format", format, _SAVING)]
+    return save(store, target, scope, overwrite=check_flag("overwrite", overwrite))
+
+
+_SAVING = {archive.FORMAT: archive.save, bundle.FORMAT: bundle.save}

@@ -17,7 +17,12 @@ from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared, Vocabulary
 from hippocampe.engine.writer import Writer
 from hippocampe.ingest.draft import default_lifetime, make_draft
-from hippocampe.ingest.memory_writes import insert_memory, supersede_and_link, update_memory
+from hippocampe.ingest.memory_writes import (
+    insert_memory,
+    supersede,
+    supersede_and_link,
+    update_memory,
+)
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,
     Memory,
@@ -132,6 +137,9 @@ def decide_and_store(
     if judgement.duplicate is not None:
         return _reinforce(change, draft, prepared, judgement.duplicate, judgement)
     memory = draft.memory
+    newest = max(judgement.replaced, key=lambda old: old.created_at, default=memory)
+    if newest.created_at > memory.created_at:
+        return _insert_former(change, draft, prepared, newest, judgement)
     if judgement.replaced:
         memory = _inherit(corpus.settings, draft, judgement.replaced)
     check_collection(memory)
@@ -144,6 +152,18 @@ def decide_and_store(
         judgement.similarity,
         judgement.reason,
     )
+
+
+def _insert_former(
+    change: UnitOfWork, draft: Draft, prepared: Prepared, newer: Memory, judgement: Judgement
+) -> Remembered:
+    """Insert a statement as the history of a memory that was learnt after it and would be replaced by it."""
+    memory = draft.memory
+    check_collection(memory)
+    insert_memory(change, memory, draft.names, prepared)
+    supersede(change, [memory], newer, newer.created_at, former=())
+    superseded = replace(memory, superseded_by=newer.id, superseded_at=newer.created_at)
+    return Remembered(superseded, "inserted", (), judgement.similarity, judgement.reason)
 
 
 def inherited_importance(old: Memory, type: str) -> float:
@@ -199,6 +219,7 @@ def _reinforce(
     new = draft.memory
     ends = [each.expires_at for each in (old, new)]
     latest = None if None in ends else max(end for end in ends if end is not None)
+    at = max(old.updated_at, new.created_at)
     importance = old.importance
     if not draft.provided.isdisjoint(("type", "importance")):
         importance = max(importance, new.importance)
@@ -206,8 +227,8 @@ def _reinforce(
         old,
         importance=importance + REINFORCEMENT * (1 - importance),
         access_count=old.access_count + 1,
-        last_accessed_at=new.created_at,
-        updated_at=new.created_at,
+        last_accessed_at=at,
+        updated_at=at,
         expires_at=latest,
         subjects=tuple(dict.fromkeys((*old.subjects, *new.subjects)))[:MAX_SUBJECTS],
         evidence=tuple(dict.fromkeys((*old.evidence, *new.evidence)))[-MAX_EVIDENCE:],

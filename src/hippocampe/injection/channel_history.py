@@ -5,7 +5,7 @@ In memory only, and bounded: after a restart an item may be injected again.
 
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -21,6 +21,10 @@ MAX_CHANNELS = 1_000
 take 100 MB."""
 MAX_REMINDERS = 100
 """Cached injections per channel, for hosts whose messages do not contain them."""
+MAX_TOLD = 100
+"""Texts per channel whose vectors are cached as injected by other processes."""
+Told = tuple[str, str, Vector | None]
+"""An item that another process injected: its id, its content, and its vector if it has one."""
 MAX_INJECTED_IDS = 4_000
 """Cached ids per channel. Independent of the window setting, so that raising it takes effect at once."""
 
@@ -80,7 +84,6 @@ class Channel:
             self.last_injected.clear()
             self._before.clear()
             self._now.clear()
-            self.reminders.clear()
         self.active_at = at
         self.turn += 1
         self._window_start = self.turn - depth
@@ -152,16 +155,35 @@ class Channel:
         self._injected_now.clear()
 
     def remind(self, message: str, text: str, tokens: int, at: datetime) -> None:
-        """Cache the injection of a message, as long as the history lasts."""
+        """Cache the injection of a message.
+
+        Beyond the limit, half of them leave at once: each removal changes the messages before the last one, and
+        so empties the cache of the provider.
+        """
         self.reminders[message] = Reminder(text, tokens, at)
-        while len(self.reminders) > MAX_REMINDERS:
-            self.reminders.popitem(last=False)
+        if len(self.reminders) > MAX_REMINDERS:
+            for _ in range(MAX_REMINDERS // 2):
+                self.reminders.popitem(last=False)
 
     def heard(self, id: str, at: datetime) -> None:
         """Record a turn of talk that took place in the channel itself. Takes the lock."""
         with self.lock:
             self.active_at = at
             self._note(id)
+
+    def told(self, items: Sequence[Told], at: datetime, *, served: bool) -> None:
+        """Record what another process injected in a turn, or a turn of talk that it heard. Takes the lock."""
+        with self.lock:
+            self.active_at = at
+            self.turn += served
+            self._compared = None
+            for id, content, vector in items:
+                self._note(id)
+                if served and vector is not None:
+                    half = vector.astype(np.float16)
+                    self._before.append(_Injected(id, self.turn, content, half))
+            while len(self._before) > MAX_TOLD:
+                self._before.popleft()
 
     def copy(self) -> "Channel":
         """A copy for a turn that leaves no trace. Takes the lock."""
@@ -187,6 +209,9 @@ class ChannelHistories:
     def __init__(self) -> None:
         self._channels: OrderedDict[tuple[str, str | None, str | None], Channel] = OrderedDict()
         self._lock = threading.Lock()
+        self.tell: Callable[[Scope, str, Sequence[tuple[str, str]]], None] = _tell_nobody
+        """Tells other processes that serve the same people: the scope, what happened (`given`, `heard`, `restarted`), and
+        the items as (kind, id)."""
 
     def channel(self, scope: Scope) -> Channel:
         """The history of the user of a scope in its channel: what others were given there, this user was not."""
@@ -204,16 +229,26 @@ class ChannelHistories:
             found = self._channels.get(_name(scope))
         return Channel() if found is None else found.copy()
 
-    def restart(self, scope: Scope) -> None:
-        """Drop the history of a scope, whose reader has lost its earlier injections."""
+    def restart(self, scope: Scope, *, told: bool = False) -> None:
+        """Drop the history of a scope, whose reader has lost its earlier injections.
+
+        Args:
+            told: Whether another process said so.
+        """
         with self._lock:
             self._channels.pop(_name(scope), None)
+        if not told:
+            self.tell(scope, "restarted", ())
 
     def forget(self, space: str) -> None:
         """Drop the histories of a space, since items may have been erased."""
         with self._lock:
             for name in [name for name in self._channels if name[0] == space]:
                 del self._channels[name]
+
+
+def _tell_nobody(scope: Scope, what: str, items: Sequence[tuple[str, str]]) -> None:
+    """One process has the data folder: no other serves its people."""
 
 
 def _name(scope: Scope) -> tuple[str, str | None, str | None]:

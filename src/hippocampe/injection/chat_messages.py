@@ -19,16 +19,20 @@ _FROM_HOST = ("system", "developer", "user")
 _RESPONSES_PARTS = ("input_text", "input_image", "input_file")
 
 
-def with_injection(messages: Sequence[Any], injection: Injection | str) -> list[Any]:
+def with_injection(
+    messages: Sequence[Any], injection: Injection | str, *, keep: bool = False
+) -> list[Any]:
     """Copy a list of messages and put an injection into the copy.
 
     The injection goes before the text of the last user message that has any; in a message made of
-    parts it becomes a text part of its own, after tool results. It replaces earlier injections.
+    parts it becomes a text part of its own, after tool results.
 
     Args:
         messages: Messages of OpenAI's Chat Completions or Responses, or of Anthropic's Messages.
         injection: The result of `before_turn`, or a text; a text without marks is put between
             marks. An empty one adds nothing.
+        keep: Keep earlier injections in earlier messages, for a host that stores the copy, so that the
+            provider's prompt cache covers them. Else they are removed.
 
     Returns:
         A deep copy.
@@ -42,11 +46,18 @@ def with_injection(messages: Sequence[Any], injection: Injection | str) -> list[
             f"injection must be the result of before_turn or a text, not {type(injection).__name__}."
         )
     copied = without_injections(messages)
+    if keep:
+        copied = deepcopy(list(messages))
     if not text.strip():
         return copied
     text = _marked(text.strip())
-    for message in reversed(copied):
-        if _field(message, "role") == "user" and _put(message, text):
+    for position in reversed(range(len(copied))):
+        message = copied[position]
+        if _field(message, "role") != "user":
+            continue
+        again = _clean_message(deepcopy(message)) if keep else message
+        if again is not None and _put(again, text):
+            copied[position] = again
             break
     return copied
 

@@ -6,6 +6,7 @@ skipped, noted in the trace and counted.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -119,6 +120,8 @@ class Turn:
             each.vector = None
             if each.outcome == "injected" and each.item.id in no_room:
                 each.outcome = "no_room"
+        given = [(c.item.kind, c.item.id) for c in candidates if c.outcome == "injected"]
+        self.state.channels.tell(self.scope, "given", given)
         self.stopwatch.end("render")
         stages = self.stages | self.stopwatch.spent
         injection = Injection(
@@ -133,7 +136,7 @@ class Turn:
 
     def _gather(self) -> list[Candidate]:
         """Run both paths side by side; the candidates of all paths, most useful first."""
-        searching = self.state.search_pool.submit(self._search)
+        searching = self.state.search_pool.submit(copy_context().run, self._search)
         question, window = self._parse_question()
         reader = ContextReader(
             self.corpus,
@@ -147,7 +150,7 @@ class Turn:
         )
         cached, reading = reader.cached(), None
         if cached is None:
-            reading = self.state.read_pool.submit(_read_context, reader)
+            reading = self.state.read_pool.submit(copy_context().run, _read_context, reader)
         found = self._result("search", searching)
         if reading is not None:
             always_on = self._result("context", reading)

@@ -34,16 +34,16 @@ def parse_ttl(ttl: str | timedelta | None) -> timedelta | None:
     elif match := _TTL.fullmatch(str(ttl)):
         duration = timedelta(**{_TTL_UNITS[match[2]]: int(match[1])})
     else:
-        raise InvalidInput(_ttl_message(ttl, "is not a time to live"))
+        raise _unusable(ttl, "is not a time to live")
     if duration <= timedelta(0):
-        raise InvalidInput(_ttl_message(ttl, "is not a positive time to live"))
+        raise _unusable(ttl, "is not a positive time to live")
     if duration > _MAX_TTL:
-        raise InvalidInput(_ttl_message(ttl, "is longer than a century"))
+        raise _unusable(ttl, "is longer than a century")
     return duration
 
 
-def _ttl_message(ttl: object, problem: str) -> str:
-    return (
+def _unusable(ttl: object, problem: str) -> InvalidInput:
+    return InvalidInput(
         f'ttl {shown(ttl)} {problem}: use "30m", "1h", "7d" or "2w" (minutes, hours, days, weeks),'
         " a timedelta, or None for no expiry"
     )

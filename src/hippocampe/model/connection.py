@@ -122,6 +122,11 @@ def translated() -> Generator[None]:
         ) from exc
     except UserError as exc:
         raise ModelUnavailable(f"the model cannot be used: {exc}") from exc
+    except UnicodeEncodeError:
+        # A chained exception would hold the key.
+        raise ModelUnavailable(
+            "the key of the model cannot be sent: a key is ASCII. Copy it again to the variable of its provider."
+        ) from None
 
 
 def _translation(error: "ModelAPIError") -> ModelError:

@@ -19,7 +19,7 @@ EXCERPT_CHARACTERS = 500
 PIECE_CHARACTERS = 800
 """Maximum length of a piece: about one thought for the sentence embedder."""
 
-_MAX_FRONTMATTER_CHARACTERS = 20_000
+MAX_FRONTMATTER_CHARACTERS = 20_000
 _MAX_TITLE_CHARACTERS = 200
 _CONTROL = re.compile(rf"[{CONTROLS}\ufeff]")
 _FRONTMATTER = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S | re.M)
@@ -59,12 +59,8 @@ def parse(path: str, content: str, modified_at: datetime) -> Note:
         content: The whole file.
         modified_at: Time of the last change.
     """
-    content = content.encode(errors="replace").decode().replace("\r\n", "\n")
-    content = normalize(_CONTROL.sub("", content))
     path = normalize(path)
-    found = _FRONTMATTER.match(content)
-    head, problem = _parse_frontmatter(found[1]) if found else ({}, None)
-    text = (content[found.end() :] if found else content).strip()
+    head, text, problem = frontmatter(content)
     declared = head.get("title")
     title = declared.strip() if isinstance(declared, str) else ""
     if not 0 < len(title) <= _MAX_TITLE_CHARACTERS or not title.isprintable():
@@ -82,12 +78,23 @@ def parse(path: str, content: str, modified_at: datetime) -> Note:
     )
 
 
-def _parse_frontmatter(text: str) -> tuple[dict[str, object], str | None]:
+def frontmatter(content: str) -> tuple[dict[str, object], str, str | None]:
+    """The fields of the frontmatter as texts and lists, the text after it, and its problem, if any."""
+    content = content.encode(errors="replace").decode().replace("\r\n", "\n")
+    content = normalize(_CONTROL.sub("", content))
+    found = _FRONTMATTER.match(content)
+    head, problem = parse_fields(found[1]) if found else ({}, None)
+    return head, (content[found.end() :] if found else content).strip(), problem
+
+
+def parse_fields(
+    text: str, limit: int = MAX_FRONTMATTER_CHARACTERS
+) -> tuple[dict[str, object], str | None]:
     """The fields of a frontmatter as texts and lists, and its problem, if any."""
     import yaml
 
-    if len(text) > _MAX_FRONTMATTER_CHARACTERS:
-        return {}, f"its frontmatter is longer than {_MAX_FRONTMATTER_CHARACTERS:,} characters"
+    if len(text) > limit:
+        return {}, f"its frontmatter is longer than {limit:,} characters"
     try:
         # BaseLoader keeps scalars as text, so that an invalid date is not an error.
         read = yaml.load(text, Loader=yaml.BaseLoader)

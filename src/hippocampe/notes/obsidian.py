@@ -72,7 +72,7 @@ class Obsidian:
         insecure: bool = False,
         ignored: Sequence[str] = (),
     ) -> None:
-        require("yaml", "httpx")
+        require("httpx")
         self._url = url.rstrip("/") + "/"
         self._where = urlsplit(url).netloc
         self._key = key

@@ -12,7 +12,6 @@ from hippocampe.notes.filters import (
     is_ignored,
     is_wanted,
     normalize,
-    require,
 )
 from hippocampe.notes.markdown import parse
 from hippocampe.types import Note
@@ -24,15 +23,11 @@ class Vault:
     Args:
         folder: The vault; it may be missing temporarily.
         ignored: Folders to ignore, by name or by path relative to the vault.
-
-    Raises:
-        NotesUnavailable: A required package is missing.
     """
 
     name = "vault"
 
     def __init__(self, folder: Path, ignored: Sequence[str] = ()) -> None:
-        require("yaml")
         self._folder = folder
         self._ignored = tuple(ignored)
         self._files: dict[str, Path] = {}

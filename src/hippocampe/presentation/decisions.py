@@ -1,4 +1,7 @@
-"""Parse what the engine records in English, so that it can be translated: reasons of decisions, outcomes of jobs.
+"""Parse what the library says in English, so that it can be translated: reasons of decisions, outcomes of jobs, errors.
+
+Errors are English where programs read them: in logs, in bodies of the API, in the store. A reader gets them in their
+language, whichever process raised them.
 
 The forms are entries of the catalogues, with placeholders for the values.
 """
@@ -7,11 +10,17 @@ import re
 from functools import cache
 
 from hippocampe.language.i18n import catalogue
+from hippocampe.language.lexicon import REFERENCE
 
 FORM = "decision"
 """Context of the reasons of decisions on two statements."""
 RECORDED = "recorded"
 """Context of the outcomes of jobs, and of the reasons why memories were hidden."""
+ERROR = "error"
+"""Context of the messages of errors, and of the texts that are inserted into them."""
+
+PLACEHOLDER = re.compile(r"{(\w+)}")
+_WORD = re.compile(r"\w")
 
 UNSURE = "alike, and no rule is sure"
 """The form of a pair that resembles, without more to say of it."""
@@ -25,6 +34,34 @@ def parse(text: str, context: str = FORM) -> tuple[str, dict[str, str]] | None:
         if found := pattern.fullmatch(text):
             return form, found.groupdict()
     return None
+
+
+def error(message: str, language: str) -> str:
+    """The message of an error in a language; one without an entry stays English."""
+    return message if language == REFERENCE else _error(message, language)[1]
+
+
+def _error(message: str, language: str, *, inserted: bool = False) -> tuple[int, str]:
+    """The form that explains most characters of a message, with those of the forms inserted into it; how many."""
+    best = (0, message)
+    for form, pattern in _patterns(ERROR).items():
+        own = PLACEHOLDER.sub("", form)
+        # A form without words of its own could match what a person wrote.
+        if (found := pattern.fullmatch(message)) and not (inserted and not _WORD.search(own)):
+            inner = {
+                name: _error(value, language, inserted=True)
+                for name, value in found.groupdict().items()
+            }
+            explained = len(own) + sum(each[0] for each in inner.values())
+            if explained > best[0]:
+                entry = catalogue(language).get(form, ERROR)
+                # Not `format`: messages contain braces, as in examples of JSON.
+                translated = PLACEHOLDER.sub(
+                    lambda name, inner=inner: inner[name[1]][1],
+                    str(entry.string if entry else form),
+                )
+                best = (explained, translated)
+    return best
 
 
 def question(reason: str) -> tuple[str, dict[str, str]]:
@@ -44,20 +81,29 @@ def question(reason: str) -> tuple[str, dict[str, str]]:
 @cache
 def _patterns(context: str) -> dict[str, re.Pattern[str]]:
     """The forms with their patterns; those with more text of their own come first."""
-    placeholders = {
+    known = {
+        **dict.fromkeys(("share", "number", "messages", "statements", "turns"), r"[\d,]+"),
+        "model": r"\S+",
         "outcome": "|".join(_entries("decided outcome")),
         "relation": "|".join(_entries("decided relation")),
-        **dict.fromkeys(("share", "number", "messages", "statements", "turns"), r"\d+"),
-        "model": r"\S+",
     }
-    forms = sorted(_entries(context), key=lambda form: -len(re.sub(r"{\w+}", "", form)))
+    value = ".+"
+    if context == ERROR:
+        # Errors are inserted at the end of others.
+        known, value = {"field": r"\w+"}, ".*?"
+
+    def wordy(form: str) -> tuple[int, int]:
+        return -len(PLACEHOLDER.sub("", form)), form.count("{")
+
+    forms = sorted(_entries(context), key=wordy)
     return {
         form: re.compile(
             re.sub(
                 r"\\{(\w+)\\}",
-                lambda name: f"(?P<{name[1]}>{placeholders.get(name[1], '.+')})",
+                lambda name: f"(?P<{name[1]}>{known.get(name[1], value)})",
                 re.escape(form),
-            )
+            ),
+            re.DOTALL,
         )
         for form in forms
     }

@@ -4,6 +4,7 @@ Names of values, such as `below_threshold` of an outcome, are entries of the cat
 as context. The English catalogue has a text only for a value whose name is not its own label.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -16,10 +17,12 @@ from hippocampe.language.humanize import clock_label, date_and_time, relative_ti
 from hippocampe.language.i18n import catalogue, translate
 from hippocampe.presentation import decisions
 from hippocampe.presentation.reasons import Reason, strongest
-from hippocampe.types import Memory, Signal, State
+from hippocampe.types import Association, Memory, Signal, State
 
 _FOUR_DECIMALS_BELOW = 0.1
 """Dollars below which an amount has up to four decimals: calls of small models cost less than a cent."""
+
+_BESIDE_PUNCTUATION = re.compile(r"(?<=[\w»)}]) (?=[:;?!»%])|(?<=«) ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,15 +33,17 @@ class Reader:
         language: Code of a language with a catalogue.
         timezone: IANA name; days begin there.
         now: The current time.
+        tied: Whether spaces beside punctuation break no line, as French needs on pages.
     """
 
     language: str
     timezone: str
     now: datetime
+    tied: bool = False
 
     def say(self, text: str, **values: Any) -> str:
         """Translate a text and fill its placeholders, escaped for HTML if a value is markup."""
-        return _filled(translate(text, self.language), values)
+        return _filled(_translated(text, self.language, self.tied), values)
 
     def label(self, kind: str, value: str) -> str:
         """The name of a value of a kind; a value that the catalogue does not list is its own name.
@@ -47,7 +52,7 @@ class Reader:
             kind: Context of the entry: `"outcome"`.
             value: The value: `"below_threshold"`.
         """
-        return _label(kind, value, self.language)
+        return _label(kind, value, self.language, self.tied)
 
     def count(self, one: str, many: str, number: int) -> str:
         """Translate the text for a number, which replaces the placeholder `number`."""
@@ -65,7 +70,7 @@ class Reader:
 
     def _numbered(self, forms: Sequence[str], number: int) -> str:
         form = c2py(catalogue(self.language).plural_expr)(number)
-        return forms[min(form, len(forms) - 1)].format(number=self.number(number))
+        return _tied(forms[min(form, len(forms) - 1)], self.tied).format(number=self.number(number))
 
     def counted(self, counts: Mapping[str, int]) -> str:
         """Several counts by noun: `3 memories, 1 turn`. Zeros are dropped."""
@@ -99,6 +104,10 @@ class Reader:
             return stored
         return self.label(decisions.RECORDED, found[0]).format(**found[1])
 
+    def error(self, message: str) -> str:
+        """The message of an error, which is English."""
+        return decisions.error(message, self.language)
+
     def asked(self, stored: str) -> str:
         """The question about a pair that waits for a person, from the reason that is stored with it."""
         if decisions.question(stored)[0] in ("same", "in another language"):
@@ -110,6 +119,12 @@ class Reader:
         kind, values = decisions.question(stored)
         relation = self.label("decided relation", values.get("relation", ""))
         return self.label("why asked", kind).format(relation=relation)
+
+    def why_linked(self, link: Association) -> str:
+        """Why two memories are linked: a sentence for a pair that resembles, else the stored reason."""
+        stored = link.reason or ""
+        resembles = link.kind == "related_to" and decisions.parse(stored) is not None
+        return self.why_asked(stored) if resembles else self.decision_reason(stored)
 
     def number(self, value: float, digits: int = 0) -> str:
         """A number with `digits` decimals: `1,204` or `1 204`."""
@@ -164,9 +179,20 @@ def standing(memory: Memory, now: datetime) -> str:
     return "former" if memory.former and state_of(memory) == "superseded" else state_of(memory)
 
 
-def _label(kind: str, value: str, language: str) -> str:
+def _tied(text: str, tied: bool) -> str:
+    return _BESIDE_PUNCTUATION.sub("\u00a0", text) if tied else text
+
+
+@lru_cache(maxsize=4_096)
+def _translated(text: str, language: str, tied: bool) -> str:
+    return _tied(translate(text, language), tied)
+
+
+@lru_cache(maxsize=4_096)
+def _label(kind: str, value: str, language: str, tied: bool) -> str:
     entry = catalogue(language).get(value, kind)
-    return value if entry is None else str(entry.string) or value.replace("_", " ")
+    label = value if entry is None else str(entry.string) or value.replace("_", " ")
+    return _tied(label, tied)
 
 
 def _filled(text: str, values: Mapping[str, Any]) -> str:

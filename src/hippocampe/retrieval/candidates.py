@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from sqlalchemy import Connection
 
 from hippocampe.language.subjects import fold_subjects, subjects_of
-from hippocampe.protocols import Hit, Index
+from hippocampe.protocols import Index, Search
 from hippocampe.retrieval import fusion
 from hippocampe.retrieval.query import AnalysedQuery
 from hippocampe.retrieval.request import RecallRequest
@@ -67,28 +68,41 @@ def search(index: Index, query: AnalysedQuery, request: RecallRequest, now: date
     rankings: dict[str, list[str]] = {}
     kinds: dict[str, str] = {}
     scores: dict[str, dict[str, float]] = {"meaning": {}, "words": {}}
+    searches = _searches(query, request, now)
+    found = index.search([each for _, each in searches])
+    for (source, each), hits in zip(searches, found, strict=True):
+        rankings[f"{source} {each.kind}"] = [hit.id for hit in hits]
+        kinds |= {hit.id: each.kind for hit in hits}
+        scores.get(source, {}).update((hit.id, hit.score) for hit in hits)
+    return Hits(rankings, kinds, scores)
+
+
+def _searches(
+    query: AnalysedQuery, request: RecallRequest, now: datetime
+) -> list[tuple[str, Search]]:
+    """The searches of a query, each with its source."""
     request_kinds = request.kinds()
     depth = max(DEPTH if len(request_kinds) == 1 else DEPTH_PER_KIND, request.limit)
+    searches: list[tuple[str, Search]] = []
     for kind, collections in request_kinds.items():
         where = request.filter(collections, now)
-        searches: dict[str, list[Hit]] = {}
+        meaning, words = (
+            partial(Search, kind, vector=query.dense),
+            partial(Search, kind, text=query.text),
+        )
         if request.mode != "text":
-            searches["meaning"] = index.nearest(kind, query.dense, limit=depth, where=where)
+            searches.append(("meaning", meaning(where=where, limit=depth)))
         if request.mode != "semantic":
-            searches["words"] = index.matching(kind, query.text, limit=depth, where=where)
+            searches.append(("words", words(where=where, limit=depth)))
         if query.window and request.mode == "hybrid" and not (request.since or request.until):
             start, end = query.window.start.timestamp(), query.window.end.timestamp()
             then = replace(where, since=start, until=end + window_slack(start, end))
-            searches["time"] = index.nearest(kind, query.dense, limit=20, where=then)
-            searches["time words"] = index.matching(kind, query.text, limit=20, where=then)
+            searches.append(("time", meaning(where=then, limit=20)))
+            searches.append(("time words", words(where=then, limit=20)))
         if kind == "memory" and query.asker and request.user is None and request.mode == "hybrid":
             own = replace(where, user=request.scope.user)
-            searches["own"] = index.nearest(kind, query.dense, limit=MOST_OF_ASKER, where=own)
-        for source, hits in searches.items():
-            rankings[f"{source} {kind}"] = [hit.id for hit in hits]
-            kinds |= {hit.id: kind for hit in hits}
-            scores.get(source, {}).update((hit.id, hit.score) for hit in hits)
-    return Hits(rankings, kinds, scores)
+            searches.append(("own", meaning(where=own, limit=MOST_OF_ASKER)))
+    return searches
 
 
 def fuse(connection: Connection, hits: Hits, request: RecallRequest, now: datetime) -> list[str]:

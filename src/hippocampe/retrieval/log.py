@@ -111,7 +111,7 @@ def flush(store: Store, buffer: RetrievalBuffer, *, from_reserve: bool = False) 
         StoreError: They could not be written; they stay in the buffer.
     """
     # An erasure flushes while it locks the store: then no entry may be between buffer and store.
-    with store.exclusive():
+    with store.fenced(None), store.alone():
         waiting = buffer.take()
         if not waiting:
             return

@@ -1,1 +1,1 @@
-"""Serve a memory over HTTP and MCP, with a dashboard and a model proxy. Needs the extra `server`."""
+"""Serve a memory over HTTP and MCP, with a dashboard and a model proxy."""

@@ -24,6 +24,7 @@ from hippocampe.server.http.json_limit import JsonLimit
 from hippocampe.server.http.limits import BodyLimit, GuessLimit, KeyLimit
 from hippocampe.server.http.methods import HeadRequests
 from hippocampe.server.http.observation import Observation
+from hippocampe.server.http.origins import Origins
 from hippocampe.server.http.served import ServedMemory
 from hippocampe.server.http.sessions import Sessions
 from hippocampe.server.http.versions import Versions
@@ -96,15 +97,22 @@ def create_app(
     app.add_middleware(Idempotency, hippo=awaited)
     app.add_middleware(JsonLimit, free=tuple(LARGER))
     app.add_middleware(BodyLimit, most=MAX_BODY_BYTES, larger=LARGER)
-    app.add_middleware(KeyLimit, rate=config.request_rate, burst=config.request_burst)
+    app.add_middleware(
+        KeyLimit,
+        rate=config.request_rate,
+        burst=config.request_burst,
+        processes=lambda: awaited.sync.processes,
+    )
     app.add_middleware(
         Gate,
         hippo=awaited,
         sessions=app.state.sessions,
         loopback=loopback,
         keyless=keyless,
+        origins=config.allowed_origins,
     )
     app.add_middleware(GuessLimit)
+    app.add_middleware(Origins, origins=config.allowed_origins)
     app.add_middleware(site.Headers)
     app.add_middleware(Observation, metrics=awaited.metrics)
     app.add_middleware(ProviderErrors)

@@ -4,24 +4,39 @@ The days are the outer loop of every query, so that SQLite reads one range of an
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, TextClause, text
 
+from hippocampe.store.portable import spelled
 from hippocampe.store.schema import microseconds
 
 Bounds = Sequence[tuple[datetime, datetime]]
 """By day: its first instant, and that of the day after."""
 
-_DAYS = """
+_DAYS = {
+    "sqlite": """
     WITH day(number, start, stop) AS MATERIALIZED (
         SELECT key, value ->> 0, value ->> 1 FROM json_each(:days)
     )
-"""
+    """,
+    "postgresql": """
+    WITH day(number, start, stop) AS MATERIALIZED (
+        SELECT place - 1, CAST(value ->> 0 AS bigint), CAST(value ->> 1 AS bigint)
+        FROM jsonb_array_elements(CAST(:days AS jsonb)) WITH ORDINALITY AS each(value, place)
+    )
+    """,
+}
+
+
+def _by_day(query: str) -> Mapping[str, TextClause]:
+    return {name: text(days + query) for name, days in _DAYS.items()}
+
+
 _WITHIN = "BETWEEN day.start AND day.stop - 1"
-_LEARNT = text(
-    f"""{_DAYS}
+_LEARNT = _by_day(
+    f"""
     SELECT day.number, memory.collection, memory.category, count(*)
     FROM day CROSS JOIN memory
     WHERE memory.space = :space AND memory.collection IN ('memory', 'self', 'goal', 'summary')
@@ -29,24 +44,24 @@ _LEARNT = text(
     GROUP BY day.number, memory.collection, memory.category
     """
 )
-_SAID = text(
-    f"""{_DAYS}
+_SAID = _by_day(
+    f"""
     SELECT day.number, count(*)
     FROM day CROSS JOIN message
     WHERE message.space = :space AND message.at {_WITHIN}
     GROUP BY day.number
     """
 )
-_INJECTED = text(
-    f"""{_DAYS}
-    SELECT day.number, sum(retrieval.tokens_added > 0), sum(retrieval.tokens_added)
+_INJECTED = _by_day(
+    f"""
+    SELECT day.number, count(*) FILTER (WHERE retrieval.tokens_added > 0), sum(retrieval.tokens_added)
     FROM day CROSS JOIN retrieval
     WHERE retrieval.space = :space AND retrieval.created_at {_WITHIN}
     GROUP BY day.number
     """
 )
-_TOOK = text(
-    f"""{_DAYS}, served AS (
+_TOOK = _by_day(
+    f""", served AS (
         SELECT day.number, retrieval.took_ms,
             row_number() OVER (PARTITION BY day.number ORDER BY retrieval.took_ms) AS place,
             count(*) OVER (PARTITION BY day.number) AS many
@@ -59,8 +74,8 @@ _TOOK = text(
     FROM served GROUP BY number
     """
 )
-_SPENT = text(
-    f"""{_DAYS}
+_SPENT = _by_day(
+    f"""
     SELECT day.number, usage.purpose, usage.model, count(*), sum(usage.input_tokens),
         sum(usage.output_tokens), sum(usage.injected_tokens), sum(usage.price)
     FROM day CROSS JOIN model_usage AS usage
@@ -75,23 +90,28 @@ def learnt(
     connection: Connection, space: str, days: Bounds
 ) -> list[tuple[int, str, str | None, int]]:
     """The memories created, by number of the day, collection and category."""
-    return [tuple(row) for row in connection.execute(_LEARNT, _values(space, days))]
+    return [
+        tuple(row) for row in connection.execute(spelled(connection, _LEARNT), _values(space, days))
+    ]
 
 
 def messages(connection: Connection, space: str, days: Bounds) -> dict[int, int]:
     """The messages by number of the day."""
-    return {row[0]: row[1] for row in connection.execute(_SAID, _values(space, days))}
+    return {
+        row[0]: row[1]
+        for row in connection.execute(spelled(connection, _SAID), _values(space, days))
+    }
 
 
 def injected(connection: Connection, space: str, days: Bounds) -> dict[int, tuple[int, int]]:
     """The non-empty injections and their tokens, by number of the day."""
-    rows = connection.execute(_INJECTED, _values(space, days))
+    rows = connection.execute(spelled(connection, _INJECTED), _values(space, days))
     return {row[0]: (row[1], row[2]) for row in rows}
 
 
 def took(connection: Connection, space: str, days: Bounds) -> dict[int, tuple[float, float]]:
     """The median and the 95th percentile of the milliseconds of served turns, by number of the day."""
-    rows = connection.execute(_TOOK, _values(space, days))
+    rows = connection.execute(spelled(connection, _TOOK), _values(space, days))
     return {row[0]: (row[1], row[2]) for row in rows}
 
 
@@ -100,7 +120,9 @@ def spent(
 ) -> list[tuple[int, str, str, int, int, int, int, float | None]]:
     """The calls of language models by number of the day, purpose and model: their number, their tokens of the
     request, of the answer and of injections, and their known price."""
-    return [tuple(row) for row in connection.execute(_SPENT, _values(space, days))]
+    return [
+        tuple(row) for row in connection.execute(spelled(connection, _SPENT), _values(space, days))
+    ]
 
 
 def _values(space: str, days: Bounds) -> dict[str, str]:

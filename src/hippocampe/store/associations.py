@@ -14,11 +14,11 @@ from sqlalchemy import (
     insert,
     or_,
     select,
-    text,
     update,
 )
 
 from hippocampe.store.driver import read_by_ids, write
+from hippocampe.store.portable import both, spelled
 from hippocampe.store.schema import association, instant
 from hippocampe.types import Association
 
@@ -59,7 +59,7 @@ _LIKELIHOOD = re.compile(r"\bperhaps (?:update|same|detail), (\d+)%")
 PER_MEMORY = 16
 """Edges followed per memory and direction: a hub has thousands, and recall needs a few."""
 # Each subquery stops after PER_MEMORY index rows, so the other edges of a hub are not read.
-_NEAR = text(
+_NEAR = both(
     f"""
     SELECT edge.space, edge.source_id, edge.target_id
     FROM json_each(:ids) AS start CROSS JOIN association AS edge
@@ -71,7 +71,19 @@ _NEAR = text(
         ORDER BY rowid DESC LIMIT {PER_MEMORY}
     )
     ORDER BY start.key, edge.review, edge.created_at DESC
-    """
+    """,
+    f"""
+    SELECT edge.space, edge.source_id, edge.target_id
+    FROM unnest(CAST(:ids AS text[])) WITH ORDINALITY AS start(value, key)
+    CROSS JOIN LATERAL (
+        (SELECT * FROM association WHERE source_id = start.value
+            ORDER BY target_id DESC LIMIT {PER_MEMORY})
+        UNION
+        (SELECT * FROM association WHERE target_id = start.value
+            ORDER BY created_at DESC LIMIT {PER_MEMORY})
+    ) AS edge
+    ORDER BY start.key, edge.review, edge.created_at DESC
+    """,
 )
 
 
@@ -222,7 +234,7 @@ def near(
     found: list[str] = []
     wave = list(starts)
     for _ in range(depth):
-        rows = read_by_ids(connection, _NEAR, wave)
+        rows = read_by_ids(connection, spelled(connection, _NEAR), wave)
         ends = (id for row in rows if row[0] == space for id in row[1:])
         wave = [id for id in dict.fromkeys(ends) if id not in passed][: most - len(found)]
         passed.update(wave)

@@ -39,10 +39,22 @@ def read_by_ids(
         ids: Any number; duplicates are allowed.
     """
     return list(
-        _cursor(
-            connection, statement, {"ids": json.dumps(ids, ensure_ascii=False), **values}
-        ).fetchall()
+        _cursor(connection, statement, {"ids": listed(connection, ids), **values}).fetchall()
     )
+
+
+def run_by_ids(
+    connection: Connection, statement: ClauseElement, ids: Sequence[str], **values: Any
+) -> None:
+    """Execute a change of rows by a list of ids; see `read_by_ids`."""
+    _cursor(connection, statement, {"ids": listed(connection, ids), **values}).close()
+
+
+def listed(connection: Connection, ids: Sequence[Any]) -> Any:
+    """A list as one parameter: JSON in SQLite, an array in PostgreSQL."""
+    if connection.dialect.name == "sqlite":
+        return json.dumps(ids, ensure_ascii=False)
+    return list(ids)
 
 
 def read(connection: Connection, statement: ClauseElement, **values: Any) -> list[Any]:
@@ -115,8 +127,11 @@ def _cursor(
 @lru_cache(maxsize=256)
 def _compiled(statement: ClauseElement, names: tuple[str, ...], dialect: Dialect) -> _Compiled:
     compiled = cast("SQLCompiler", statement.compile(dialect=dialect))
-    # A list is one JSON parameter, so the same SQL serves a list of any length.
-    sql = compiled.string.replace("__[POSTCOMPILE_ids]", "SELECT value FROM json_each(?)")
+    # A list is one parameter, so the same SQL serves a list of any length.
+    if dialect.name == "sqlite":
+        sql = compiled.string.replace("__[POSTCOMPILE_ids]", "SELECT value FROM json_each(?)")
+    else:
+        sql = compiled.string.replace("IN (__[POSTCOMPILE_ids])", "= ANY (%s)")
     order = tuple(compiled.positiontup or ())
     fixed = {name: value for name, value in compiled.params.items() if name not in names}
     return _Compiled(sql, order, fixed)
@@ -127,7 +142,8 @@ def _insertion(
     statement: Insert, names: tuple[str, ...], dialect: Dialect
 ) -> tuple[str, tuple[tuple[str, Callable[[Any], Any] | None], ...]]:
     """SQL that inserts these columns; each column with its converter to the driver's type, in order."""
-    compiled = statement.compile(dialect=dialect, column_keys=names)
+    # Not for one row: nothing is returned.
+    compiled = statement.inline().compile(dialect=dialect, column_keys=names)
     types = {column.name: column.type.dialect_impl(dialect) for column in statement.table.c}
     order = compiled.positiontup or names
     return str(compiled), tuple((name, types[name].bind_processor(dialect)) for name in order)

@@ -23,7 +23,8 @@ from sqlalchemy import (
 )
 
 from hippocampe.protocols import Vectors
-from hippocampe.store.driver import read_by_ids, read_in_batches, write
+from hippocampe.store.driver import read_by_ids, read_in_batches, run_by_ids, write
+from hippocampe.store.locks import lock_words
 from hippocampe.store.schema import vector, word
 
 HALF = np.dtype("<f2")
@@ -44,7 +45,10 @@ _WORDS_AFTER = (
 _WORD_LISTS = select(vector.c.words).where(
     vector.c.model == bindparam("model"), vector.c.space == bindparam("space")
 )
-_REPLACE_VECTOR = insert(vector).prefix_with("OR REPLACE")
+_ADD_VECTORS = insert(vector)
+_REMOVE_VECTORS = delete(vector).where(
+    vector.c.model == bindparam("model"), vector.c.id.in_(bindparam("ids", expanding=True))
+)
 _SUMMED = (vector.c.dense, vector.c.words, vector.c.traits)
 _BY_IDS: BindParameter[Any] = bindparam("ids", expanding=True)
 _TRAITS = select(vector.c.id, vector.c.checksum, *_SUMMED).where(
@@ -120,7 +124,10 @@ def vector_row(id: str, model: str, kind: str, space: str, item: Embedded) -> di
 
 def put_vectors(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert or replace rows made by `vector_row`."""
-    write(connection, _REPLACE_VECTOR, rows)
+    for model in {row["model"] for row in rows}:
+        ids = [row["id"] for row in rows if row["model"] == model]
+        run_by_ids(connection, _REMOVE_VECTORS, ids, model=model)
+    write(connection, _ADD_VECTORS, rows)
 
 
 def vectors(connection: Connection, model: str, ids: Collection[str]) -> dict[str, Embedded]:
@@ -257,6 +264,12 @@ def add_words(connection: Connection, model: str, texts: Sequence[str], vectors:
         {"model": model, "text": text, "vector": half, "checksum": checksum(half)}
         for text, half in zip(texts, halves, strict=True)
     ]
+    if connection.dialect.name == "postgresql":
+        # Another process may have added some meanwhile.
+        lock_words(connection)
+        held = select(word.c.text).where(word.c.model == model, word.c.text.in_(texts))
+        known = set(connection.execute(held).scalars())
+        rows = [row for row in rows if row["text"] not in known]
     write(connection, _ADD_WORDS, rows)
 
 

@@ -15,14 +15,13 @@ from sqlalchemy import (
     Connection,
     Table,
     delete,
-    func,
     or_,
     true,
     update,
 )
 from sqlalchemy import select as select_rows
 
-from hippocampe.store import embeddings, memories, turn_rows
+from hippocampe.store import embeddings, memories, portable, turn_rows
 from hippocampe.store.schema import (
     alias,
     api_key,
@@ -247,7 +246,7 @@ def _add_resting(
     connection: Connection, found: Selection, *conditions: ColumnElement[bool]
 ) -> None:
     """Add the memories on conditions whose evidence is one of the messages."""
-    named = func.json_each(memory.c.evidence).table_valued("value")
+    named = portable.json_values(memory.c.evidence)
     query = select_rows(memory.c.id).join(named, true()).where(*conditions)
     for chunk in _chunks(found.messages):
         for id in connection.execute(query.where(named.c.value.in_(chunk))).scalars():
@@ -398,9 +397,10 @@ def _words_of(connection: Connection, ids: Collection[str]) -> set[int]:
 def _remove_orphan_words(connection: Connection, candidates: set[int]) -> None:
     """Delete the words that no item has any more: a rare name is a trace."""
     query = select_rows(vector.c.words)
-    for blob in connection.execute(query, execution_options={"yield_per": 10_000}).scalars():
-        if not candidates:
-            return
-        candidates.difference_update(np.frombuffer(blob, embeddings.WORD_IDS).tolist())
+    with connection.execute(query, execution_options={"yield_per": 10_000}) as rows:
+        for blob in rows.scalars():
+            if not candidates:
+                return
+            candidates.difference_update(np.frombuffer(blob, embeddings.WORD_IDS).tolist())
     for chunk in _chunks(candidates):
         connection.execute(delete(word).where(word.c.id.in_(chunk)))

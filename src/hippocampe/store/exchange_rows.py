@@ -5,7 +5,7 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, text
 
-from hippocampe.store import message_rows, sqlite
+from hippocampe.store import full_text, message_rows
 from hippocampe.store.message_rows import within
 from hippocampe.store.schema import message, turn
 from hippocampe.store.turn_rows import Turn
@@ -55,7 +55,7 @@ def page(
     conditions = within(turn, space, author=author, channel=channel, since=since, until=until)
     parameters: dict[str, str] = {}
     if words is not None:
-        condition, parameters = sqlite.full_text_matches(words)
+        condition, parameters = full_text.matches(connection, words)
         if not parameters["full_text"]:
             return []
         conditions.append(turn.c.id.in_(select(message.c.turn_id).where(text(condition))))

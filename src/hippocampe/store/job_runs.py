@@ -66,17 +66,33 @@ def due(
     query = select(job_run).where(job_run.c.state.in_(READY), now, job_run.c.job.in_(jobs))
     if space is not None:
         query = query.where(job_run.c.space == space)
+    # In a shared database, the next one that no other process is about to claim.
+    query = query.with_for_update(skip_locked=True)
     row = connection.execute(query.order_by(job_run.c.due_at, job_run.c.id).limit(1)).first()
     return None if row is None else _run(row)
 
 
-def claim(connection: Connection, id: str, at: datetime) -> bool:
-    """Mark a run as running, unless another claim came first; return whether this one won."""
+def lease(connection: Connection, id: str, until: datetime) -> None:
+    """Keep a running run from other processes until a time."""
+    leave(connection, id, due_at=until)
+
+
+def claim(connection: Connection, id: str, at: datetime, *, until: datetime | None = None) -> bool:
+    """Mark a run as running, unless another claim came first; return whether this one won.
+
+    Args:
+        until: In a shared database, when other processes may take it back unless its `lease` is renewed.
+    """
     ready = (job_run.c.id == id) & job_run.c.state.in_(READY)
     claimed = connection.execute(
         update(job_run)
         .where(ready)
-        .values(state="running", attempts=job_run.c.attempts + 1, started_at=at)
+        .values(
+            state="running",
+            attempts=job_run.c.attempts + 1,
+            started_at=at,
+            due_at=job_run.c.due_at if until is None else until,
+        )
     )
     return claimed.rowcount == 1
 
@@ -88,11 +104,16 @@ def get(connection: Connection, space: str, id: str) -> JobRun | None:
     return None if row is None else _run(row)
 
 
-def running(connection: Connection) -> list[JobRun]:
-    """The runs marked as running."""
-    return [
-        _run(row) for row in connection.execute(select(job_run).where(job_run.c.state == "running"))
-    ]
+def running(connection: Connection, *, until: datetime | None = None) -> list[JobRun]:
+    """The runs marked as running.
+
+    Args:
+        until: Only those whose lease ended before.
+    """
+    query = select(job_run).where(job_run.c.state == "running")
+    if until is not None:
+        query = query.where(job_run.c.due_at < until)
+    return [_run(row) for row in connection.execute(query)]
 
 
 def pending(connection: Connection, jobs: Collection[str]) -> set[tuple[str, str]]:

@@ -14,13 +14,13 @@ from sqlalchemy import (
     case,
     func,
     literal,
-    not_,
     or_,
     select,
     true,
     tuple_,
 )
 
+from hippocampe.store import portable
 from hippocampe.store.driver import read_by_ids
 from hippocampe.store.memories import get, living, living_anywhere
 from hippocampe.store.schema import memory, message, subject, to_json
@@ -56,21 +56,12 @@ def has_word(word: str) -> ColumnElement[bool]:
 def has_metadata(wanted: Metadata) -> ColumnElement[bool]:
     """The condition for memories whose metadata has all of these pairs, equal in value and type.
 
-    SQLite parses both sides, so numbers compare as written.
+    The database parses both sides, so numbers compare as written.
     """
-    asked = func.json_each(to_json(dict(wanted))).table_valued("key", "type", "atom", name="asked")
-    held = func.json_each(memory.c.metadata).table_valued("key", "type", "atom", name="held")
-    same = and_(
-        held.c.key == asked.c.key,
-        held.c.type == asked.c.type,
-        held.c.atom.is_not_distinct_from(asked.c.atom),
-    )
-    pair = select(held.c.key).where(same).correlate(asked, memory)
-    missing = select(asked.c.key).where(not_(pair.exists()))
     # Cheaper than parsing all rows: a matching row contains each pair as text.
     written = (to_json({name: value})[1:-1] for name, value in wanted.items())
-    likely = (func.instr(memory.c.metadata, text) > 0 for text in written)
-    return and_(*likely, not_(missing.correlate(memory).exists()))
+    likely = (portable.ContainsText(memory.c.metadata, text) for text in written)
+    return and_(*likely, portable.HasPairs(memory.c.metadata, to_json(dict(wanted))))
 
 
 def ids_with_metadata(connection: Connection, space: str, wanted: Metadata) -> frozenset[str]:

@@ -17,13 +17,14 @@ from sqlalchemy import (
     Row,
     and_,
     bindparam,
-    func,
     insert,
     or_,
     select,
+    true,
     update,
 )
 
+from hippocampe.store import portable
 from hippocampe.store.driver import read, read_by_ids, write
 from hippocampe.store.schema import Instant, instant, memory, microseconds
 from hippocampe.types import Memory
@@ -142,10 +143,18 @@ def resting_on(
     connection: Connection, space: str, messages: Collection[str], *, current_only: bool = True
 ) -> list[Memory]:
     """The memories of a space with one of some messages as evidence, by default the current ones."""
-    named = func.json_each(memory.c.evidence).table_valued("value")
+    named = portable.json_values(memory.c.evidence)
     rests = select(named.c.value).where(named.c.value.in_(list(messages))).exists()
     conditions = (CURRENT, rests) if current_only else (rests,)
     return find(connection, memory.c.space == space, *conditions)
+
+
+def evidence_from(connection: Connection, space: str, prefix: str) -> set[str]:
+    """The evidence of all memories of a space whose ids begin with a prefix."""
+    named = portable.json_values(memory.c.evidence)
+    query = select(named.c.value).select_from(memory).join(named, true())
+    here = memory.c.space == space
+    return set(connection.execute(query.where(here, named.c.value.startswith(prefix))).scalars())
 
 
 def _update(connection: Connection, id: str, values: Mapping[str, Any]) -> None:

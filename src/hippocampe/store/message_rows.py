@@ -18,7 +18,7 @@ from sqlalchemy import (
 )
 
 from hippocampe.errors import InvalidInput
-from hippocampe.store import sqlite
+from hippocampe.store import full_text
 from hippocampe.store.schema import message, turn
 from hippocampe.types import Message
 
@@ -163,7 +163,7 @@ def search_text(
 
     With `loose`, only messages without a turn.
     """
-    condition, parameters = sqlite.full_text_matches(query)
+    condition, parameters = full_text.matches(connection, query)
     if not parameters["full_text"]:
         return []
     shown = message.c.turn_id.is_(None)

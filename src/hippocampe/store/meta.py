@@ -1,8 +1,13 @@
 """Named values that describe the state of the database."""
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, select, text
 
 from hippocampe.store.schema import meta
+
+_PUT = text(
+    "INSERT INTO meta (name, value) VALUES (:name, :value) "
+    "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+)
 
 
 def get(connection: Connection, name: str) -> str | None:
@@ -12,5 +17,4 @@ def get(connection: Connection, name: str) -> str | None:
 
 def put(connection: Connection, name: str, value: str) -> None:
     """Set a value."""
-    connection.execute(delete(meta).where(meta.c.name == name))
-    connection.execute(insert(meta).values(name=name, value=value))
+    connection.execute(_PUT, {"name": name, "value": value})

@@ -1,14 +1,18 @@
-"""Create the tables, or upgrade them with Alembic, on an open connection and without an ini file."""
+"""Create the tables, or upgrade them with Alembic, on an open connection and without an ini file.
+
+Alembic is imported for an upgrade only: the first opening of a folder would wait for it.
+"""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from alembic import command
-from alembic.config import Config
-from alembic.util import CommandError
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 
 from hippocampe.errors import StoreError
 from hippocampe.store import schema, sqlite
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 BEFORE_BASELINE = ("0002", "0003", "0004", "0005", "0006")
 """Revisions that the baseline replaces: Alembic does not know them."""
@@ -16,8 +20,10 @@ EARLIER = "earlier"
 """Name of the attribute with the revision of the tables before the baseline."""
 
 
-def configuration(connection: Connection) -> Config:
+def configuration(connection: Connection) -> "Config":
     """An Alembic configuration that works on an open connection."""
+    from alembic.config import Config
+
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.attributes["connection"] = connection
@@ -28,7 +34,20 @@ def create(connection: Connection) -> None:
     """Create the tables in an empty database, in the caller's transaction."""
     schema.metadata.create_all(connection, checkfirst=False)
     sqlite.create_extras(connection)
-    command.stamp(configuration(connection), "head")
+    stamp(connection)
+
+
+def stamp(connection: Connection) -> None:
+    """Note that the tables are of the latest revision, without loading Alembic."""
+    connection.execute(
+        text(
+            "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
+            "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
+        )
+    )
+    connection.execute(
+        text("INSERT INTO alembic_version VALUES (:revision)"), {"revision": schema.REVISION}
+    )
 
 
 def upgrade(connection: Connection, current: str) -> None:
@@ -37,6 +56,9 @@ def upgrade(connection: Connection, current: str) -> None:
     Raises:
         StoreError: No migration starts from their revision.
     """
+    from alembic import command
+    from alembic.util import CommandError
+
     config = configuration(connection)
     try:
         if current in BEFORE_BASELINE:

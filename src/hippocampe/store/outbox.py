@@ -1,6 +1,6 @@
 """The outbox: changes that may not be durable in the index yet."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, func, insert, select
@@ -21,10 +21,20 @@ class Pending(NamedTuple):
     space: str
 
 
-def queue(connection: Connection, items: Sequence[tuple[str, str, str]]) -> None:
-    """Add changed items, each as (kind, item id, space)."""
+def queue(connection: Connection, items: Sequence[tuple[str, str, str]]) -> list[int]:
+    """Add changed items, each as (kind, item id, space).
+
+    Returns:
+        In a shared database, the numbers of the rows: those of other processes may lie between them.
+    """
     rows = [{"kind": kind, "item_id": id, "space": space} for kind, id, space in items]
-    write(connection, _INSERT, rows)
+    if connection.dialect.name == "sqlite" or not rows:
+        write(connection, _INSERT, rows)
+        return []
+    query = "SELECT nextval('outbox_seq_seq') FROM generate_series(1, %s)"
+    numbers = list(connection.exec_driver_sql(query, (len(rows),)).scalars())
+    write(connection, _INSERT, [{"seq": n, **row} for n, row in zip(numbers, rows, strict=True)])
+    return numbers
 
 
 def pending(connection: Connection, after: int) -> list[Pending]:
@@ -45,8 +55,38 @@ def position(connection: Connection) -> int:
 
 def last_position(connection: Connection) -> int:
     """The last position ever assigned, even if its row was deleted."""
-    query = "SELECT seq FROM sqlite_sequence WHERE name = 'outbox'"
+    if connection.dialect.name == "sqlite":
+        query = "SELECT seq FROM sqlite_sequence WHERE name = 'outbox'"
+    else:
+        query = "SELECT last_value FROM outbox_seq_seq"
     return connection.exec_driver_sql(query).scalar() or 0
+
+
+def oldest(connection: Connection, limit: int) -> list[Pending]:
+    """The oldest rows."""
+    query = select(outbox).order_by(outbox.c.seq).limit(limit)
+    return [Pending(*row) for row in connection.execute(query)]
+
+
+def claim(
+    connection: Connection, space: str, without: Collection[int], limit: int
+) -> list[Pending]:
+    """The oldest rows of a space that no other process has claimed, until the transaction ends.
+
+    Args:
+        without: Rows to leave out.
+    """
+    query = select(outbox).where(outbox.c.space == space, outbox.c.seq.not_in(list(without)))
+    claimed = query.order_by(outbox.c.seq).limit(limit).with_for_update(skip_locked=True)
+    return [Pending(*row) for row in connection.execute(claimed)]
+
+
+def remove(connection: Connection, rows: Collection[int]) -> None:
+    """Delete rows by number."""
+    numbers = list(rows)
+    for start in range(0, len(numbers), 5_000):
+        some = numbers[start : start + 5_000]
+        connection.execute(delete(outbox).where(outbox.c.seq.in_(some)))
 
 
 def acknowledge(connection: Connection, upto: int) -> None:

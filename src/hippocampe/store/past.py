@@ -12,6 +12,8 @@ from typing import Any
 
 from sqlalchemy import event
 
+from hippocampe.store.postgres import PostgresStore
+from hippocampe.store.postgres_schema import FULL_TEXT
 from hippocampe.store.schema import association, memory, message, microseconds, note, turn
 from hippocampe.store.store import Store
 
@@ -43,8 +45,17 @@ def known_at(store: Store, at: datetime) -> Generator[Store]:
         store: The present store.
         at: The time, which is that of its clock too.
     """
-    past = Store(store.path, store.folder, read_only=True, clock=lambda: at)
     moment = microseconds(at)
+    if isinstance(store, PostgresStore):
+        past = PostgresStore(store.url, store.folder, clock=lambda: at)
+        past.views = tuple(_views(moment, "public"))
+        past.read_only = True
+        try:
+            yield past
+        finally:
+            past.close()
+        return
+    past = Store(store.path, store.folder, read_only=True, clock=lambda: at)
 
     @event.listens_for(past.engine, "connect")
     def _connect(connection: sqlite3.Connection, _record: Any) -> None:  # pyright: ignore[reportUnusedFunction]
@@ -57,12 +68,16 @@ def known_at(store: Store, at: datetime) -> Generator[Store]:
         past.close()
 
 
-def _views(moment: int) -> Generator[str]:
+def _views(moment: int, of: str = "main") -> Generator[str]:
     for table, known_from in _KNOWN_FROM.items():
-        columns = ", ".join(_column(column.name, moment) for column in table.c)
+        names = [column.name for column in table.c]
+        if of != "main" and table is message:
+            names.append(FULL_TEXT)
+        columns = ", ".join(_column(name, moment) for name in names)
+        rowid = "rowid AS rowid, " if of == "main" else ""
         yield (
-            f'CREATE TEMP VIEW "{table.name}" AS SELECT rowid AS rowid, {columns} '
-            f'FROM main."{table.name}" WHERE {known_from} <= {moment}'
+            f'CREATE TEMP VIEW "{table.name}" AS SELECT {rowid}{columns} '
+            f'FROM {of}."{table.name}" WHERE {known_from} <= {moment}'
         )
 
 

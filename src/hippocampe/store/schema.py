@@ -64,6 +64,20 @@ class Instant(TypeDecorator[datetime]):
         return None if value is None else instant(value)
 
 
+class _JsonText(TypeDecorator[Any]):
+    """JSON as the same text that SQLite stores, so that both databases compare, checksum and search it alike."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
+        return to_json(value)
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> Any:
+        return None if value is None else json.loads(value)
+
+
+_Json = JSON().with_variant(_JsonText(), "postgresql")
 # SQLite only assigns numbers to INTEGER primary keys.
 _Number = BigInteger().with_variant(Integer, "sqlite")
 
@@ -86,7 +100,7 @@ memory = Table(
     Column("category", String(40)),
     Column("key", String(200)),
     Column("content", Text, nullable=False),
-    Column("subjects", JSON, nullable=False),
+    Column("subjects", _Json, nullable=False),
     Column("importance", Float, nullable=False),
     Column("source", String(200), nullable=False),
     Column("user", String(200)),
@@ -102,8 +116,8 @@ memory = Table(
     Column("superseded_by", String(36)),
     Column("superseded_at", Instant),
     Column("former", Boolean, nullable=False, default=False),
-    Column("evidence", JSON, nullable=False),
-    Column("metadata", JSON, nullable=False, default=dict),
+    Column("evidence", _Json, nullable=False),
+    Column("metadata", _Json, nullable=False, default=dict),
     Column("equality", String(32), nullable=False),  # digest of the spelling of content
     Index(None, "space", "collection", "equality"),
     Index(None, "space", "key"),
@@ -123,6 +137,7 @@ Index(
     memory.c.type,
     memory.c.importance,
     sqlite_where=_identities,
+    postgresql_where=_identities,
 )
 
 subject = Table(
@@ -215,7 +230,13 @@ message = Table(
 )
 # A working history has few messages, and each exchange counts those of its channel.
 _working = message.c.working.is_(True)
-Index("ix_message_working", message.c.space, message.c.channel, sqlite_where=_working)
+Index(
+    "ix_message_working",
+    message.c.space,
+    message.c.channel,
+    sqlite_where=_working,
+    postgresql_where=_working,
+)
 
 note = Table(
     "note",  # one row per piece of a note
@@ -272,7 +293,7 @@ setting = Table(
     metadata,
     Column("space", String(200), primary_key=True),
     Column("name", String(100), primary_key=True),
-    Column("value", JSON, nullable=False),
+    Column("value", _Json, nullable=False),
     Column("updated_at", Instant, nullable=False),
 )
 
@@ -295,10 +316,10 @@ retrieval = Table(
     Column("notes_injected", Integer, nullable=False),
     Column("tokens_added", Integer, nullable=False),
     Column("took_ms", Float, nullable=False),
-    Column("stages", JSON, nullable=False),  # milliseconds by stage
-    Column("missing", JSON, nullable=False),  # sources that were late or down
+    Column("stages", _Json, nullable=False),  # milliseconds by stage
+    Column("missing", _Json, nullable=False),  # sources that were late or down
     Column("skipped", String(40)),  # reason why the turn was not served
-    Column("signals", JSON, nullable=False),  # names of the signals that its items have, in order
+    Column("signals", _Json, nullable=False),  # names of the signals that its items have, in order
     Column("created_at", Instant, nullable=False),
     Index(None, "space", "created_at"),
 )
@@ -341,7 +362,7 @@ job_run = Table(
     Column("job", String(40), nullable=False),
     Column("space", String(200), nullable=False),
     Column("state", String(10), nullable=False),
-    Column("payload", JSON, nullable=False),  # ids, never content
+    Column("payload", _Json, nullable=False),  # ids, never content
     Column("attempts", Integer, nullable=False, default=0),
     Column("due_at", Instant, nullable=False),
     Column("started_at", Instant),
@@ -370,7 +391,7 @@ audit = Table(
     Column("id", String(36), primary_key=True),
     Column("space", String(200), nullable=False),
     Column("action", String(40), nullable=False),
-    Column("detail", JSON, nullable=False),  # ids and counts, never content
+    Column("detail", _Json, nullable=False),  # ids and counts, never content
     Column("created_at", Instant, nullable=False),
     Index(None, "space", "created_at"),
 )

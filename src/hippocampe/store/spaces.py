@@ -16,10 +16,12 @@ _WITH_LIVE = text("""
         FROM known WHERE known.space IS NOT NULL
     )
     -- The sign keeps SQLite from walking the index of times, past all that is no longer live.
-    SELECT space, (
-        SELECT min(+created_at) FROM message WHERE message.space = known.space AND live = 1
-    ) AS oldest
-    FROM known WHERE oldest IS NOT NULL
+    SELECT space, oldest FROM (
+        SELECT space, (
+            SELECT min(+created_at) FROM message WHERE message.space = known.space AND live = TRUE
+        ) AS oldest
+        FROM known WHERE space IS NOT NULL
+    ) AS found WHERE oldest IS NOT NULL
 """).columns(space=String, oldest=Instant)
 _TO_REVIEW = text("""
     WITH RECURSIVE known(space) AS (
@@ -32,7 +34,7 @@ _TO_REVIEW = text("""
         SELECT 1 FROM association
         JOIN memory AS source ON source.id = association.source_id
         JOIN memory AS target ON target.id = association.target_id
-        WHERE association.space = known.space AND review = 1
+        WHERE association.space = known.space AND review = TRUE
         AND coalesce(reason, '') NOT LIKE :asked AND coalesce(reason, '') NOT LIKE :left
         AND coalesce(reason, '') NOT LIKE :restored AND coalesce(reason, '') NOT LIKE :by_reader
         AND source.forgotten_at IS NULL AND source.superseded_by IS NULL

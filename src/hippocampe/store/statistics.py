@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import ColumnElement, Connection, case, func, select
 
 from hippocampe.store.memories import CURRENT, living
 from hippocampe.store.schema import association, job_run, memory, message, turn
@@ -49,7 +49,8 @@ def count(connection: Connection, space: str, now: datetime) -> dict[str, Any]:
 def _pairs_to_review(connection: Connection, space: str) -> int:
     """The pairs to review, each once, whichever way its edges lead."""
     one, other = association.c.source_id, association.c.target_id
-    pairs = select(func.min(one, other), func.max(one, other)).where(
+    first, last = case((one < other, one), else_=other), case((one < other, other), else_=one)
+    pairs = select(first.label("first"), last.label("last")).where(
         association.c.space == space,
         association.c.review.is_(True),
         _is_current(one),

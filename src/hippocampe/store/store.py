@@ -6,12 +6,12 @@ the database are raised as `StoreError`.
 
 import threading
 from collections.abc import Callable, Collection, Generator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
-from sqlalchemy import Connection, event, inspect
+from sqlalchemy import Connection, Engine, event, inspect
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from hippocampe.errors import (
@@ -33,7 +33,7 @@ def _utc_now() -> datetime:
 
 
 class Store:
-    """One database.
+    """One database, in a file of SQLite; `postgres.PostgresStore` is one in PostgreSQL.
 
     Args:
         path: The database file.
@@ -41,6 +41,9 @@ class Store:
         read_only: Change no file; for a process beside the owner.
         clock: Returns the current time, aware; default: the clock of the system.
     """
+
+    shared = False
+    """True if other processes write to the database too."""
 
     def __init__(
         self,
@@ -56,7 +59,7 @@ class Store:
         self.now = clock or _utc_now
         self.memory_changes = 0
         """Changes of this process to memories: what was cached before the last one is stale."""
-        self.engine = sqlite.make_engine(path, read_only=read_only)
+        self.engine = self._make_engine()
         self.watchers: list[Callable[[Collection[str] | None], None]] = []
         """Called after a commit of this process with the ids of the rows that it changed, before its writer goes on;
         None: any may have changed."""
@@ -64,6 +67,9 @@ class Store:
         self._writing = threading.RLock()
         self.copying = threading.Lock()
         """Held by backups, and by erasures, which must reach every backup."""
+
+    def _make_engine(self) -> Engine:
+        return sqlite.make_engine(self.path, read_only=self.read_only)
 
     @classmethod
     def open(
@@ -156,6 +162,22 @@ class Store:
             claim.committed = True
 
     @contextmanager
+    def fenced(self, space: str | None) -> Generator[None]:
+        """Let the transactions of a call see the rows of one space only; None for all.
+
+        A second fence of databases that many tenants share: here, every query names its space.
+        """
+        yield
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Block the other writers of this process only, which here are all."""
+        return self.exclusive()
+
+    def scheduling(self) -> AbstractContextManager[None]:
+        """Block the other processes that look at the schedule of jobs: here is none."""
+        return nullcontext()
+
+    @contextmanager
     def exclusive(self) -> Generator[None]:
         """Block the other writers of this process during several transactions."""
         with self._writing:
@@ -230,6 +252,22 @@ class Store:
         free_space.check(self.folder, self.path.stat().st_size, keep=FLOOR)
         with self._writing, translated():
             sqlite.scrub(self.engine)
+
+    def rewrite(self) -> tuple[str, ...]:
+        """Write all tables again, without the bytes of deleted rows; return where some are left even so."""
+        self.scrub()
+        return ()
+
+    def erased(self, space: str) -> None:
+        """Tell other processes that rows of a space were erased: here is none."""
+
+    def remains(self) -> tuple[str, ...]:
+        """The places where bytes of erased rows are left after `scrub`, see `Receipt.remains`: none."""
+        return ()
+
+    def holds(self, forms: Collection[str]) -> tuple[str, ...]:
+        """The tables with a row that contains one of some texts; none here, where the files are searched."""
+        return ()
 
     def integrity(self) -> str:
         """`ok`, or the damage that the database reports."""

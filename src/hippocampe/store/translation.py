@@ -31,6 +31,11 @@ def translated() -> Generator[None]:
             "no database connection became free in time: too many calls at once."
         ) from exc
     except DBAPIError as exc:
+        if exc.connection_invalidated:
+            raise StoreError(
+                f"the database cannot be reached ({_first_line(exc.orig)}); whether the write was made is not known. "
+                "Check that it runs, and try again."
+            ) from exc
         raise _translate(exc.orig) from exc
     except sqlite3.Error as exc:
         # The online backup bypasses SQLAlchemy.
@@ -44,7 +49,39 @@ def translated() -> Generator[None]:
         raise free_space.refusal(exc, "the data folder cannot be used") from exc
 
 
+def _first_line(error: BaseException | None) -> str:
+    return str(error).strip().partition("\n")[0]
+
+
+_STATES: dict[str, tuple[type[StoreError], str]] = {
+    "55P03": (StoreBusy, "other processes wrote for too long; nothing was changed. Try again."),
+    "40001": (StoreBusy, "another process wrote the same rows; nothing was changed. Try again."),
+    "40P01": (StoreBusy, "another process wrote the same rows; nothing was changed. Try again."),
+    "23505": (StoreBusy, "another process wrote the same row; nothing was changed. Try again."),
+    "53100": (StoreFull, "the disk of the database is full; the write was not made."),
+    "53300": (StoreBusy, "the database has too many connections. Try again."),
+    "25006": (StoreReadOnly, "the database is read-only: connect to its primary server."),
+    "42501": (
+        StoreError,
+        "the row belongs to another space, or the user of the database may not write it.",
+    ),
+    "57P01": (StoreError, "the database is being shut down. Try again."),
+    "57P03": (StoreError, "the database is starting. Try again."),
+}
+"""The errors of PostgreSQL by their code."""
+
+
 def _translate(error: BaseException | None) -> StoreError:
+    state = getattr(error, "sqlstate", None)
+    if state is not None and state in _STATES:
+        kind, what = _STATES[state]
+        return kind(what)
+    if state is None and type(error).__module__.startswith("psycopg"):
+        if "NUL" in str(error):
+            return StoreError("a text contains a NUL character, which PostgreSQL cannot store.")
+        return StoreError(
+            f"the database cannot be reached ({_first_line(error)}). Check that it runs, and try again."
+        )
     reason = str(error)
     if "locked" in reason or "busy" in reason:
         return StoreBusy(

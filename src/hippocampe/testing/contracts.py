@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from hippocampe.errors import IndexUnavailable
-from hippocampe.protocols import KINDS, Embedder, Filter, Index, Point, Vector, Vectors
+from hippocampe.protocols import KINDS, Embedder, Filter, Index, Point, Search, Vector, Vectors
 
 NOW = 1_700_000_000.0
 """The present of every contract, in seconds since the epoch."""
@@ -103,6 +103,24 @@ class IndexContract:
         assert [hit.id for hit in hits] == [point_id(n) for n in range(4)]
         expected = [float(unit(1.0) @ unit(1.0, n / 4.0)) for n in range(4)]
         assert [hit.score for hit in hits] == pytest.approx(expected, abs=2e-3)
+
+    def test_several_searches_at_once(self, index: Index) -> None:
+        index.apply("memory", [point(n, dense=unit(1.0, n / 4.0)) for n in range(9)])
+        index.apply("turn", [replace(point(20, "le merle"), collection="turn")])
+        there = replace(HERE, collections=("turn",))
+        searches = [
+            Search("memory", HERE, 3, unit(1.0)),
+            Search("turn", there, 5, text="un merle"),
+            Search("memory", replace(HERE, space=""), 5, unit(1.0)),
+            Search("memory", HERE, 5, text=""),
+            Search("live", HERE, 5, text="phrase"),
+        ]
+        found = index.search(searches)
+        assert [[UUID(hit.id).int & 0xFFFF for hit in hits] for hits in found] == [
+            *([0, 1, 2], [20], [], [], [])
+        ]
+        assert found[0] == index.nearest("memory", unit(1.0), limit=3, where=HERE)
+        assert index.search([]) == []
 
     def test_opposite_vectors_are_found_with_negative_scores(self, index: Index) -> None:
         index.apply("memory", [point(1, dense=unit(-1.0)), point(2, dense=unit(0.0, 1.0))])

@@ -18,7 +18,7 @@ from hippocampe.updates.alignment import HIT, Alignment
 Evidence = dict[str, float]
 _CHANGE: Final = frozenset({"no_longer", "ended", "became", "correction", "now"})
 _DENIED: Final = frozenset({"negation", "no_longer"})
-_LONG: Final = 14
+_LONG, _SHORT = 14, 6
 _MOST: Final = 16
 
 
@@ -46,6 +46,7 @@ def evidence_of(aligned: Alignment, cosine: float) -> Evidence:
         "one_verb": float(one_word and one_verb),
         "only_added": float(_contains(theirs, ours)),
         "long": float(min(len(ours), len(theirs)) > _LONG),
+        "short": float(min(len(ours), len(theirs)) <= _SHORT),
         "length": min(len(old.content), _MOST),
         "longer": math.log((len(new.content) + 1) / (len(old.content) + 1)),
         "same_subject": float(old.subject == new.subject),
@@ -55,6 +56,7 @@ def evidence_of(aligned: Alignment, cosine: float) -> Evidence:
             old.tokens[at].kind == "word" and new.determiners[other] == "definite"
             for at, other in aligned.matches
         ),
+        "names_moved": float(_are_moved(old, new)),
         "other_polarity": float(bool(_DENIED & old.signs) != bool(_DENIED & new.signs)),
         "change": float(bool(_CHANGE & new.signs)),
         "other_value": float(_has_other_value(old, new)),
@@ -101,6 +103,14 @@ def _names_before_verb(reading: Reading) -> set[str]:
 def _before_verb(reading: Reading) -> int:
     """The number of content words before the verb."""
     return sum(at < reading.verb for at in reading.content)
+
+
+def _are_moved(old: Reading, new: Reading) -> bool:
+    """Return whether the names and values of both come in another order."""
+    ours, theirs = (
+        [t.stem for t in each.tokens if t.name or t.kind != "word"] for each in (old, new)
+    )
+    return [each for each in ours if each in theirs] != [each for each in theirs if each in ours]
 
 
 def _has_other_value(old: Reading, new: Reading) -> bool:

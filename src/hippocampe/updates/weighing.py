@@ -144,7 +144,7 @@ def conclude(
     merge = float(shares[:MERGING].sum())
     if 1 - float(shares[SEPARATE]) < thresholds["review"]:
         return apart(rule)
-    why = veto(aligned, rule)
+    why = veto(aligned, evidence, rule)
     outcome = likeliest(shares, evidence)
     if outcome == "same" and aligned.old.language != aligned.new.language:
         # An update in either language then replaces both: see `twins`.
@@ -165,7 +165,7 @@ def needs_care(evidence: Mapping[str, float]) -> bool:
     Such statements resemble each other whether or not they say the same.
     """
     reordered = evidence["jaccard"] >= _SAME_WORDS and evidence["in_order"] < _IN_ORDER
-    reordered = reordered and abs(evidence["longer"]) < _AS_LONG
+    reordered = reordered and abs(evidence["longer"]) < _AS_LONG and not evidence["short"]
     swapped = evidence["one_verb"] if evidence["one_substituted"] else reordered
     return bool(evidence["long"] or swapped)
 
@@ -195,9 +195,9 @@ def likeliest(shares: Floats, evidence: Mapping[str, float]) -> str:
     return "update" if differs else OUTCOMES[best]
 
 
-def veto(aligned: Alignment, rule: Decision) -> str | None:
+def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> str | None:
     """The reason why two statements must not be merged, or None."""
-    if rule.reason.startswith(SWAPPED):
+    if rule.reason.startswith(SWAPPED) or (needs_care(evidence) and evidence["names_moved"]):
         return SWAPPED
     if rule.change == "perhaps":
         return rule.reason

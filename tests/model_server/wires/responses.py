@@ -91,11 +91,13 @@ class Responses(Wire):
 class History:
     """Earlier requests and responses, by the id of the response or of its conversation.
 
-    Everything is stored, even with `store` false. A conversation begins with the first request that names it.
+    Everything is stored, even with `store` false. A conversation begins with the first request that names it. A
+    thread of messages continues from an answer, with what its first request had.
     """
 
     def __init__(self) -> None:
         self._items: dict[str, list[Body]] = {}
+        self._threads: dict[str, Body] = {}
 
     def completed(self, body: Body) -> Body:
         """A request with the items of the history that it continues.
@@ -103,6 +105,8 @@ class History:
         Raises:
             BadRequest: It continues an unknown response.
         """
+        if "messages" in body:
+            return self._threaded(body)
         before = body.get("previous_response_id")
         if before is not None and before not in self._items:
             raise BadRequest(f"Previous response with id {before!r} not found.")
@@ -111,8 +115,21 @@ class History:
 
     def keep(self, body: Body, response: Body) -> None:
         """Store a request, completed, with its response."""
+        if "messages" in body:
+            answer = {"role": "assistant", "content": response["content"]}
+            self._threads[response["id"]] = {**body, "messages": [*body["messages"], answer]}
+            return
         id = _conversation(body) or response["id"]
         self._items[id] = [*_input(body), *response["output"]]
+
+    def _threaded(self, body: Body) -> Body:
+        thread: Body = body.get("thread") or {}
+        if thread.get("type") != "continue":
+            return body
+        before = self._threads.get(thread["previous_message_id"])
+        if before is None:
+            raise BadRequest("The thread is not found.")
+        return {**before, **body, "messages": [*before["messages"], *body["messages"]]}
 
 
 def _input(body: Body) -> list[Body]:

@@ -77,6 +77,30 @@ def test_a_person_and_a_subject(reader: Reader, memory: Hippocampe) -> None:
         expect(page.locator("main")).to_contain_text("Nothing is known about it.")
 
 
+def test_a_list_of_names_is_filtered_sorted_and_paged(reader: Reader, memory: Hippocampe) -> None:
+    for start in range(0, 120, 20):
+        names = [f"port {number:03}" for number in range(start, start + 20)]
+        memory.remember(f"La régate {start} passe par vingt ports", scope=OWEN, subjects=names)
+    page = reader.open("/subjects")
+    rows = page.locator("tbody tr")
+    expect(rows).to_have_count(100)
+    page.get_by_role("link", name="Next").click()
+    page.wait_for_url("**/subjects?page=2")
+    expect(rows.first).to_contain_text("port")
+    page.get_by_role("link", name="Name").click()
+    page.wait_for_url("**/subjects?order=name")
+    expect(rows.first).to_contain_text("nantes")
+    page.get_by_label("Filter by name").fill("Port 11")
+    page.get_by_label("Filter by name").press("Enter")
+    expect(rows).to_have_count(11)
+    expect(page.get_by_label("Filter by name")).to_have_value("Port 11")
+    check_accessible(page)
+    page.get_by_label("Filter by name").fill("nowhere")
+    page.get_by_role("button", name="Filter").click()
+    page.get_by_role("main").get_by_role("link", name="Show all").last.click()
+    expect(rows).to_have_count(100)
+
+
 def test_a_note_that_is_always_given_is_stored(client: httpx.Client, memory: Hippocampe) -> None:
     memory.before_turn("où est le voilier ?", scope=OWEN)
     (given,) = memory.retrievals(scope=OWEN)

@@ -10,6 +10,15 @@ from model_server import ModelServer
 
 MODEL = "openai-chat:scripted"
 HERE = Scope(user="nina", channel="lobby")
+WATCHED = """() => {
+    window.seen = [];
+    const talk = document.getElementById("talk");
+    new MutationObserver(() => {
+        const text = talk.querySelector(".exchange:not(:has(.did)) .bubble:not(.mine, .wait)")?.textContent;
+        if (text && text !== window.seen.at(-1)) window.seen.push(text);
+    }).observe(talk, { childList: true, subtree: true, characterData: true });
+}"""
+"""Keeps what is shown of an answer before its exchange is whole."""
 
 
 def send(page: Page, message: str) -> Locator:
@@ -87,7 +96,10 @@ class TestWithAModel:
         server.call("respond", expression="happy", message="Noté, du thé vert.")
         page = reader.open("/chat?user=nina")
         expect(page.locator(".ways-to")).to_have_count(0)
+        page.evaluate(WATCHED)
         exchange = send(page, "je me suis mise au thé vert")
+        seen = page.evaluate("window.seen")
+        assert seen[-1] == "Noté, du thé vert."  # it stood there before what memory did
         expect(exchange.locator(".said")).to_contain_text("Noté, du thé vert.")
         did = exchange.locator(".did")
         expect(did).to_contain_text("Nina garde la clef du phare")

@@ -1,7 +1,10 @@
 """The first hour in a browser: a chat is dropped on the page, previewed, imported, read; an exchange is looked at."""
 
+import io
 import json
 import sqlite3
+import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +124,31 @@ def test_a_file_of_another_space_cannot_be_imported(
     assert memory.conversations(scope=Scope()) == []
 
 
+def test_memories_of_another_program_are_shown_before_they_come_in(
+    client: httpx.Client, memory: Hippocampe
+) -> None:
+    right = {"X-CSRF-Token": token_of(client), "HX-Request": "true"}
+    items = [
+        {"id": "1", "memory": "Nina a un voilier", "created_at": "2025-06-01T18:00:00+02:00"},
+        {"id": "2", "memory": "Nina habite à Nantes", "created_at": "2025-06-02T18:00:00+02:00"},
+    ]
+    sent = client.post("/data/preview?name=mem0.json", content=json.dumps(items), headers=right)
+    assert "mem0" in sent.text
+    assert "2 souvenirs" in sent.text
+    assert "Premiers souvenirs" in sent.text
+    assert "1 juin 2025" in sent.text
+    assert memory.recent(scope=Scope()) == []
+    token = sent.text.split("/data/import/")[1].split('"')[0]
+    client.post(f"/data/import/{token}", headers=right)
+    ends = time.monotonic() + 60
+    while "Voir les souvenirs" not in client.get(f"/data/import/{token}", headers=right).text:
+        assert time.monotonic() < ends
+        time.sleep(0.05)
+    assert {each.content for each in memory.recent(scope=Scope())} == {
+        each["memory"] for each in items
+    }
+
+
 def test_export_and_backup_by_role(
     connect: Any, client: httpx.Client, memory: Hippocampe, tmp_path: Path
 ) -> None:
@@ -130,6 +158,11 @@ def test_export_and_backup_by_role(
     assert 'href="/api/export?space=default"' in page
     lines = client.get("/api/export?space=default").text.splitlines()
     assert "voilier" in json.loads(lines[1])["content"]
+    assert 'href="/api/export?space=default&amp;format=okf"' in page
+    packed = client.get("/api/export?space=default&format=okf")
+    assert packed.headers["content-disposition"].endswith('filename="hippocampe-default.zip"')
+    with zipfile.ZipFile(io.BytesIO(packed.content)) as archive:
+        assert any("voilier" in name for name in archive.namelist())
     copy = tmp_path / "hippocampe.db"
     sent = client.get("/data/backup")
     assert sent.headers["content-disposition"].startswith("attachment; filename=")

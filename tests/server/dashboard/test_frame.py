@@ -205,6 +205,32 @@ def test_the_login_in_a_browser(reader: Reader) -> None:
     reader.forgive("401")
 
 
+def test_the_login_names_the_folder_to_those_of_this_machine(
+    keyed: tuple[httpx.Client, str], memory: Hippocampe
+) -> None:
+    client, _ = keyed
+    line = f"keys create --role admin --folder {memory.config.folder}"
+    assert line in client.get("/login").text
+    away = client.get("/login", headers={"X-Forwarded-For": "203.0.113.7"}).text
+    assert str(memory.config.folder) not in away
+    assert "hippocampe keys create" in away
+
+
+def test_the_reason_of_an_error_is_in_the_language_of_the_page(
+    client: httpx.Client, memory: Hippocampe
+) -> None:
+    french = {"Accept-Language": "fr"}
+    gone = client.get("/memory/01a210ae-4793-7211-9dc7-490f9779db07", headers=french)
+    assert (gone.status_code, "Ce souvenir n’existe pas" in gone.text) == (404, True)
+    wrong = client.get("/memory/found?since=hier", headers=french | {"HX-Request": "true"})
+    detail = "'hier' n’est pas une date\u00a0: écrivez-la comme 2026-01-17."
+    assert (wrong.status_code, wrong.json()["detail"]) == (422, detail)
+    kept = memory.remember("Owen a un voilier", scope=Scope()).memory
+    headers = french | {"X-CSRF-Token": token_of(client), "HX-Request": "true"}
+    again = client.post(f"/memory/{kept.id}/restore", headers=headers)
+    assert again.json()["detail"] == "Ce souvenir est actuel\u00a0: il n’y a rien à restaurer."
+
+
 def test_language_theme_and_the_search_by_keyboard(reader: Reader, memory: Hippocampe) -> None:
     memory.remember("Owen a un voilier", scope=Scope())
     page = reader.open("/overview")

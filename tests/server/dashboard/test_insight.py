@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from browsing import PHONE, Reader, check_accessible, check_fits, shoot
 from conftest import FakeClock
@@ -52,6 +52,11 @@ def test_an_empty_space_says_what_comes_next(reader: Reader) -> None:
         page.locator("main .state").first.wait_for()
         page.locator("main .skeleton").first.wait_for(state="detached")
         shoot(page, f"{path[1:]}-empty")
+    for path in ("/memory", "/people", "/subjects", "/timeline", "/conversations", "/graph"):
+        page.goto(path)
+        state = page.locator("main .state")
+        expect(state.locator(".actions a").first).to_be_visible()
+        beside(state)
 
 
 def test_self_and_goals_in_folding_groups(reader: Reader, lived: Hippocampe) -> None:
@@ -212,8 +217,12 @@ def test_a_disabled_button_keeps_its_label_and_an_empty_part_its_icon(reader: Re
     label, ground = button.evaluate(colours)
     assert label != ground
     check_accessible(page)
-    # The icon of an empty part stands beside its text.
     for state in page.locator(".state").all():
-        icon, text = state.locator("> .icon").bounding_box(), state.locator("p").bounding_box()
-        assert icon is not None and text is not None
-        assert 0 <= text["x"] - (icon["x"] + icon["width"]) <= 16
+        beside(state)
+
+
+def beside(state: Locator) -> None:
+    """The icon of an empty part stands beside its text."""
+    icon, text = state.locator("> .icon").bounding_box(), state.locator("p").bounding_box()
+    assert icon is not None and text is not None
+    assert 0 <= text["x"] - (icon["x"] + icon["width"]) <= 16

@@ -10,12 +10,16 @@ from urllib.parse import quote
 
 import pytest
 
-from browsing import PHONE, WIDE, Reader, check_fits, settle, shoot
+from browsing import PHONE, WIDE, Reader, check_fits, check_targets, settle, shoot
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.server.dashboard.menu import MENU
 
 LONG = "Un énoncé qui ne finit pas, avec une-très-longue-suite-de-lettres-" + "sans-espace" * 12
+TEXT = "Une phrase assez longue, qui se répète sans fin. " * 200
+NAMES = ("n" * 200, "<b>gras</b>", "أحمد", "👪 famille")
+LONGEST = 6_000
+"""Pixels of a page whose texts are clamped; a text of 10,000 characters alone takes as many on a phone."""
 EVERY = list(product(("en", "fr"), ("light", "dark"), (WIDE, PHONE)))
 HARDEST = [("fr", "dark", PHONE)]
 
@@ -38,6 +42,10 @@ def memory(hashed: None, open_hippo: Opener, clock: FakeClock, tmp_path: Path) -
             scope=scope, model="m", purpose="chat", input_tokens=900, output_tokens=90, price=0.01
         )
         clock.advance(days=1)
+    for name in NAMES:
+        hippo.remember(f"مرحبا {name}", scope=Scope(user=name, channel=name), subjects=[name])
+    for number in range(2):
+        hippo.remember(f"{TEXT}{number}", scope=Scope(user="nina"))
     here = Scope(user="nina", channel="lobby")
     hippo.observe("On se voit à 18 h au port.", scope=here)
     hippo.remember("Nina paints her small wooden boat", scope=here)
@@ -69,4 +77,7 @@ def test_every_page_fits(
         else:
             settle(page)
         check_fits(page)
+        check_targets(page)
+        if name in ("overview", "reviews", "facts", "people", "subjects", "graph"):
+            assert page.evaluate("document.body.scrollHeight") < LONGEST, name
         shoot(page, f"{name}-{language}-{theme}-{size[0]}")

@@ -1,6 +1,7 @@
 """The pages of memories and of facts in a browser: every control."""
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -224,7 +225,19 @@ def test_several_at_once(reader: Reader, memory: Hippocampe) -> None:
     bar.get_by_label("Keep for").select_option("7d")
     expect(page.get_by_role("status").last).to_be_attached()
     expect(page.locator(".toast").last).to_contain_text("3 memories changed.")
-    assert all(each.expires_at for each in memory.memories(scope=HERE, subjects=["atelier"]).items)
+    limited = memory.memories(scope=HERE, subjects=["atelier"]).items
+    assert all(each.expires_at for each in limited)
+    page.evaluate("document.getElementById('toasts').replaceChildren()")
+    expect(bar).to_be_hidden()  # the list has come anew
+    page.get_by_role("checkbox", name="Select all").check()
+    bar.get_by_label("Keep for").select_option("365d")
+    page.locator(".toast").get_by_role("button", name="Undo").click()
+    expect(page.locator(".toast")).to_contain_text("3 memories changed.")
+    expect(page.locator(".toast").get_by_role("button", name="Undo")).to_have_count(0)
+    before = {each.id: each.expires_at for each in limited}
+    for each in memory.memories(scope=HERE, subjects=["atelier"]).items:
+        assert each.expires_at is not None
+        assert abs(each.expires_at - (before[each.id] or each.expires_at)) < timedelta(minutes=1)
 
 
 def test_a_memory_opens_beside_the_list(reader: Reader, memory: Hippocampe) -> None:

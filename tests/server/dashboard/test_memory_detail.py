@@ -151,7 +151,7 @@ def test_the_playground_stores_nothing(
     before = memory.stats(scope=HERE)
     page = reader.open("/playground", language="fr")
     page.get_by_label("Message").fill("voilier rouge")
-    page.get_by_label("Utilisateur").fill("owen")
+    page.get_by_label("Personne").fill("owen")
     page.get_by_label("Canal").fill("lobby")
     page.get_by_label("Message").press("Control+Enter")
     result = page.locator("#result")

@@ -10,6 +10,7 @@ from hippocampe.cli.show.layout import (
     reasons,
     spelled,
     spoken,
+    stated,
     text,
 )
 from hippocampe.cli.terminal import sign
@@ -88,7 +89,7 @@ def _given(
     for item, (_, found) in zip(items[:_MAX_GIVEN], _traced(items, injection), strict=False):
         why = by.reasons(found.why, 1)
         reason = f" {sign('·')} {why[0].text}" if why and not why[0].objection else ""
-        shown.append(text(f"  {sign('‹')} {_one_line(spoken(item), 100)}{reason}", "dim"))
+        shown.append(text(f"  {sign('‹')} {_one_line(spoken(item, by), 100)}{reason}", "dim"))
     if len(items) > _MAX_GIVEN:
         more = by.number(len(items) - _MAX_GIVEN)
         shown.append(text(by.say("    and {number} more: /why", number=more), "dim"))
@@ -112,7 +113,7 @@ def changed(
 def remembered(stored: Remembered, replaced: Sequence[Memory], by: Reader) -> "RenderableType":
     """The outcome of storing a statement."""
     if stored.action == "reinforced":
-        known = by.say("known already: {content}", content=stored.memory.content)
+        known = by.say("known already: {content}", content=stated(stored.memory, by))
         return text(f"  = {known}", "dim")
     return lines(*changed([stored.memory], {stored.memory.id: replaced}, by))
 
@@ -191,7 +192,7 @@ def _traced(
 def _rows(found: Sequence[tuple[str, Recollection]], by: Reader) -> "RenderableType":
     rows: list[tuple[RenderableType, RenderableType]] = []
     for path, item in found:
-        content = text(f"{_kind(item, by)} {sign('·')} {_one_line(spoken(item))}")
+        content = text(f"{_kind(item, by)} {sign('·')} {_one_line(spoken(item, by))}")
         why = reasons(item, by)
         score = f"{item.score:.2f} {by.label('route', path) if path else ''}".rstrip()
         details = [text(why, "dim italic")] if why else []
@@ -212,7 +213,7 @@ def deep(found: "DeepRecall", by: Reader) -> "RenderableType":
         return lines(searches, text(by.say("Nothing found."), "dim"))
     results = (
         lines(
-            text(f"{sign('·')} {_one_line(spoken(each.recollection))}"),
+            text(f"{sign('·')} {_one_line(spoken(each.recollection, by))}"),
             text(f"  {each.reason}", "dim italic"),
         )
         for each in found.items
@@ -247,9 +248,7 @@ def _statement(memory: Memory, by: Reader) -> str:
         kind = by.label("kind", memory.type)
     else:
         kind = by.label("category", f"{memory.collection}/{memory.category}")
-    if memory.key is None:
-        return f"[{kind}] {memory.content}"
-    return f"[{kind}] " + by.say("{key}: {value}", key=memory.key, value=memory.content)
+    return f"[{kind}] {stated(memory, by)}"
 
 
 def _notes(notes: Sequence[str], indent: str = "  ") -> "Text":

@@ -38,11 +38,12 @@ def runs(found: Sequence[JobRun], timezone: str, *, none: str = "") -> "Renderab
 
 def _outcome(run: JobRun, timezone: str) -> str:
     if run.error is None:
-        return run.outcome or ""
+        return reader().recorded(run.outcome or "")
+    error = reader().error(run.error)
     notes = [count(run.attempts, "attempt")] if run.attempts else []
     if run.state == "failed":
         notes.append(say("next one {time}", time=local_time(run.due_at, timezone)))
-    return f"{run.error} ({', '.join(notes)})" if notes else run.error
+    return f"{error} ({', '.join(notes)})" if notes else error
 
 
 def usage(found: Sequence[ModelUsage], timezone: str) -> "RenderableType":

@@ -5,12 +5,13 @@ Text from users is escaped and never parsed as markup. Rich is imported on first
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 from zoneinfo import ZoneInfo
 
 from hippocampe.cli.terminal import escaped, language, sign
-from hippocampe.types import Recollection
+from hippocampe.types import Memory, Recollection
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -137,9 +138,18 @@ def reasons(item: Recollection, by: "Reader", most: int = 3) -> str:
     return f"{why} {'; '.join(shown)}" if shown else ""
 
 
-def spoken(item: Recollection) -> str:
-    """The content of an item, after the name of its author if that is known."""
-    if item.memory is None and item.author and not item.content.startswith(item.author):
+def stated(memory: Memory, by: "Reader | None" = None) -> str:
+    """The content of a memory, after its key if it has one."""
+    if memory.key is None:
+        return memory.content
+    return (by or reader()).say("{key}: {value}", key=memory.key, value=memory.content)
+
+
+def spoken(item: Recollection, by: "Reader | None" = None) -> str:
+    """The content of an item, after its key, or the name of its author if that is known."""
+    if item.memory is not None:
+        return stated(replace(item.memory, content=item.content), by)
+    if item.author and not item.content.startswith(item.author):
         return f"{item.author}: {item.content}"
     return item.content
 

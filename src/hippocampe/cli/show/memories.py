@@ -17,6 +17,7 @@ from hippocampe.cli.show.layout import (
     reasons,
     say,
     spoken,
+    stated,
     table,
     text,
     when,
@@ -45,8 +46,9 @@ def recollections(
     """The results of a recall, best first."""
     if not found:
         return text(say("Nothing found."))
-    rows = table("score", "kind", "when", "content")
-    for item in found:
+    told = [item.memory.user if item.memory is not None else None for item in found]
+    rows = table("score", "kind", "when", *_who(told), "content")
+    for item, teller in zip(found, told, strict=True):
         why = [text(reasons(item, reader()), "italic")] if item.why else []
         rows.add_row(
             f"{item.score:.2f}",
@@ -54,20 +56,14 @@ def recollections(
             if item.memory is not None and item.memory.former
             else label("kind", item.kind),
             when(item.at, timezone),
+            *([teller or ""] if any(told) else []),
             entry(spoken(item), item.id, *why),
         )
     if took_ms is None:
         return rows
-    return lines(
-        rows,
-        text(
-            "\n"
-            + say(
-                "{number} found in {time}", number=len(found), time=reader().milliseconds(took_ms)
-            ),
-            "dim",
-        ),
-    )
+    results = count(len(found), "result")
+    time = reader().milliseconds(took_ms)
+    return lines(rows, text("\n" + say("{results} in {time}", results=results, time=time), "dim"))
 
 
 def memories(found: Sequence[Memory], timezone: str) -> "RenderableType":
@@ -78,28 +74,37 @@ def memories(found: Sequence[Memory], timezone: str) -> "RenderableType":
 
     states = [state_of(memory) for memory in found]
     with_state = set(states) != {"current"}
-    rows = table("type", *(["state"] if with_state else []), "when", "content")
+    told = [memory.user for memory in found]
+    rows = table("type", *(["state"] if with_state else []), "when", *_who(told), "content")
     for memory, state in zip(found, states, strict=True):
         rows.add_row(
             label("kind", memory.type),
             *([label("state", state)] if with_state else []),
             when(memory.created_at, timezone),
-            entry(memory.content, memory.id, *_metadata(memory)),
+            *([memory.user or ""] if any(told) else []),
+            entry(stated(memory), memory.id, *_metadata(memory)),
         )
     return rows
+
+
+def _who(told: Sequence[str | None]) -> list[str]:
+    """The column of who told each memory, if that is known of one of them."""
+    return ["who"] if any(told) else []
 
 
 def changes(found: Sequence[Change], timezone: str) -> "RenderableType":
     """A table of changes, with what replaced a memory."""
     if not found:
-        return text("Nothing changed.")
-    rows = table("change", "when", "content")
+        return text(say("Nothing changed."))
+    told = [each.memory.user for each in found]
+    rows = table("change", "when", *_who(told), "content")
     for each in found:
-        by = () if each.by is None else (text(f"by: {each.by.content}", "dim"),)
+        by = () if each.by is None else (text(say("by: {new}", new=stated(each.by)), "dim"),)
         rows.add_row(
             label("change", each.kind),
             when(each.at, timezone),
-            entry(each.memory.content, each.memory.id, *by),
+            *([each.memory.user or ""] if any(told) else []),
+            entry(stated(each.memory), each.memory.id, *by),
         )
     return rows
 
@@ -114,12 +119,16 @@ def memory(item: Memory, timezone: str) -> "RenderableType":
         if isinstance(at, datetime):
             values[name] = local_time(at, timezone)
     values["metadata"] = _metadata_as_typed(item)
-    return pairs((name, value) for name, value in values.items() if value not in (None, ""))
+    return pairs(
+        (name.replace("_", " "), value)
+        for name, value in values.items()
+        if value not in (None, "", False)
+    )
 
 
 def changed(action: str, item: Memory | Recollection) -> "RenderableType":
     """The change of one memory or turn: `deleted: …`."""
-    content = item.content if isinstance(item, Memory) else spoken(item)
+    content = stated(item) if isinstance(item, Memory) else spoken(item)
     return lines(
         text(say("{key}: {value}", key=label("change", action), value=content)),
         text(item.id, "dim"),
@@ -129,7 +138,7 @@ def changed(action: str, item: Memory | Recollection) -> "RenderableType":
 def remembered(result: Remembered, replaced: Sequence[Memory]) -> "RenderableType":
     """The action of `remember`, the replaced memories and the reason."""
     action = label("change", result.action)
-    shown = [text(say("{key}: {value}", key=action, value=result.memory.content))]
+    shown = [text(say("{key}: {value}", key=action, value=stated(result.memory)))]
     shown += [
         text(f"{say('it replaces: {content}', content=old.content)} ({old.id})") for old in replaced
     ]
@@ -154,18 +163,18 @@ def history(found: History, timezone: str) -> "RenderableType":
         rows.add_row(
             label("state", state_of(version)),
             when(version.created_at, timezone),
-            entry(version.content, version.id),
+            entry(stated(version), version.id),
         )
     return lines(rows, associations(found.associations, found.versions))
 
 
 def associations(edges: Sequence[Association], memories: Sequence[Memory] = ()) -> "RenderableType":
     """Associations, with the content of the memories that are known, else their ids."""
-    names = {memory.id: f'"{memory.content}"' for memory in memories}
+    names = {memory.id: f'"{stated(memory)}"' for memory in memories}
     shown: list[Text] = []
     for edge in edges:
         source, target = (names.get(id, id) for id in (edge.source_id, edge.target_id))
-        reason = f" ({edge.reason})" if edge.reason else ""
+        reason = f" ({reader().decision_reason(edge.reason)})" if edge.reason else ""
         shown.append(text(f"\n{source}\n  {label('association', edge.kind)} {target}{reason}"))
     return lines(*shown)
 
@@ -182,8 +191,8 @@ def reviews(found: Sequence[Review]) -> "RenderableType":
     return lines(
         *(
             lines(
-                entry(each.memory.content, each.memory.id),
-                entry(each.other.content, each.other.id),
+                entry(stated(each.memory), each.memory.id),
+                entry(stated(each.other), each.other.id),
                 text(f"{say('why:')} {reader().decision_reason(each.reason)}\n", "italic"),
             )
             for each in found

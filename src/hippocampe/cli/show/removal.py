@@ -2,7 +2,17 @@
 
 from typing import TYPE_CHECKING
 
-from hippocampe.cli.show.layout import counted, entry, label, lines, local_time, say, table, text
+from hippocampe.cli.show.layout import (
+    counted,
+    entry,
+    label,
+    lines,
+    local_time,
+    say,
+    stated,
+    table,
+    text,
+)
 from hippocampe.types import Receipt
 
 if TYPE_CHECKING:
@@ -15,9 +25,13 @@ def receipt(done: Receipt, verb: str, *, timezone: str, listed: bool = True) -> 
     if done.items and listed:
         rows = table("kind", "when", "matched", "content", wrapped=("matched",))
         for item in done.items:
-            at = local_time(item.at, timezone)
+            matched = ", ".join(label("matched", each) for each in item.matched)
+            content = item.content if item.memory is None else stated(item.memory)
             rows.add_row(
-                label("kind", item.kind), at, ", ".join(item.matched), entry(item.content, item.id)
+                label("kind", item.kind),
+                local_time(item.at, timezone),
+                matched,
+                entry(content, item.id),
             )
         shown += [rows, ""]
     change = label("planned" if done.dry_run else "change", verb)
@@ -27,4 +41,5 @@ def receipt(done: Receipt, verb: str, *, timezone: str, listed: bool = True) -> 
         shown.append(
             text(say("still named in settings: {names} (see hippocampe settings)", names=names))
         )
+    shown += [text(label("remains", place)) for place in done.remains]
     return lines(*shown)

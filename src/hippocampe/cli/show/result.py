@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from hippocampe.cli.show import audit, jobs, memories, talk, turns
-from hippocampe.cli.show.layout import listing, local_time, pairs, say, text
+from hippocampe.cli.show.layout import label, listing, local_time, pairs, reader, say, text
 from hippocampe.types import (
     AuditEntry,
     Change,
@@ -21,7 +21,6 @@ from hippocampe.types import (
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-NONE = "none"
 VIEWS: "Mapping[Any, Callable[[Any, str], RenderableType]]" = {
     Memory: memories.memory,
     list[Memory]: memories.memories,
@@ -75,9 +74,18 @@ def _cells(item: object, timezone: str) -> dict[str, str]:
 def _words(value: object, timezone: str) -> str:
     if isinstance(value, Mapping):
         counts = cast("Mapping[str, object]", value).items()
-        return ", ".join(f"{name} {_words(each, timezone)}" for name, each in counts) or NONE
+        named = (f"{_named(name)} {_words(each, timezone)}" for name, each in counts)
+        return ", ".join(named) or say("none")
     if isinstance(value, datetime):
         return local_time(value, timezone)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return f"{value:,}"
-    return NONE if value is None else str(value)
+    if isinstance(value, bool):
+        return say("yes") if value else say("no")
+    if isinstance(value, int | float):
+        return reader().number(value, 0 if isinstance(value, int) else 1)
+    return say("none") if value is None else str(value)
+
+
+def _named(name: str) -> str:
+    """The name of a count: a kind of memories, a job, or itself."""
+    kind = label("kind", name)
+    return kind if kind != name else label("job", name)

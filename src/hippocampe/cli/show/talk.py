@@ -3,11 +3,35 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hippocampe.cli.show.layout import count, label, lines, listing, local_time, say, text
-from hippocampe.types import Compacted, Distilled, Imported, Message, Note
+from hippocampe.cli.show.layout import (
+    beginning,
+    count,
+    counted,
+    entry,
+    label,
+    lines,
+    listing,
+    local_time,
+    reader,
+    say,
+    text,
+)
+from hippocampe.cli.show.memories import memories
+from hippocampe.types import (
+    Compacted,
+    Conversation,
+    Distilled,
+    Exchange,
+    ExchangeHistory,
+    Imported,
+    Message,
+    Note,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from hippocampe.hippocampe import ImportPreview
 
 _MAX_PROBLEMS = 20
 """Problems of an import that are printed; `--json` gives all of them."""
@@ -28,6 +52,59 @@ def messages(found: Sequence[Message], timezone: str) -> "RenderableType":
         *("when", "channel", "author", "content"),
         none=say("There are no messages."),
     )
+
+
+def conversations(found: Sequence[Conversation], timezone: str) -> "RenderableType":
+    """A line per channel, with its number of messages and their time."""
+    return listing(
+        (
+            (
+                text(each.channel or say("without a channel")),
+                reader().number(each.messages),
+                local_time(each.first_at, timezone),
+                local_time(each.last_at, timezone),
+            )
+            for each in found
+        ),
+        *("channel", "messages", "first", "last"),
+        none=say("There are no messages."),
+    )
+
+
+def exchanges(found: Sequence[Exchange], timezone: str) -> "RenderableType":
+    """Exchanges, word for word, each with its id."""
+    return listing(
+        (
+            (
+                local_time(each.at, timezone),
+                text(each.channel or ""),
+                entry("\n".join(map(_said, each.messages)), each.id),
+            )
+            for each in found
+        ),
+        *("when", "channel", "content"),
+        none=say("There are no messages."),
+    )
+
+
+def exchange(found: ExchangeHistory, timezone: str) -> "RenderableType":
+    """An exchange, what was learnt from it, where it was given, and its neighbours in the channel."""
+    shown: list[RenderableType] = [exchanges([found.exchange], timezone)]
+    if found.learnt:
+        shown += ["", text(say("Learnt from it"), "bold"), memories(found.learnt, timezone)]
+    if found.given:
+        given = (
+            (local_time(each.created_at, timezone), text(each.message_preview))
+            for each in found.given
+        )
+        shown += ["", text(say("Given to"), "bold"), listing(given, "when", "message", none="")]
+    beside = {say("before:"): found.previous_id, say("after:"): found.next_id}
+    notes = [text(f"{name} {id}", "dim") for name, id in beside.items() if id]
+    return lines(*shown, *(["", *notes] if notes else []))
+
+
+def _said(message: Message) -> str:
+    return f"{message.author}: {message.content}" if message.author else message.content
 
 
 def observed(
@@ -111,11 +188,37 @@ def imported(done: Imported) -> "RenderableType":
             problems=count(len(done.problems), "problem"),
         )
     ]
-    shown += [
-        say("line {line}: {problem}", line=line, problem=problem)
-        for line, problem in done.problems[:_MAX_PROBLEMS]
+    return lines(*map(text, [*shown, *_problems(done.problems)]))
+
+
+def previewed(found: "ImportPreview", timezone: str) -> "RenderableType":
+    """The contents of a file before its import: numbers, time, first items, problems."""
+    from hippocampe.hippocampe import IMPORT_FORMATS
+
+    program = IMPORT_FORMATS[found.format]
+    shown = [say("{key}: {value}", key=program, value=counted(found.counts) or "0")]
+    if found.first_at is not None and found.last_at is not None:
+        first, last = (local_time(at, timezone) for at in (found.first_at, found.last_at))
+        shown.append(say("From {first} to {last}", first=first, last=last))
+    items = [*((each.at, each.content) for each in found.statements)]
+    items += [
+        (each.at, say("{key}: {value}", key=each.author, value=each.content))
+        for each in found.first
     ]
-    if len(done.problems) > _MAX_PROBLEMS:
-        more = f"{len(done.problems) - _MAX_PROBLEMS:,}"
+    first = [
+        "  ".join([*([local_time(at, timezone)] if at else []), beginning(content)])
+        for at, content in items
+    ]
+    stored = say("Nothing was stored. Without --dry-run, this comes in.")
+    return lines(*map(text, [*shown, *first, *_problems(found.problems), stored]))
+
+
+def _problems(problems: Sequence[tuple[int, str]]) -> list[str]:
+    shown = [
+        say("line {line}: {problem}", line=line, problem=reader().error(problem))
+        for line, problem in problems[:_MAX_PROBLEMS]
+    ]
+    if len(problems) > _MAX_PROBLEMS:
+        more = f"{len(problems) - _MAX_PROBLEMS:,}"
         shown.append(say("and {number} more; --json lists all", number=more))
-    return lines(*map(text, shown))
+    return shown

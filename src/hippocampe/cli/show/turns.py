@@ -107,11 +107,12 @@ def settings(
     values: Mapping[str, object], default: Settings, accepted: Mapping[str, str]
 ) -> "RenderableType":
     """Settings with the values they accept, and the default of those that were changed."""
+    by = reader()
     changed = {name for name, value in values.items() if value != getattr(default, name)}
     rows = table("setting", "value", *(["default"] if changed else []), "accepted")
     for name, value in values.items():
         cells = [text(spelled(value), "bold" if name in changed else "")]
         if changed:
             cells.append(text(spelled(getattr(default, name)) if name in changed else ""))
-        rows.add_row(name, *cells, accepted[name])
+        rows.add_row(name, *cells, text(by.error(accepted[name])))
     return rows

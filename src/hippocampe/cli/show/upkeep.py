@@ -7,7 +7,9 @@ from hippocampe.cli.show.layout import (
     count,
     counted,
     grid,
+    label,
     lines,
+    reader,
     say,
     text,
 )
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from hippocampe.cli.doctor import Check
+    from hippocampe.migration import Migrated
 
 
 def verification(found: Verification) -> "RenderableType":
@@ -83,9 +86,38 @@ def reindexed(done: Reindexed) -> "RenderableType":
     return lines(*map(text, shown))
 
 
+def migrated(done: "Migrated") -> "RenderableType":
+    """The rows that were moved."""
+    rows = sum(each.rows for each in done.tables.values())
+    return lines(
+        text(
+            say(
+                "copied and compared: {rows} rows, {queries} queries",
+                rows=rows,
+                queries=done.queries,
+            )
+        ),
+        text(say("the source stays as it is: let programs use the new place, then remove it")),
+    )
+
+
+def scrubbed(left: Sequence[str]) -> "RenderableType":
+    """The places of erased bytes that are left after all."""
+    return lines(
+        text(say("tables and index were written again, without erased rows")),
+        *(text(label("remains", place)) for place in left),
+    )
+
+
 def checks(found: Sequence["Check"]) -> "RenderableType":
     """One line per check."""
+    by = reader()
     return grid(
-        (text(say("ok") if check.ok else say("problem")), text(f"{check.name}: {check.seen}"))
+        (
+            text(say("ok") if check.ok else say("problem")),
+            text(
+                say("{key}: {value}", key=by.label("check", check.name), value=by.error(check.seen))
+            ),
+        )
         for check in found
     )

@@ -68,10 +68,7 @@ def _session_start(payload: "dict[str, Any]", options: Options) -> str:
 
 
 def _stop(payload: "dict[str, Any]", options: Options) -> str:
-    path = payload.get("transcript_path")
-    if not path:
-        raise HookFailed("the agent named no transcript: nothing was stored.")
-    found = last_exchange(str(path))
+    found = _given(payload) or _read_exchange(payload)
     if found is None:
         return ""
     id, prompt, reply = found
@@ -83,6 +80,20 @@ def _stop(payload: "dict[str, Any]", options: Options) -> str:
     }
     call(options, options.channel_of(_project(payload)), "after_turn", "", exchange)
     return ""
+
+
+def _given(payload: "dict[str, Any]") -> "tuple[str, str, str | None] | None":
+    """The exchange that the event itself has, as that of the Gemini CLI."""
+    prompt = str(payload.get("prompt") or "").strip()
+    reply = str(payload.get("prompt_response") or "").strip()
+    return (str(payload.get("timestamp")), prompt, reply) if prompt and reply else None
+
+
+def _read_exchange(payload: "dict[str, Any]") -> "tuple[str, str, str | None] | None":
+    path = payload.get("transcript_path")
+    if not path:
+        raise HookFailed("the agent named no transcript: nothing was stored.")
+    return last_exchange(str(path))
 
 
 EVENTS = {
@@ -101,7 +112,8 @@ def _read() -> "dict[str, Any]":
 
 
 def _project(payload: "dict[str, Any]") -> str:
-    return os.environ.get("CLAUDE_PROJECT_DIR") or str(payload.get("cwd") or os.getcwd())
+    named = os.environ.get("CLAUDE_PROJECT_DIR") or os.environ.get("GEMINI_PROJECT_DIR")
+    return named or str(payload.get("cwd") or os.getcwd())
 
 
 def _warn(message: str) -> None:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO, TypeGuard
 
 BLOCK_BYTES = 1 << 16
+_CODEX_ROLES = {"user_message": "user", "agent_message": "assistant"}
 MACHINE_MADE = ("<command-", "<local-command-", "<system-reminder>", "<bash-", "Caveat: ")
 """Beginnings of texts that the agent's program writes in the name of the user."""
 
@@ -34,14 +35,25 @@ def last_exchange(path: str) -> tuple[str, str, str | None] | None:
                 continue  # An incomplete line, still being written.
             if not is_object(record) or record.get("isSidechain"):
                 continue
-            text = _text(record)
+            role, text = _said(record)
             if not text:
                 continue
-            if record.get("type") == "assistant" and reply is None:
+            if role == "assistant" and reply is None:
                 reply = text
-            elif record.get("type") == "user":
+            elif role == "user":
                 return str(record.get("uuid") or record.get("timestamp")), text, reply
     return None
+
+
+def _said(record: "dict[str, Any]") -> "tuple[object, str]":
+    """The role and the text of a record; the text is empty if it has none of a person or of the agent."""
+    if record.get("type") != "event_msg":
+        return record.get("type"), _text(record)
+    # Codex.
+    payload = record.get("payload")
+    payload = payload if is_object(payload) else {}
+    role = _CODEX_ROLES.get(str(payload.get("type")))
+    return role, str(payload.get("message") or "").strip() if role else ""
 
 
 def _text(record: "dict[str, Any]") -> str:

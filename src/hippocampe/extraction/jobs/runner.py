@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -24,6 +25,8 @@ from hippocampe.types import JobRun
 
 BEAT_SECONDS = 1.0
 """Poll interval for due runs."""
+SHARED_BEAT_SECONDS = 5.0
+"""The same where many processes poll one database: the one that queues a run starts it at once."""
 SCHEDULE_SECONDS = 15.0
 """Poll interval of the schedule; longer, because it reads more."""
 BACK_OFF = (
@@ -37,6 +40,8 @@ MAX_ATTEMPTS = len(BACK_OFF) + 1
 """Failures after which a run is parked."""
 OUTAGE_SECONDS = (30, 600)
 """Back-off during an outage: the first and the longest interval; it doubles each time."""
+LEASE = timedelta(minutes=2)
+"""In a shared database, time after which a run of a process that died may be taken back."""
 KEPT = timedelta(days=30)
 """Retention of finished runs."""
 TIDY_EVERY = timedelta(days=1)
@@ -97,7 +102,8 @@ class Runner:
                 look_at = time.monotonic() + SCHEDULE_SECONDS
             beat = partial(self._beat, scheduling=scheduling)
             self._context().corpus.outages.attempt("jobs", beat)
-            self._awake.wait(BEAT_SECONDS)
+            shared = self._context().corpus.store.shared
+            self._awake.wait(SHARED_BEAT_SECONDS if shared else BEAT_SECONDS)
 
     def _beat(self, *, scheduling: bool) -> None:
         context = self._context()
@@ -131,16 +137,19 @@ class Runner:
             if self._stopping.is_set():
                 return
             starting = not self._looked_at & {None, space}
-            due = schedule.due(context, jobs=JOBS.keys(), starting=starting, space=space)
-            now = context.corpus.store.now()
-            tidying = self._tidied_at is None or abs(now - self._tidied_at) >= TIDY_EVERY
-            if due or tidying:
-                with context.corpus.store.write(durable=bool(due)) as connection:
-                    for job, of in due:
-                        job_runs.add(connection, job, of, due_at=now)
-                    if tidying:
-                        job_runs.remove_done(connection, now - KEPT)
-                self._tidied_at = now if tidying else self._tidied_at
+            store = context.corpus.store
+            # One digest per space, however many processes look at the schedule.
+            with store.scheduling():
+                due = schedule.due(context, jobs=JOBS.keys(), starting=starting, space=space)
+                now = store.now()
+                tidying = self._tidied_at is None or abs(now - self._tidied_at) >= TIDY_EVERY
+                if due or tidying:
+                    with store.write(durable=bool(due)) as connection:
+                        for job, of in due:
+                            job_runs.add(connection, job, of, due_at=now)
+                        if tidying:
+                            job_runs.remove_done(connection, now - KEPT)
+                    self._tidied_at = now if tidying else self._tidied_at
             self._looked_at.add(space)
 
     def _run_next(self, context: Context, space: str | None) -> JobRun | None:
@@ -151,19 +160,53 @@ class Runner:
                 return None
             corpus.check_serving()
             self._take_back(corpus.store)
-            now = corpus.store.now()
-            with corpus.store.read() as connection:
+            run = self._claim(corpus.store, space)
+            if run is None:
+                return None
+            with corpus.store.fenced(run.space), self._leased(corpus.store, run):
+                return self._execute(context, run)
+
+    def _claim(self, store: Store, space: str | None) -> JobRun | None:
+        """Claim the run that has been due longest, if any."""
+        now = store.now()
+        if not store.shared:
+            # A write transaction only if there is something to claim.
+            with store.read() as connection:
                 run = job_runs.due(connection, now, jobs=JOBS.keys(), space=space)
             if run is None:
                 return None
-            with corpus.store.write() as connection:
-                claimed = job_runs.claim(connection, run.id, now)
-            return self._execute(context, run) if claimed else run
+        with store.write(durable=False) as connection:
+            run = job_runs.due(connection, now, jobs=JOBS.keys(), space=space)
+            if run is not None:
+                until = now + LEASE if store.shared else None
+                job_runs.claim(connection, run.id, now, until=until)
+        return run
+
+    @contextmanager
+    def _leased(self, store: Store, run: JobRun) -> Generator[None]:
+        """Keep a run from other processes of a shared database, for as long as this one lives."""
+        if not store.shared:
+            yield
+            return
+        ended = threading.Event()
+
+        def renew() -> None:
+            while not ended.wait(LEASE.total_seconds() / 3):
+                with suppress(StoreError), store.write(durable=False) as connection:
+                    job_runs.lease(connection, run.id, store.now() + LEASE)
+
+        renewing = threading.Thread(target=renew, name="hippocampe-lease", daemon=True)
+        renewing.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            renewing.join()
 
     def _take_back(self, store: Store) -> None:
         """Requeue runs that a dead process left as running."""
         with store.read() as connection:
-            died = job_runs.running(connection)
+            died = job_runs.running(connection, until=store.now() if store.shared else None)
         if died:
             with store.write() as connection:
                 for run in died:
@@ -204,7 +247,9 @@ class Runner:
     def _release(self, store: Store, run: JobRun) -> None:
         """Undo a claim."""
         with store.write(from_reserve=True) as connection:
-            job_runs.leave(connection, run.id, state="waiting", attempts=run.attempts)
+            job_runs.leave(
+                connection, run.id, state="waiting", attempts=run.attempts, due_at=run.due_at
+            )
 
     def _succeed(self, corpus: Corpus, run: JobRun, outcome: str | None) -> None:
         with corpus.store.write(from_reserve=True) as connection:

@@ -1,11 +1,11 @@
-"""A format of exported conversations, and ways to recognise one by the beginning of a file."""
+"""A format of exported conversations or memories, and ways to recognise one by the beginning of a file."""
 
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from hippocampe.ingest.formats.record import Problem, TalkMessage
+from hippocampe.ingest.formats.record import Problem, Record
 from hippocampe.ingest.formats.source import Source
 
 _HEAD_LINES = 100
@@ -13,20 +13,20 @@ _HEAD_LINES = 100
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format of exported conversations.
+    """A format of exported conversations or memories.
 
     Attributes:
         name: Its name for `import_from`.
         title: The program that writes it, for people.
         read: Reads a source, with the timezone of times without an offset. It streams, keeps the original times,
-            gives each message a stable id, and yields a `Problem` for each part that it cannot read.
+            gives each record a stable id, and yields a `Problem` for each part that it cannot read.
         recognises: Returns whether the beginning of a file has this format.
         files: Its files in a zip: a pattern of their names in lower case.
     """
 
     name: str
     title: str
-    read: Callable[[Source, tzinfo], Iterator[TalkMessage | Problem]]
+    read: Callable[[Source, tzinfo], Iterator[Record | Problem]]
     recognises: Callable[[str], bool]
     files: str | None = None
 

@@ -1,14 +1,21 @@
 """The records that every importer yields, and the parsers of their fields."""
 
 import hashlib
+import math
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TypeVar, cast
 
 from hippocampe.errors import InvalidInput
-from hippocampe.types import MAX_LABEL_CHARACTERS, MAX_MESSAGE_CHARACTERS
+from hippocampe.types import (
+    MAX_LABEL_CHARACTERS,
+    MAX_MESSAGE_CHARACTERS,
+    MAX_METADATA_KEYS,
+    Metadata,
+    MetadataValue,
+)
 
 T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -44,6 +51,44 @@ class TalkMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement of an imported memory, which the rules compare with the stored ones.
+
+    Attributes:
+        content: The statement, understandable by itself.
+        external_id: An id that is the same in a later export, after the name of the format and a colon.
+        user: The user whom it is of, if the file names one.
+        subjects: Whom or what it is about.
+        collection: The collection; None for `memory`.
+        category: The category of the collection.
+        at: When it was learnt, aware, in UTC; None if the file does not say.
+        occurred_at: When it began to be true, or happened.
+        ends: When it stops, or stopped, being true.
+        metadata: What else the file has of it.
+    """
+
+    content: str
+    external_id: str
+    user: str | None = None
+    subjects: tuple[str, ...] = ()
+    collection: str | None = None
+    category: str | None = None
+    at: datetime | None = None
+    occurred_at: datetime | None = None
+    ends: datetime | None = None
+    metadata: Metadata = field(default_factory=dict[str, MetadataValue], hash=False)
+
+    @property
+    def format(self) -> str:
+        """The name of the format that it was read from."""
+        return self.external_id.partition(":")[0]
+
+
+Record = TalkMessage | Statement
+"""An item of a file that can be stored."""
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """A line, or a record of a JSON document, that could not be read.
 
@@ -66,7 +111,7 @@ class ExternalIds:
     def derive(self, *parts: str | None) -> str:
         """Hash the parts of a message; identical messages are numbered in order."""
         whole = "\x00".join("\x01" if part is None else part for part in parts)
-        key = hashlib.blake2b(whole.encode(), digest_size=16).digest()
+        key = hashlib.blake2b(whole.encode(errors="surrogatepass"), digest_size=16).digest()
         count = self._repeats.pop(key, 0)
         self._repeats[key] = count + 1
         if len(self._repeats) > _MAX_REPEATS:
@@ -171,6 +216,40 @@ def parse_timestamp(value: object) -> datetime:
         except (ValueError, OverflowError):
             pass
     raise InvalidInput("the time is not a number of seconds since 1970")
+
+
+def parse_moment(value: object, zone: tzinfo) -> datetime | None:
+    """A time in UTC, from ISO 8601 or seconds since 1970; None if the value is neither."""
+    for parse in (parse_time, parse_timestamp):
+        try:
+            return to_utc(parse(value), zone)
+        except InvalidInput:
+            continue
+    return None
+
+
+def parse_subjects(values: list[object]) -> tuple[str, ...]:
+    """Names as subjects; what is no name is left out."""
+    names: list[str] = []
+    for value in values:
+        try:
+            names.append(parse_label(value, "a subject"))
+        except InvalidInput:
+            continue
+    return tuple(dict.fromkeys(names))
+
+
+def parse_metadata(values: dict[str, object]) -> Metadata:
+    """The pairs of a JSON object that metadata can have: short texts, also joined, numbers and booleans."""
+    kept: dict[str, MetadataValue] = {}
+    for name, value in values.items():
+        if listed := as_list(value):
+            value = ", ".join(each for each in listed if isinstance(each, str))
+        short = not isinstance(value, str) or len(value) <= MAX_LABEL_CHARACTERS
+        finite = not isinstance(value, float) or math.isfinite(value)
+        if isinstance(value, str | int | float | bool) and short and finite and value != "":
+            kept[storable_text(name)] = storable_text(value) if isinstance(value, str) else value
+    return dict(list(kept.items())[:MAX_METADATA_KEYS])
 
 
 def to_utc(moment: datetime, zone: tzinfo) -> datetime:

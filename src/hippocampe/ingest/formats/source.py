@@ -2,9 +2,14 @@
 
 import codecs
 import io
+import os
+import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -23,15 +28,20 @@ FREE_BYTES = 4 * 2**20
 MAX_DIRECTORY_BYTES = 8 * 2**20
 """Largest directory of an archive, which is read whole: that of 80,000 photos."""
 _MAX_NAME = 255
+_HIDDEN = re.compile(r"(?:^|/)\.")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A stream of bytes that can be reopened: a file, or a member of an archive."""
+    """A stream of bytes that can be reopened: a file, or a member of a folder or an archive.
+
+    `modified` is when its file was written last, if that is known.
+    """
 
     path: Path
     member: str | None
     open: Callable[[], IO[bytes]]
+    modified: datetime | None = None
 
     @property
     def name(self) -> str:
@@ -54,64 +64,122 @@ class Line:
 
 
 def open_sources(path: Path, wanted: Callable[[str], bool]) -> list[Source]:
-    """List the streams of a file: itself, or the wanted members of a zip, by name.
+    """List the streams of a file: itself, or the wanted members of a folder or a zip, by name.
 
     Args:
-        path: The file.
-        wanted: Selects members by lower-case file name.
+        path: The file or folder.
+        wanted: Selects members by lower-case file name. Hidden ones are never read.
 
     Raises:
-        UnreadableFile: The archive is damaged, encrypted, or has no wanted member.
+        UnreadableFile: The archive is damaged or encrypted.
     """
+    if path.is_dir():
+        return _folder(path, wanted)
     with path.open("rb") as stream:
         if stream.read(4) != b"PK\x03\x04":
             return [Source(path, None, lambda: path.open("rb"))]
-    with _Directory(path) as file, zipfile.ZipFile(file) as archive:
-        members = [
-            member
-            for member in sorted(archive.infolist(), key=lambda member: member.filename)
-            if not member.filename.endswith("/")
-            and not member.filename.startswith("__MACOSX/")
-            and len(name := member.filename.rsplit("/", 1)[-1]) <= _MAX_NAME
-            and wanted(name.lower())
-        ]
-    if not members:
-        raise UnreadableFile(
-            f"cannot import {path}: this archive contains no export of a conversation."
-        )
-    plain = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-    if any(member.flag_bits & 1 or member.compress_type not in plain for member in members):
-        raise UnreadableFile(
-            f"cannot import {path}: it is encrypted or compressed in an unusual way. Extract it "
-            "first."
-        )
-    # Reading a member stops at the size that the archive declares.
-    expanded = sum(member.file_size for member in members)
-    most = min(MAX_EXPANDED_BYTES, max(FREE_BYTES, MAX_RATIO * path.stat().st_size))
-    if expanded > most:
-        raise UnreadableFile(
-            f"cannot import {path}: it would expand to {expanded:,} bytes, more than {most:,}. If that is "
-            "right, extract it and import its files."
-        )
-    return [_member(path, member.filename) for member in members]
+    with checked_archive(path, wanted) as archive:
+        members = _wanted(archive, wanted)
+    return [_member(path, member) for member in members]
+
+
+@contextmanager
+def checked_archive(
+    path: Path,
+    wanted: Callable[[str], bool] = lambda name: True,
+    *,
+    directory: int = MAX_DIRECTORY_BYTES,
+) -> Generator[zipfile.ZipFile]:
+    """Open a zip whose wanted members can be read without harm.
+
+    Args:
+        path: The zip.
+        wanted: Selects members by lower-case file name.
+        directory: Most bytes of its directory.
+
+    Raises:
+        UnreadableFile: It is encrypted, compressed in an unusual way, or would expand to too much.
+    """
+    with _Directory(path, directory) as file, zipfile.ZipFile(file) as archive:
+        members = _wanted(archive, wanted)
+        plain = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+        if any(member.flag_bits & 1 or member.compress_type not in plain for member in members):
+            raise UnreadableFile(
+                f"cannot import {path}: it is encrypted or compressed in an unusual way. Extract it "
+                "first."
+            )
+        # Reading a member stops at the size that the archive declares.
+        expanded = sum(member.file_size for member in members)
+        most = min(MAX_EXPANDED_BYTES, max(FREE_BYTES, MAX_RATIO * path.stat().st_size))
+        if expanded > most:
+            raise UnreadableFile(
+                f"cannot import {path}: it would expand to {expanded:,} bytes, more than {most:,}. If that is "
+                "right, extract it and import its files."
+            )
+        yield archive
+
+
+def _wanted(archive: zipfile.ZipFile, wanted: Callable[[str], bool]) -> list[zipfile.ZipInfo]:
+    return [
+        member
+        for member in sorted(archive.infolist(), key=lambda member: member.filename)
+        if not member.filename.endswith("/")
+        and not member.filename.startswith("__MACOSX/")
+        and not _HIDDEN.search(member.filename)
+        and len(name := member.filename.rsplit("/", 1)[-1]) <= _MAX_NAME
+        and wanted(name.lower())
+    ]
+
+
+def _folder(folder: Path, wanted: Callable[[str], bool]) -> list[Source]:
+    """The wanted files below a folder. Symbolic links are not followed, so that nothing outside is read."""
+    found: list[Source] = []
+    for above, below, names in os.walk(folder):
+        below[:] = sorted(name for name in below if not name.startswith("."))
+        for name in sorted(names):
+            file = Path(above, name)
+            if wanted(name.lower()) and not name.startswith(".") and not file.is_symlink():
+                modified = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+                member = file.relative_to(folder).as_posix()
+                found.append(Source(folder, member, partial(file.open, "rb"), modified))
+    return found
 
 
 class _Directory(io.FileIO):
-    """A zip archive whose directory alone is read."""
+    """A zip archive whose directory and members are never read at once."""
+
+    def __init__(self, path: Path, most: int) -> None:
+        super().__init__(path)
+        self._most = most
 
     def read(self, size: int | None = -1, /) -> bytes:
-        if size is not None and size > MAX_DIRECTORY_BYTES:
+        if size is not None and size > self._most:
             raise zipfile.BadZipFile(f"the list of its members takes {size:,} bytes")
         return super().read(-1 if size is None else size)
 
 
-def _member(path: Path, name: str) -> Source:
+def source_of(path: Path, name: str) -> Source:
+    """A file of a folder or of a zip, by its name there."""
+    if path.is_dir():
+        return Source(path, name, partial((path / name).open, "rb"))
+    with zipfile.ZipFile(path) as archive:
+        return _member(path, archive.getinfo(name))
+
+
+def _member(path: Path, member: zipfile.ZipInfo) -> Source:
     def open_member() -> IO[bytes]:
         # ZipFile keeps its file open until its members are closed.
         with zipfile.ZipFile(path) as archive:
-            return archive.open(name)
+            return archive.open(member.filename)
 
-    return Source(path, name, open_member)
+    return Source(path, member.filename, open_member, _written_at(member))
+
+
+def _written_at(member: zipfile.ZipInfo) -> datetime | None:
+    try:
+        return datetime(*member.date_time, tzinfo=UTC)
+    except ValueError:
+        return None
 
 
 def refuse_utf16(source: Source) -> None:

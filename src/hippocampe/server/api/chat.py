@@ -1,30 +1,26 @@
 """The companion over HTTP: an answer as a stream of events."""
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import asdict
-from datetime import datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import anyio
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import StreamingResponse
 from pydantic import Field
-from starlette.types import Send
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import HippocampeError, ModelUnavailable
 from hippocampe.server.api.arguments import Body, MessageText
 from hippocampe.server.http import problems
 from hippocampe.server.http.dependencies import Hippo, Writer
+from hippocampe.server.http.events import EVENTS, EventStream, sent
 
 if TYPE_CHECKING:
     from hippocampe.companion import AsyncCompanion, Event
 
-EVENTS = "text/event-stream"
 EVENT: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -82,21 +78,6 @@ async def _closing(app: FastAPI) -> AsyncGenerator[None]:
 router = APIRouter(prefix="/api", tags=["Companion"], lifespan=_closing)
 
 
-class _Stream(StreamingResponse):
-    """Streams the events of an answer; the answer is cancelled when the client disconnects."""
-
-    def __init__(self, events: AsyncGenerator[bytes]) -> None:
-        super().__init__(events, media_type=EVENTS, headers={"Cache-Control": "no-store"})
-        self._events = events
-
-    async def stream_response(self, send: Send) -> None:
-        try:
-            await super().stream_response(send)
-        finally:
-            with anyio.CancelScope(shield=True):
-                await self._events.aclose()
-
-
 @router.post(
     "/chat",
     response_class=StreamingResponse,
@@ -124,7 +105,7 @@ async def chat(
     )
     # An error before the first event is a problem with its status.
     first = await anext(events)
-    return _Stream(_stream_of(first, events))
+    return EventStream(_stream_of(first, events))
 
 
 async def _stream_of(first: "Event", events: "AsyncGenerator[Event]") -> AsyncGenerator[bytes]:
@@ -133,7 +114,7 @@ async def _stream_of(first: "Event", events: "AsyncGenerator[Event]") -> AsyncGe
             async for event in _all(first, events):
                 yield _event(event)
         except HippocampeError as exc:
-            yield _sent("error", asdict(problems.of_error(exc)))
+            yield sent("error", asdict(problems.of_error(exc)))
 
 
 async def _all(first: "Event", rest: "AsyncIterator[Event]") -> "AsyncGenerator[Event]":
@@ -154,17 +135,7 @@ def _event(event: "Event") -> bytes:
             "injected": [item.id for item in event.injected],
             "usage": asdict(event.usage),
         }
-        return _sent("reply", reply)
+        return sent("reply", reply)
     if isinstance(event, TextStreamed):
-        return _sent("text", asdict(event))
-    return _sent("tool_called" if isinstance(event, ToolCalled) else "tool_returned", asdict(event))
-
-
-def _sent(name: str, data: dict[str, Any]) -> bytes:
-    return f"event: {name}\ndata: {json.dumps(data, default=_time)}\n\n".encode()
-
-
-def _time(value: object) -> str:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    raise TypeError(f"{type(value).__name__} is not JSON")
+        return sent("text", asdict(event))
+    return sent("tool_called" if isinstance(event, ToolCalled) else "tool_returned", asdict(event))

@@ -5,7 +5,7 @@ import re
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import FileResponse
@@ -17,7 +17,8 @@ from hippocampe.server.http.files import MAX_NAME_CHARACTERS, SentFile, plain_na
 from hippocampe.types import Imported
 
 router = APIRouter(prefix="/api", tags=["Talk"])
-LINES = "application/jsonl"
+LINES, ZIP = "application/jsonl", "application/zip"
+_EXPORTS = {"hippocampe": ("jsonl", LINES), "okf": ("zip", ZIP)}
 MAX_IMPORT_BYTES = 2**30
 """Largest import: years of talk; exports of whole spaces are smaller."""
 _FILE: dict[str, Any] = {
@@ -69,24 +70,35 @@ async def import_file(
     response_class=FileResponse,
     responses={
         200: {
-            "description": "JSON Lines, which `POST /api/import` reads back.",
-            "content": {LINES: {"schema": {"type": "string"}}},
+            "description": "JSON Lines or a zip, which `POST /api/import` reads back.",
+            "content": {
+                LINES: {"schema": {"type": "string"}},
+                ZIP: {"schema": {"type": "string", "format": "binary"}},
+            },
         }
     },
 )
-async def export_space(hippo: Hippo, scope: Admin) -> FileResponse:
-    """Export the whole space as JSON Lines."""
+async def export_space(
+    hippo: Hippo,
+    scope: Admin,
+    format: Annotated[
+        Literal["hippocampe", "okf"],
+        Query(description="JSON Lines, or a zip of Markdown files in Open Knowledge Format."),
+    ] = "hippocampe",
+) -> FileResponse:
+    """Export the whole space as JSON Lines or Markdown."""
+    ending, media_type = _EXPORTS[format]
     folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="hippocampe-export-"))
-    path = folder / "space.jsonl"
+    path = folder / f"space.{ending}"
     try:
-        await hippo.export_to(path, scope=scope)
+        await hippo.export_to(path, scope=scope, format=format)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    return SentFile(path, media_type=LINES, filename=export_name(scope.space))
+    return SentFile(path, media_type=media_type, filename=export_name(scope.space, ending))
 
 
-def export_name(space: str) -> str:
+def export_name(space: str, ending: str) -> str:
     """A file name for the export of a space, valid on every system: a space may be named `../../x`, or `con`."""
     plain = re.sub(r"\W+", "-", space[:MAX_NAME_CHARACTERS]).strip("-")
-    return f"hippocampe-{plain}.jsonl" if plain else "hippocampe.jsonl"
+    return f"hippocampe-{plain}.{ending}" if plain else f"hippocampe.{ending}"

@@ -2,44 +2,91 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any
-from urllib.parse import quote
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+from urllib.parse import quote, urlencode
 
+from fastapi import Depends, Query
 from starlette.responses import Response
 
+from hippocampe.language.text import fold
 from hippocampe.server.dashboard.days import by_day
 from hippocampe.server.dashboard.routing import page_router
+from hippocampe.server.dashboard.search import numbers
 from hippocampe.server.dashboard.visit import ReadPage, Visit
-from hippocampe.types import DEFAULT_IMPORTANCE, Memory
+from hippocampe.types import DEFAULT_IMPORTANCE, Counts, Memory
 
 router = page_router()
 KNOWN = 200
 """Memories of a page, the most important ones."""
 CHANGES = 50
-MOST = 1_000
-"""Names of a list."""
+SHOWN = 100
+"""Names of a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The query of a list of names; each field is a parameter of its address."""
+
+    q: str = ""
+    order: Literal["most", "name"] = "most"
+    page: Annotated[int, Query(ge=1, le=1_000_000)] = 1
+
+    def address(self, path: str, **changes: Any) -> str:
+        """The address of the list with some fields changed; its first page unless one is given."""
+        asked = replace(self, **{"page": 1, **changes})
+        values = {"q": asked.q, "order": asked.order, "page": asked.page}
+        query = {name: each for name, each in values.items() if each != getattr(_EVERY, name)}
+        return f"{path}?{urlencode(query)}" if query else path
+
+
+_EVERY = Listed()
+Asked = Annotated[Listed, Depends()]
 
 
 @router.get("/people")
-async def people(page: ReadPage) -> Response:
+async def people(page: ReadPage, asked: Asked) -> Response:
     """The people who talk, by how much they said."""
-    found = await page.hippo.users(scope=page.scope)
-    return page.render(
-        "people.html", section="people", people=dict(list(found.items())[:MOST]), total=len(found)
-    )
+    return _names(page, "people", asked, await page.hippo.users(scope=page.scope))
 
 
 @router.get("/subjects")
-async def subjects(page: ReadPage) -> Response:
+async def subjects(page: ReadPage, asked: Asked) -> Response:
     """The subjects of memories, by their number."""
     found = await page.hippo.subjects(scope=page.scope)
+    return _names(page, "subjects", asked, found)
+
+
+def _names(
+    page: Visit, section: str, asked: Listed, counts: Mapping[str, Counts] | Mapping[str, int]
+) -> Response:
+    """A page of names with their numbers, of those that have the words of the filter."""
+    words = fold(asked.q).split()
+    found = [name for name in counts if all(word in fold(name) for word in words)]
+    if asked.order == "name":
+        found.sort(key=fold)
+    last = max(-(-len(found) // SHOWN), 1)
+    asked = replace(asked, page=min(asked.page, last))
+
+    def address(**changes: Any) -> str:
+        return asked.address(f"/{section}", **changes)
+
     return page.render(
-        "subjects.html",
-        section="subjects",
-        subjects=dict(list(found.items())[:MOST]),
+        "names.html",
+        section=section,
+        asked=asked,
+        names={name: counts[name] for name in found[(asked.page - 1) * SHOWN :][:SHOWN]},
+        most=max(map(_memories, counts.values()), default=0) or 1,
         total=len(found),
+        every=len(counts),
+        pages=tuple(numbers(asked.page, last)),
+        address=address,
     )
+
+
+def _memories(counts: Counts | int) -> int:
+    return counts if isinstance(counts, int) else counts.memories
 
 
 @router.get("/people/{name:path}")

@@ -2,8 +2,9 @@
 
 import asyncio
 import getpass
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from importlib.util import find_spec
 from typing import Annotated, Any
@@ -11,12 +12,13 @@ from typing import Annotated, Any
 from fastapi import Form
 from starlette.responses import Response
 
-from hippocampe.companion import Usage
+from hippocampe.companion import AsyncCompanion, Reply, TextStreamed, Usage
 from hippocampe.companion.alone import serve_alone
 from hippocampe.errors import HippocampeError, InvalidInput
 from hippocampe.presentation.model_ways import model_ways
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Visit, WritePage
+from hippocampe.server.http.events import EventStream, sent
 from hippocampe.system.command_line import install_line
 from hippocampe.types import Considered, Injection, Memory, Recollection, Remembered, Scope
 
@@ -87,19 +89,23 @@ async def say(
     page: WritePage,
     message: Annotated[str, Form()] = "",
     user: Annotated[str, Form()] = "",
-    alone: Annotated[str | None, Form()] = None,
 ) -> Response:
-    """Answer a message with the companion, or serve it with memory alone."""
-    if not message.strip():
-        raise InvalidInput("the message is empty: write something first.")
+    """Serve a message with memory alone: what a model would be given, and what was learnt."""
     scope = _speaker(page, user)
-    if alone is None and page.hippo.sync.config.model is not None:
-        exchange = await _answered(page, message, scope)
-    else:
-        exchange = await _served(page, message, scope)
+    exchange = await _served(page, _said(message), scope)
     return page.part(
         "chat/exchange.html", exchange=exchange, user=scope.user or "", changed="memory-changed"
     )
+
+
+@router.post("/answer")
+async def answer(
+    page: WritePage,
+    message: Annotated[str, Form()] = "",
+    user: Annotated[str, Form()] = "",
+) -> Response:
+    """Let the companion answer a message: events with the text as it is written, then the exchange."""
+    return EventStream(_answered(page, _said(message), _speaker(page, user)))
 
 
 @router.get("/learnt")
@@ -120,21 +126,33 @@ async def learnt(page: ReadPage, since: datetime, user: str = "", look: int = 1)
     )
 
 
-async def _answered(page: Visit, message: str, scope: Scope) -> Exchange:
-    """The answer of the companion. An error is part of the talk: the message is kept."""
+async def _answered(page: Visit, message: str, scope: Scope) -> AsyncGenerator[bytes]:
+    """The events of an answer. An error is part of the talk: the message is kept."""
     exchange = Exchange(message=message, at=page.now, replaced={})
     try:
-        companion = await page.request.app.state.answering.companion()
-        reply = await companion.ask(
+        companion: AsyncCompanion = await page.request.app.state.answering.companion()
+        events = companion.stream(
             message, user=scope.user, channel=scope.channel, space=scope.space
         )
+        async with aclosing(events):
+            async for event in events:
+                if isinstance(event, TextStreamed):
+                    yield sent("text", asdict(event))
+                elif isinstance(event, Reply):
+                    exchange = _exchange_of(message, page.now, event)
     except HippocampeError as exc:
-        return replace(exchange, failed=str(exc))
+        exchange = replace(exchange, failed=page.error(str(exc)))
+    html = page.html("chat/exchange.html", exchange=exchange, user=scope.user or "")
+    yield sent("exchange", {"html": html})
+
+
+def _exchange_of(message: str, at: datetime, reply: Reply) -> Exchange:
     traced = set[str]()
     if reply.injection is not None:
         traced = {each.recollection.id for each in reply.injection.trace.considered}
-    return replace(
-        exchange,
+    return Exchange(
+        message=message,
+        at=at,
         answer=reply.message,
         injection=reply.injection,
         own=[item for item in reply.injected if item.id not in traced],
@@ -161,6 +179,12 @@ async def _served(page: Visit, message: str, scope: Scope) -> Exchange:
 async def _with_former(page: Visit, memory: Memory) -> tuple[Memory, list[Memory]]:
     versions = (await page.hippo.history(memory.id, scope=page.scope)).versions
     return memory, [each for each in versions if each.superseded_by == memory.id]
+
+
+def _said(message: str) -> str:
+    if not message.strip():
+        raise InvalidInput("the message is empty: write something first.")
+    return message
 
 
 def _speaker(page: Visit, user: str) -> Scope:

@@ -45,9 +45,8 @@ def doors(page: Visit) -> dict[str, Any]:
 
 
 def vault_lines(page: Visit) -> list[str]:
-    """The lines that read the notes of a vault: the extra, if it is missing, and the server."""
-    missing = [] if find_spec("yaml") else [install_line("notes")]
-    return [*missing, page.serving("notes_folder", str(Path.home() / "vault"))]
+    """The line that starts a server which reads the notes of a vault."""
+    return [page.serving("notes_folder", str(Path.home() / "vault"))]
 
 
 def _program(page: Visit, question: str) -> str:

@@ -14,10 +14,12 @@ from hippocampe.server.dashboard.visit import (
     THEMES,
     OpenPage,
     ReadPage,
+    Visit,
     check_token,
 )
-from hippocampe.server.http.access import LOGIN, session_of
+from hippocampe.server.http.access import LOGIN, from_this_machine, session_of
 from hippocampe.server.http.sessions import COOKIE, Sessions
+from hippocampe.system.command_line import command_line
 from hippocampe.types import Scope
 
 router = page_router()
@@ -26,7 +28,7 @@ router = page_router()
 @router.get(LOGIN)
 async def login_page(page: OpenPage, next: str = "/") -> Response:
     """The form that takes a key."""
-    return page.render("login.html", next=_local(next), wrong=False)
+    return _form(page, next, wrong=False)
 
 
 @router.post(LOGIN)
@@ -37,7 +39,7 @@ async def login(
     await check_token(page.request, page)
     secret = key.strip()
     if await page.hippo.find_key(secret) is None:
-        return page.render("login.html", status=401, next=_local(next), wrong=True)
+        return _form(page, next, wrong=True)
     sessions: Sessions = page.request.app.state.sessions
     sessions.close(page.session)
     response = page.go(_local(next))
@@ -73,6 +75,19 @@ async def prefer(
         response = Response(headers={"HX-Redirect": "/"})
         page.set_cookie(response, SPACE_COOKIE, Scope(space=space).space)
     return response
+
+
+def _form(page: Visit, next: str, *, wrong: bool) -> Response:
+    """The form; a reader of this machine gets the line that makes a key for its folder."""
+    near = from_this_machine(page.request.scope)
+    line = command_line("keys", "create", "--role", "admin", "--folder", page.folder)
+    return page.render(
+        "login.html",
+        status=401 if wrong else 200,
+        next=_local(next),
+        wrong=wrong,
+        makes_key=line if near else None,
+    )
 
 
 def _local(path: str) -> str:

@@ -1,7 +1,9 @@
 """The page of memories: one search, a table, several memories at once, and a form to add one."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 from typing import Annotated, Any, Literal, get_args
+from urllib.parse import urlencode
 
 from fastapi import Depends, Form, Query
 from starlette.responses import Response
@@ -108,7 +110,30 @@ async def restore(
 @router.post("/expire")
 async def expire(page: WritePage, id: Ids, ttl: Annotated[Lifetime, Form()] = "") -> Response:
     """Set when several memories expire; an empty lifetime keeps them for ever."""
-    done = await _each(id, lambda each: page.hippo.edit(each, scope=page.scope, ttl=ttl or None))
+    before: dict[str, datetime | None] = {}
+
+    async def limit(each: str) -> None:
+        expires_at = (await page.hippo.get(each, scope=page.scope)).expires_at
+        await page.hippo.edit(each, scope=page.scope, ttl=ttl or None)
+        before[each] = expires_at
+
+    done = await _each(id, limit)
+    was = [("was", f"{each} {at.isoformat() if (at := before[each]) else ''}") for each in done]
+    undo = f"/memory/expire/undo?{urlencode(was)}" if was else None
+    text = page.count("{number} memory changed.", "{number} memories changed.", len(done))
+    return page.part(toast=Toast(text, undo), changed=CHANGED)
+
+
+@router.post("/expire/undo")
+async def undo_expire(page: WritePage, was: Annotated[list[str], Query()]) -> Response:
+    """Give several memories their former time of expiry: each an id, a space, and the time or nothing."""
+    ends = {id: end for id, _, end in (each.partition(" ") for each in was)}
+
+    async def restore(each: str) -> None:
+        left = datetime.fromisoformat(ends[each]) - page.now if ends[each] else None
+        await page.hippo.edit(each, scope=page.scope, ttl=left)
+
+    done = await _each(tuple(ends), restore)
     text = page.count("{number} memory changed.", "{number} memories changed.", len(done))
     return page.part(toast=Toast(text), changed=CHANGED)
 

@@ -33,14 +33,14 @@ async def overview(page: ReadPage) -> Response:
         return page.render(
             "begin.html",
             section="overview",
-            programs=", ".join(IMPORT_FORMATS.values()),
+            programs=", ".join(dict.fromkeys(IMPORT_FORMATS.values())),
             **doors(page),
         )
     return page.render(
         "overview.html",
         section="overview",
         stats=stats,
-        injections=injections,
+        retrievals=injections,
         volume=_week(
             page,
             days,

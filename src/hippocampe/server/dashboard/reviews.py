@@ -21,6 +21,8 @@ PAGE_SIZE = 20
 _WORD = re.compile(r"\w+|\s+|[^\w\s]+")
 _ALIKE = 0.5
 """Least share of common pieces for which the differences are marked: otherwise nearly all would be."""
+_MOST_PIECES = 1_500
+"""Pieces of both texts up to which they are compared, since the time grows with their square."""
 _LONGEST_KEPT = 2_000
 """Characters up to which the text before a merge is part of the address that undoes it."""
 
@@ -50,6 +52,9 @@ def pair_of(review: Review) -> Pair:
     """A pair with its differences marked."""
     older, newer = sorted((review.memory, review.other), key=lambda each: each.created_at)
     left, right = _WORD.findall(older.content), _WORD.findall(newer.content)
+    if len(left) + len(right) > _MOST_PIECES:
+        texts = ((older.content, False),), ((newer.content, False),)
+        return Pair(older, newer, review.reason, review.likelihood, *texts)
     matcher = difflib.SequenceMatcher(
         None, [word.casefold() for word in left], [word.casefold() for word in right], False
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -63,9 +64,10 @@ async def refused(request: Request, error: Exception) -> Response:
 
 
 async def _shown(request: Request, problem: problems.Problem) -> Response:
+    page = await visitor(request)
+    problem = replace(problem, detail=page.error(problem.detail))
     if "hx-request" in request.headers:
         return problems.response(problem)
-    page = await visitor(request)
     framed = False
     # Who may read the space keeps the menu; a request that the gate did not see has no key in its state.
     if request.method in SAFE_METHODS and hasattr(request.state, "key"):

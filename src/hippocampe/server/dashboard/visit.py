@@ -68,6 +68,7 @@ class Visit(Reader):
     key: ApiKey | None
     session: str
     theme: Theme
+    tied: bool = True
 
     @property
     def languages(self) -> Mapping[str, str]:
@@ -147,6 +148,11 @@ class Visit(Reader):
             headers["HX-Reswap"] = "none"
         return self._answer(template, status, values, headers)
 
+    def html(self, template: str, **values: Any) -> str:
+        """The text of a part, for a stream of events."""
+        context = {"page": self, "_": self.say, "count": self.count, **values}
+        return template_named(template).render(context)
+
     def go(self, path: str) -> Response:
         """Redirect the browser to another page."""
         if "hx-request" in self.request.headers:
@@ -156,8 +162,7 @@ class Visit(Reader):
     def _answer(
         self, template: str | None, status: int, values: Mapping[str, Any], headers: dict[str, str]
     ) -> HTMLResponse:
-        context = {"page": self, "_": self.say, "count": self.count, **values}
-        text = "" if template is None else template_named(template).render(context)
+        text = "" if template is None else self.html(template, **values)
         response = HTMLResponse(text, status, headers)
         if session_of(self.request.headers) != self.session:
             self.set_cookie(response, COOKIE, self.session, secret=True)

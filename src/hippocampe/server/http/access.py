@@ -1,7 +1,7 @@
 """Authentication and authorisation; protection against CSRF and DNS rebinding on loopback."""
 
 import ipaddress
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Any, get_args
 from urllib.parse import quote, unquote, urlsplit
@@ -18,6 +18,7 @@ from starlette.types import Scope as Connection
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import HippocampeError, InvalidInput
 from hippocampe.server.http import problems
+from hippocampe.server.http.origins import is_allowed
 from hippocampe.server.http.sessions import COOKIE, SAFE_METHODS, TOKEN_HEADER, Sessions
 from hippocampe.types import KEY_PREFIX, ApiKey, Role, Scope
 
@@ -27,6 +28,17 @@ PUBLIC = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", LOGIN})
 PROXY = "/v1/"
 CREDENTIALS = ("authorization", "x-api-key", "api-key")
 """Headers in which clients of the proxy send a key: OpenAI's, Anthropic's, Azure's."""
+LABELS: Mapping[str, Sequence[str]] = {
+    "space": ("x-hippocampe-space",),
+    "user": (
+        "x-hippocampe-user",
+        "x-openwebui-user-name",
+        "x-openwebui-user-email",
+        "x-openwebui-user-id",
+    ),
+    "channel": ("x-hippocampe-channel", "x-openwebui-chat-id"),
+}
+"""Headers of the proxy by label: our own, then those of Open WebUI."""
 STATIC = "/static/"
 """Path of the package's files, which need no authentication either."""
 STALE_PAGE = "the request does not carry the token of its page: reload the page, and try again."
@@ -65,6 +77,7 @@ class Gate:
         sessions: The logins.
         loopback: Whether only programs of this machine can connect.
         keyless: Whether they then need no key.
+        origins: Origins of other sites whose pages may use the API, with a key.
     """
 
     def __init__(
@@ -75,8 +88,10 @@ class Gate:
         *,
         loopback: bool,
         keyless: bool,
+        origins: Sequence[str] = (),
     ) -> None:
         self._app = app
+        self._origins = origins
         self._hippo = hippo
         self._sessions = sessions
         self._keyless = loopback and keyless
@@ -96,8 +111,11 @@ class Gate:
     async def _problem(self, connection: Connection, headers: Headers) -> problems.Problem | None:
         """The reason to refuse a request, or None; stores the key in the state of the request."""
         direct = not forwarded(connection)
-        keyless = self._keyless and direct
+        foreign = is_allowed(connection, headers, self._origins)
+        keyless = self._keyless and direct and not foreign
         problem = _foreign_to_loopback(headers) if keyless else _foreign_page(headers)
+        if foreign:
+            problem = None
         if problem is not None or _public(connection["path"]):
             return problem
         secret = secret_of(headers, connection["path"])
@@ -105,7 +123,7 @@ class Gate:
             secret = None
         state = connection.setdefault("state", {})
         state["key"] = None
-        if secret is None and (login := await self._login(headers)) is not None:
+        if secret is None and not foreign and (login := await self._login(headers)) is not None:
             session, state["key"] = login
             token = headers.get(TOKEN_HEADER)
             if connection["method"] in SAFE_METHODS or self._sessions.genuine(session, token):
@@ -140,6 +158,13 @@ def forwarded(connection: Connection) -> bool:
     return connection["http_version"] == "1.0" or any(
         name in FORWARDED or name.startswith(FORWARDED_PREFIX) for name, _ in connection["headers"]
     )
+
+
+def from_this_machine(connection: Connection) -> bool:
+    """Return whether a request was sent on this machine, and through no reverse proxy."""
+    host = (connection.get("client") or ("",))[0]
+    near = _names_loopback(f"//[{host}]" if ":" in host else f"//{host}")
+    return near and not forwarded(connection)
 
 
 def origin_of(headers: Headers) -> str:
@@ -313,20 +338,27 @@ def scope_in_headers(request: Request, role: Role, *, user: object = None) -> Sc
         HTTPException: The key has a lower role, or belongs to another space.
         InvalidInput: A label in a header cannot be used.
     """
-    named = {
-        name: _decoded(request.headers.get(f"x-hippocampe-{name}"))
-        for name in ("space", "user", "channel")
-    }
+    named = {name: _first_of(request.headers, headers) for name, headers in LABELS.items()}
     if named["user"] is None and isinstance(user, str):
         with suppress(InvalidInput):
             named["user"] = Scope(user=user).user
     return scope_of(request.state.key, role, **named)
 
 
-def _decoded(header: str | None) -> str | None:
+def _first_of(headers: Headers, names: Sequence[str]) -> str | None:
+    """The value of the first of several headers; those of other programs are ignored if they are no label."""
+    own, *others = names
+    if own in headers:
+        return _decoded(headers[own])
+    for name in others:
+        with suppress(InvalidInput):
+            if (value := _decoded(headers.get(name, ""))) and "{{" not in value:
+                return Scope(user=value).user
+    return None
+
+
+def _decoded(header: str) -> str:
     """Decode a header: characters beyond ASCII are UTF-8 or percent-encoded."""
-    if header is None:
-        return None
     try:
         return unquote(header.encode("latin-1").decode())
     except UnicodeError:

@@ -36,16 +36,30 @@ class Buckets:
         rate: Tokens a second.
         burst: Tokens of a full bucket.
         clock: Seconds, monotonic.
+        shares: The number of processes that divide the tokens, because each serves a part of the requests.
     """
 
     def __init__(
-        self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic
+        self,
+        rate: float,
+        burst: float,
+        clock: Callable[[], float] = time.monotonic,
+        shares: Callable[[], int] = lambda: 1,
     ) -> None:
-        self._rate = rate
-        self._burst = burst
+        self._whole_rate = rate
+        self._whole_burst = burst
         self._clock = clock
+        self._shares = shares
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
         """By name: tokens, and the time of the count."""
+
+    @property
+    def _rate(self) -> float:
+        return self._whole_rate / self._shares()
+
+    @property
+    def _burst(self) -> float:
+        return max(1.0, self._whole_burst / self._shares())
 
     def wait(self, name: str) -> float:
         """Seconds until the bucket has a token; 0 if it has one already."""
@@ -76,11 +90,14 @@ class KeyLimit:
         app: The application behind it.
         rate: Sustained requests per second of a key.
         burst: Requests that a key may send at once.
+        processes: Returns the number of processes that serve the same keys.
     """
 
-    def __init__(self, app: ASGIApp, *, rate: float, burst: int) -> None:
+    def __init__(
+        self, app: ASGIApp, *, rate: float, burst: int, processes: Callable[[], int]
+    ) -> None:
         self._app = app
-        self._buckets = Buckets(rate, burst)
+        self._buckets = Buckets(rate, burst, shares=processes)
         self._refusal = (
             f"a key may send {rate:g} requests a second: send fewer, or raise request_rate."
         )

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from typing import Any
@@ -15,16 +15,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hippocampe import errors
+from hippocampe.server.http.faults import faults
 from hippocampe.server.http.methods import allowed
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = "1"
-MAX_FAULTS = 10
-"""Most faults listed in a problem, so that it stays short."""
-MAX_PARTS = 6
-MAX_NAME = 60
-MAX_REASON = 300
-
 STATUS: dict[type[errors.HippocampeError], HTTPStatus] = {
     errors.InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.UnreadableFile: HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -129,17 +124,6 @@ async def _unusable(request: Request, error: Exception) -> Response:
         f"the request cannot be used: {faults(error.errors())}. See /openapi.json for its form."
     )
     return response(of_error(errors.InvalidInput(detail)))
-
-
-def faults(errors: Sequence[Mapping[str, Any]]) -> str:
-    """The first errors of a validation: the place and the reason, never the values."""
-    found = dict.fromkeys(
-        f"{'.'.join(str(part)[:MAX_NAME] for part in each['loc'][:MAX_PARTS]) or 'body'}: "
-        f"{each['msg'][:MAX_REASON]}"
-        for each in errors[:MAX_FAULTS]
-    )
-    more = len(errors) - MAX_FAULTS
-    return "; ".join(found) + (f"; and {more:,} more" if more > 0 else "")
 
 
 async def refused(request: Request, error: Exception) -> Response:

@@ -1,6 +1,7 @@
 """The server over standard input and output, for a client that starts it."""
 
 import asyncio
+from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Self, cast
 
@@ -14,6 +15,7 @@ from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.mcp.caller import Caller, ToolSet
 from hippocampe.server.mcp.service import make_server
 from hippocampe.types import Scope
+from hippocampe.verbs import Verb
 
 NOT_JSON = mcp.ErrorData(
     code=mcp.PARSE_ERROR, message="the line is not JSON: send one message on one line, in UTF-8."
@@ -24,15 +26,48 @@ NO_MESSAGE = mcp.ErrorData(
 )
 
 
-def serve(memory: Hippocampe, scope: Scope, tools: ToolSet) -> None:
-    """Serve one client until its input ends. Only the protocol is written to standard output."""
-    asyncio.run(_serve(Caller(AsyncHippocampe(memory), scope, tools)))
+def serve(joining: Future[Hippocampe], scope: Scope, tools: ToolSet) -> None:
+    """Serve one client until its input ends. Only the protocol is written to standard output.
+
+    The client gets the list of tools at once: some give a server ten seconds. Calls of tools wait for the memory.
+
+    Args:
+        joining: The memory, which may still be opening.
+        scope: The space, and who speaks where.
+        tools: The tools of the client.
+
+    Raises:
+        HippocampeError: The memory cannot be opened.
+    """
+    asyncio.run(_serve(Caller(_Joining(joining), scope, tools), joining))
 
 
-async def _serve(caller: Caller) -> None:
+async def _serve(caller: Caller, joining: Future[Hippocampe]) -> None:
     server = make_server(lambda context: caller)
     async with stdio_server() as (received, sent):
-        await server.run(Messages(received, sent), sent, server.create_initialization_options())
+        messages = Messages(received, sent)
+        serving = asyncio.ensure_future(
+            server.run(messages, sent, server.create_initialization_options())
+        )
+        opening = asyncio.wrap_future(joining)
+        await asyncio.wait((serving, opening), return_when=asyncio.FIRST_COMPLETED)
+        if opening.done() and opening.exception() is not None:
+            serving.cancel()
+            await asyncio.wait((serving,))
+            opening.result()
+        await serving
+
+
+class _Joining(AsyncHippocampe):
+    """A memory that may still be opening: its verbs wait for it."""
+
+    def __init__(self, joining: Future[Hippocampe]) -> None:
+        self._opening = joining
+        self.workers = None
+
+    async def _awaited(self, verb: Verb, /, *arguments: Any, **named: Any) -> Any:
+        self.sync = await asyncio.wrap_future(self._opening)
+        return await super()._awaited(verb, *arguments, **named)
 
 
 class Messages:

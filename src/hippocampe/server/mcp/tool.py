@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, ValidationError, create_model
 from hippocampe.companion.memory_tools import Effect, schema_of
 from hippocampe.errors import HippocampeError
 from hippocampe.server.api.arguments import Body, Fields
-from hippocampe.server.http.problems import faults
+from hippocampe.server.http.faults import faults
 from hippocampe.server.mcp.caller import Caller
 
 A = TypeVar("A", bound="Arguments")

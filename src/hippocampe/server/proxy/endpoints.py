@@ -20,6 +20,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Send
 
 from hippocampe.aio import AsyncHippocampe
+from hippocampe.integrations.conversation import Conversation
 from hippocampe.server.http.access import PROXY, scope_in_headers
 from hippocampe.server.http.dependencies import Hippo
 from hippocampe.server.proxy.protocols import PROTOCOLS, Protocol, parsed
@@ -39,6 +40,10 @@ MAX_READ_BYTES = 16 * 2**20
 """Largest request that memory reads; a larger one is forwarded without memory, to bound the RAM."""
 MAX_PASSED_BYTES = 2**30
 """Largest request of any kind. It is streamed, so its length costs no memory; providers take 512 MB."""
+
+OPEN_WEBUI = "x-openwebui-"
+TASK = f"{OPEN_WEBUI}task"
+"""The header in which Open WebUI names a task of its own, if a connection sends `{{TASK}}` in it."""
 
 OBJECT = re.compile(r"[a-z_]+/.*\d")
 """Path of one object at a provider: its collection, then its id, which has a digit and cannot be guessed. All other
@@ -77,6 +82,9 @@ async def _remembered(
     request: Request, hippo: AsyncHippocampe, protocol: Protocol, body: "_Body", read: bytes
 ) -> Response:
     upstream, asked = _upstream(request), parsed(read)
+    if _is_task(request, protocol.conversation(asked)):
+        scope_in_headers(request, "write")
+        return await _untouched(request, body, read)
     chat = RememberedChat(
         hippo,
         scope_in_headers(request, "write", user=asked.get("user")),
@@ -106,6 +114,15 @@ async def _remembered(
     return response
 
 
+def _is_task(request: Request, talk: Conversation | None) -> bool:
+    """Return whether Open WebUI asks for a title, tags or questions of its own: nobody speaks there."""
+    named = request.headers.get(TASK, "").strip()
+    if named and not named.startswith("{{"):
+        return True
+    from_chat = any(name.startswith(OPEN_WEBUI) for name in request.headers)
+    return from_chat and talk is not None and talk.message.startswith("### Task:")
+
+
 async def _passed(request: Request, path: str) -> Response:
     """Forward any other request unchanged, and its answer."""
     lists_models = request.method in ("GET", "HEAD") and path.split("/")[0] == "models"
@@ -123,8 +140,8 @@ async def _passed(request: Request, path: str) -> Response:
         return Response(status_code=CLOSED)
 
 
-async def _untouched(request: Request, body: "_Body") -> Response:
-    content = body if body.follows else b""
+async def _untouched(request: Request, body: "_Body", read: bytes | None = None) -> Response:
+    content = (body if body.follows else b"") if read is None else read
     sending = _upstream(request).send(request, content, readable=False)
     answer = await _while_connected(request, body, sending)
     request.state.passed_on = True

@@ -5,19 +5,19 @@ import json
 import logging
 from collections import OrderedDict
 from dataclasses import dataclass, replace
-from datetime import timedelta
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.embed import tokens
 from hippocampe.errors import BudgetSpent, HippocampeError
+from hippocampe.integrations.conversation import Conversation
+from hippocampe.integrations.reminders import Reminders
+from hippocampe.integrations.turns import channel_of
 from hippocampe.model.prices import price_of
-from hippocampe.server.proxy.protocols import Answer, Conversation, Json, Protocol
+from hippocampe.server.proxy.protocols import Answer, Json, Protocol
 from hippocampe.types import Scope
 
 log = logging.getLogger("hippocampe")
 
-FRESH = timedelta(minutes=15)
-"""A message repeated within this time is a retry, and gets the same injection."""
 MEMORY_SECONDS = 2.0
 """Time limit for memory in a chat, on top of the deadline of its injection."""
 MAX_THREADS = 10_000
@@ -108,7 +108,7 @@ class RememberedChat:
             thread = threads.find(scope, talk.continues)
             self._answers = 0 if thread is None else thread.answers
             if scope.channel is None:
-                channel = f"chat-{talk.opening[:12]}" if thread is None else thread.channel
+                channel = channel_of(talk) if thread is None else thread.channel
                 scope = Scope(scope.space, scope.user, channel)
             self._message, self._results = talk.message, talk.results
             if thread is not None and not talk.names:
@@ -119,54 +119,47 @@ class RememberedChat:
     async def reminded(self, body: bytes) -> bytes:
         """The request with an injection before the user's message; unchanged without one.
 
-        Injections into earlier messages of the conversation are repeated there: the client does not have them,
-        and they are not selected again while the model sees them.
+        Injections into earlier messages of the conversation are repeated there, unless the setting
+        `keep_injections` is off: the client does not have them, and what comes before the last message stays the
+        same from one request to the next.
 
         Raises:
             BudgetSpent: The daily budget of the space is spent.
         """
-        talk = self._talk
+        talk, keep = self._talk, True
         try:
             async with asyncio.timeout(MEMORY_SECONDS) as deadline:
                 await self._hippo.check_budget(scope=self._scope)
                 if talk is None or not talk.names:
                     return body
                 settings = await self._hippo.settings(scope=self._scope)
+                keep = settings.keep_injections
                 deadline.reschedule((deadline.when() or 0) + settings.hook_timeout_ms / 1000)
                 await self._remind(talk)
-            reminders = dict(self._hippo.sync.channels.channel(self._scope).reminders)
         except BudgetSpent:
             raise
         except (HippocampeError, TimeoutError) as exc:
-            log.warning("a chat was forwarded without memory: %s", type(exc).__name__)
-            return body
-        used = {
-            position: reminders[name]
-            for position in talk.names
-            if (name := self._name(talk, position)) in reminders and reminders[name].text
-        }
+            # Earlier injections stay, so that the provider's cache does too.
+            log.warning("a chat was forwarded without new memory: %s", type(exc).__name__)
+        used = {} if talk is None or not talk.names else self._reminders(talk).found(keep=keep)
         if not used:
             return body
         self._added = sum(each.tokens for each in used.values())
         texts = {position: each.text for position, each in used.items()}
         return json.dumps(self._protocol.reminded(self._asked, texts)).encode()
 
-    def _name(self, talk: Conversation, position: int) -> str:
-        return f"{talk.names[position]}-{self._answers}"
+    def _reminders(self, talk: Conversation) -> Reminders:
+        return Reminders(self._hippo.sync, talk, self._scope, f"-{self._answers}")
 
     async def _remind(self, talk: Conversation) -> None:
-        """Select the injection of the message, once: a retry and calls of tools belong to the same turn."""
-        name = self._name(talk, max(talk.names))
-        channel = self._hippo.sync.channels.channel(self._scope)
+        """Select the injection of the message, once."""
+        reminders = self._reminders(talk)
         now = await self._hippo.now()
-        known = channel.reminders.get(name)
-        if known is not None and (talk.continued or now - known.at < FRESH):
-            return
-        injection = await self._hippo.before_turn(
-            self._message, scope=self._scope, fresh=talk.begins
-        )
-        channel = self._hippo.sync.channels.channel(self._scope)
-        channel.remind(name, injection.text, injection.tokens, now)
+        if not reminders.known(now):
+            injection = await self._hippo.before_turn(
+                self._message, scope=self._scope, fresh=talk.begins
+            )
+            reminders.add(injection, now)
 
     async def ended(self, answer: Answer) -> None:
         """Store the exchange, unless the model calls tools first, and the cost of the answer."""

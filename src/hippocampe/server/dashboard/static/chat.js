@@ -1,6 +1,9 @@
-// The chat: Enter sends, what was said is shown at once, and the latest exchange is in view.
+// The chat: Enter sends, what was said is shown at once, and the answer as it is written.
+import { reason, toast } from "./toast.js";
+
 const form = document.querySelector("[data-say]");
 const talk = document.getElementById("talk");
+const words = document.body.dataset;
 let waiting = null;
 
 function bubble(name, text) {
@@ -16,7 +19,7 @@ form?.addEventListener("keydown", (event) => {
   if (!form.querySelector(".primary").disabled) form.requestSubmit();
 });
 
-form?.addEventListener("htmx:beforeRequest", () => {
+function begin() {
   const field = form.elements.message;
   waiting = document.createElement("article");
   waiting.className = "exchange";
@@ -28,13 +31,76 @@ form?.addEventListener("htmx:beforeRequest", () => {
   form.dataset.sent = field.value;
   field.value = "";
   waiting.scrollIntoView({ block: "end" });
-});
+}
 
-form?.addEventListener("htmx:afterRequest", (event) => {
+function end(done) {
   waiting?.remove();
   const field = form.elements.message;
   // What could not be sent is not lost.
-  if (!event.detail.successful && !field.value) field.value = form.dataset.sent;
+  if (!done && !field.value) field.value = form.dataset.sent;
   talk.lastElementChild?.scrollIntoView({ block: "nearest" });
   field.focus();
-});
+}
+
+form?.addEventListener("htmx:beforeRequest", begin);
+form?.addEventListener("htmx:afterRequest", (event) => end(event.detail.successful));
+
+// An answer comes as server-sent events: its text in pieces, then the exchange with what memory did for it.
+
+async function* eventsOf(response) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    const blocks = (rest + part.value).split("\n\n");
+    rest = blocks.pop();
+    for (const block of blocks) {
+      const [, name, data] = block.match(/^event: (.*)\ndata: (.*)$/);
+      yield [name, JSON.parse(data)];
+    }
+  }
+}
+
+async function answer(body) {
+  const headers = { ...JSON.parse(document.body.getAttribute("hx-headers")), "HX-Request": "true" };
+  const response = await fetch(form.dataset.answer, { method: "POST", headers, body });
+  if (!response.ok) {
+    toast(reason({ responseText: await response.text() }), { kind: "danger" });
+    return false;
+  }
+  const shown = waiting.querySelector(".wait");
+  let text = "";
+  let whole = false;
+  for await (const [name, data] of eventsOf(response)) {
+    if (name === "text") {
+      text = data.restart ? data.text : text + data.text;
+      shown.textContent = text;
+      shown.classList.remove("wait");
+      waiting.scrollIntoView({ block: "nearest" });
+    } else {
+      talk.insertAdjacentHTML("beforeend", data.html);
+      htmx.process(talk.lastElementChild);
+      htmx.trigger(document.body, "memory-changed");
+      whole = true;
+    }
+  }
+  if (!whole) toast(words.unreachable, { kind: "danger" });
+  return whole;
+}
+
+document.addEventListener("submit", async (event) => {
+  if (event.target !== form || !form.dataset.answer || form.elements.alone?.checked) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  const send = form.querySelector(".primary");
+  const body = new URLSearchParams(new FormData(form));
+  begin();
+  send.disabled = true;
+  let done = false;
+  try {
+    done = await answer(body);
+  } catch {
+    toast(words.unreachable, { kind: "danger" });
+  }
+  send.disabled = false;
+  end(done);
+}, { capture: true });

@@ -83,7 +83,9 @@ export class View {
       top = Math.min(top, y); bottom = Math.max(bottom, y);
     }
     if (left > right) return;
-    this.scale = Math.min(4, (this.width - 40) / Math.max(1, right - left), (this.height - 40) / Math.max(1, bottom - top));
+    const fits = Math.min(4, (this.width - 40) / Math.max(1, right - left), (this.height - 40) / Math.max(1, bottom - top));
+    // A canvas without a size, as on a page that is being left, has a scale too.
+    this.scale = Math.max(0.02, fits);
     this.x = this.width / 2 - ((left + right) / 2) * this.scale;
     this.y = this.height / 2 - ((top + bottom) / 2) * this.scale;
   }
@@ -279,7 +281,8 @@ export class View {
       const text = data.labels[n].length > 36 ? `${data.labels[n].slice(0, 35)}…` : data.labels[n];
       c.font = `${data.type[n] === subject ? 600 : 400} 12px ${font}`;
       const half = c.measureText(text).width / 2;
-      const [px, above] = place(n);
+      const [at, above] = place(n);
+      const px = Math.max(half + 4, Math.min(at, width - half - 4));
       const py = above - drawn(n) - 5;
       if (taken.some(([a, b, h]) => Math.abs(a - px) < half + h + 4 && Math.abs(b - py) < 15)) continue;
       taken.push([px, py, half]);

@@ -1,28 +1,18 @@
 """OpenAI's chat completions, which most compatible servers support."""
 
 import json
-from collections.abc import Mapping
 from typing import ClassVar
 
-from hippocampe.server.proxy.protocols.conversation import (
+from hippocampe.integrations.conversation import Message, of_chat, text_of
+from hippocampe.server.proxy.protocols.json_values import (
     Json,
-    Message,
-    Role,
     all_objects,
     as_count,
     as_object,
     as_text,
     objects,
-    text_of,
 )
 from hippocampe.server.proxy.protocols.protocol import Answer, Protocol
-
-_ROLES: Mapping[object, Role] = {
-    "user": "user",
-    "assistant": "assistant",
-    "tool": "tool",
-    "function": "tool",
-}
 
 
 class ChatCompletions(Protocol):
@@ -56,8 +46,7 @@ class ChatCompletions(Protocol):
         return {**request, "messages": items}
 
     def _message(self, item: Json) -> Message:
-        role = as_text(item.get("role"))
-        return Message(_ROLES.get(role, "system"), text_of(item.get("content")))
+        return of_chat(item)
 
 
 class _Answer(Answer):

@@ -3,15 +3,14 @@
 import json
 from typing import ClassVar
 
-from hippocampe.server.proxy.protocols.conversation import (
+from hippocampe.integrations.conversation import Message, text_of
+from hippocampe.server.proxy.protocols.json_values import (
     Json,
-    Message,
     all_objects,
     as_count,
     as_object,
     as_text,
     objects,
-    text_of,
 )
 from hippocampe.server.proxy.protocols.protocol import Answer, Protocol
 
@@ -21,14 +20,14 @@ _INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_token
 
 
 class Messages(Protocol):
-    """`POST /v1/messages`: the client sends the whole history each time."""
+    """`POST /v1/messages`: the client sends the whole history, or only the continuation of a stored thread."""
 
     name = "messages"
     paths = ("/messages",)
     described = (
         "Forward a message to the upstream with an injection, and store the exchange.\n\n"
-        "The form is that of Anthropic's messages, with streams, tools and thinking. The injection goes before "
-        "the user's text, in a copy of the messages."
+        "The form is that of Anthropic's messages, with streams, tools, thinking and threads. The injection goes "
+        "before the user's text, in a copy of the messages."
     )
     example: ClassVar[Json] = {
         "model": "claude-sonnet-5",
@@ -59,6 +58,9 @@ class Messages(Protocol):
             return Message(role, text_of(content))
         return Message("system", text_of(content))
 
+    def _continues(self, request: Json) -> str | None:
+        return as_text(as_object(request.get("thread")).get("previous_message_id"))
+
 
 class _Answer(Answer):
     def _whole(self, answer: Json) -> None:
@@ -82,6 +84,7 @@ class _Answer(Answer):
                 """A ping, an end or an error."""
 
     def _begin(self, message: Json) -> None:
+        self.id = as_text(message.get("id"))
         self.model = as_text(message.get("model"))
         self._count(as_object(message.get("usage")))
 

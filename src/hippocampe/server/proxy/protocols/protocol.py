@@ -5,13 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hippocampe.server.proxy.protocols.conversation import (
-    Conversation,
-    Json,
-    Message,
-    conversation,
-    parsed,
-)
+from hippocampe.integrations.conversation import Conversation, Message, conversation
+from hippocampe.server.proxy.protocols.json_values import Json, parsed
 
 MAX_LINE_BYTES = 2**24
 """Longest part of an event that is read."""

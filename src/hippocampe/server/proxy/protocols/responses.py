@@ -3,20 +3,17 @@
 import json
 from typing import ClassVar
 
-from hippocampe.server.proxy.protocols.conversation import (
+from hippocampe.integrations.conversation import CALL_OUTPUT, Message, of_response, text_of
+from hippocampe.server.proxy.protocols.json_values import (
     Json,
-    Message,
     all_objects,
     as_count,
     as_object,
     as_text,
     objects,
-    text_of,
 )
 from hippocampe.server.proxy.protocols.protocol import Answer, Protocol
 
-_OUTPUT = "_output"
-"""Suffix of the type of an item with the result of a call; the call and its result share one `call_id`."""
 _APPROVAL = "mcp_approval_request"
 """An item that the client answers although it is not a call of a client's tool."""
 
@@ -58,15 +55,7 @@ class Responses(Protocol):
         return {**request, "input": items[0]["content"] if alone else items}
 
     def _message(self, item: Json) -> Message:
-        kind, role = as_text(item.get("type")) or "", item.get("role")
-        if kind.endswith(_OUTPUT):
-            return Message("tool", text_of(item.get("output")))
-        if role == "user":
-            return Message("user", text_of(item.get("content")))
-        if role in ("system", "developer"):
-            return Message("system", text_of(item.get("content")))
-        # All other items come from the model: messages, calls, reasoning, references to them.
-        return Message("assistant", text_of(item.get("content")))
+        return of_response(item)
 
     def _continues(self, request: Json) -> str | None:
         return _conversation_id(request) or as_text(request.get("previous_response_id"))
@@ -105,6 +94,8 @@ def _conversation_id(found: Json) -> str | None:
 
 def _awaits_client(output: list[Json]) -> bool:
     """Return whether an output has calls without results, which the client has to send."""
-    returned = {each.get("call_id") for each in output if str(each.get("type")).endswith(_OUTPUT)}
+    returned = {
+        each.get("call_id") for each in output if str(each.get("type")).endswith(CALL_OUTPUT)
+    }
     called = {each["call_id"] for each in output if as_text(each.get("call_id"))}
     return bool(called - returned) or any(each.get("type") == _APPROVAL for each in output)

@@ -1,15 +1,20 @@
-"""A conversation as memory reads it, independent of the client's protocol. No I/O."""
+"""A conversation as memory reads it, independent of the host and of its protocol. No I/O."""
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeGuard, cast
+from typing import Any, Literal, cast
 
-from hippocampe.server.http.json_limit import has_too_many_values
-
-Json = dict[str, Any]
 Role = Literal["user", "assistant", "tool", "system"]
+
+CALL_OUTPUT = "_output"
+"""Suffix of the type of an item with the result of a call; the call and its result share one `call_id`."""
+_CHAT_ROLES: Mapping[str, Role] = {
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,53 +100,35 @@ def text_of(content: object, between: str = "\n") -> str:
     """
     if isinstance(content, str):
         return content
-    texts = [part.get("text") for part in objects(content)]
+    if not isinstance(content, list):
+        return ""
+    texts = [_field(part, "text") for part in cast("list[object]", content)]
     return between.join(text for text in texts if isinstance(text, str))
 
 
-def parsed(data: bytes) -> Json:
-    """Parse a JSON object; empty if it is not one, or has too many values for a conversation."""
-    if has_too_many_values(data):
-        return {}
-    try:
-        found = json.loads(data)
-    except (ValueError, RecursionError):
-        return {}
-    return as_object(found)
+def of_chat(message: object) -> Message:
+    """A message of chat completions, as a mapping or an object."""
+    role = _CHAT_ROLES.get(str(_field(message, "role")), "system")
+    return Message(role, text_of(_field(message, "content")))
 
 
-def as_object(value: object) -> Json:
-    """The value if it is a JSON object; else an empty one."""
-    return cast("Json", value) if isinstance(value, dict) else {}
+def of_response(item: object) -> Message:
+    """An item of the input or the output of a response, as a mapping or an object."""
+    role = _field(item, "role")
+    if str(_field(item, "type") or "").endswith(CALL_OUTPUT):
+        return Message("tool", text_of(_field(item, "output")))
+    if role == "user":
+        return Message("user", text_of(_field(item, "content")))
+    if role in ("system", "developer"):
+        return Message("system", text_of(_field(item, "content")))
+    # All other items come from the model: messages, calls, reasoning, references to them.
+    return Message("assistant", text_of(_field(item, "content")))
 
 
-def objects(value: object) -> list[Json]:
-    """The objects of a list; empty for any other value."""
-    return [cast("Json", each) for each in _listed(value) if isinstance(each, dict)]
-
-
-def all_objects(value: object) -> list[Json] | None:
-    """A list of objects; None for any other value."""
-    found = objects(value)
-    return found if _is_list(value) and len(found) == len(value) else None
-
-
-def as_text(value: object) -> str | None:
-    """The value if it is a non-empty text."""
-    return value if isinstance(value, str) and value else None
-
-
-def as_count(value: object) -> int | None:
-    """The value if it is a whole number."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _listed(value: object) -> list[Any]:
-    return value if _is_list(value) else []
-
-
-def _is_list(value: object) -> TypeGuard[list[Any]]:
-    return isinstance(value, list)
+def _field(value: object, name: str) -> object:
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, Any]", value).get(name)
+    return getattr(value, name, None)
 
 
 def _digest(*texts: str) -> str:

@@ -1,0 +1,42 @@
+"""Hippocampe: statements by the rules of `remember`; what a correction replaced is left out."""
+
+from pathlib import Path
+
+from memory import Embedder, Found
+
+PACKAGES = ("hippocampe",)
+
+
+class Adapter:
+    def __init__(self, folder: Path, embed: Embedder) -> None:
+        from hippocampe import Config, Hippocampe, Scope
+
+        self._scope = Scope()
+        self._hippo = Hippocampe.open(Config(folder, background=False), join=False)
+        time_the_embedder(embed)
+
+    def add(self, items):
+        given = [{"content": text, "metadata": {"id": id}} for id, text in items]
+        self._hippo.remember_many(given, scope=self._scope)
+
+    def search(self, query: str, limit: int) -> list[Found]:
+        found = self._hippo.recall(query, scope=self._scope, limit=limit)
+        return [(each.memory.metadata["id"], each.score) for each in found if each.memory.current]
+
+
+def time_the_embedder(embed: Embedder) -> None:
+    """Count the time of the library's own embedder, the same model, as that of the shared one."""
+    import time
+
+    from hippocampe.embed.local import LocalEmbedder
+
+    plain = LocalEmbedder._encode
+
+    def timed(self, texts):
+        started = time.perf_counter()
+        try:
+            return plain(self, texts)
+        finally:
+            embed.seconds += time.perf_counter() - started
+
+    LocalEmbedder._encode = timed

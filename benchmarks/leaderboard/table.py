@@ -1,0 +1,58 @@
+"""Make one table of the results of `run.py`: `python benchmarks/leaderboard/table.py RESULT... [--out FILE]`."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import common
+
+COLUMNS = (
+    *("memory", "recall@5, statements", "recall@5, talk", "given without an answer"),
+    *("missed corrections", "wrong corrections", "search p50 / p95 ms", "lost / acknowledged"),
+)
+
+
+def row(result: dict[str, Any]) -> list[str]:
+    """The cells of one memory."""
+    recall, changes = result["recall"], result["changes"]
+    versions = [
+        f"{name} {number}" for name, number in result["versions"].items() if name != "python"
+    ]
+    statements, talk = recall.get("memories", {}), recall.get("talk", {})
+    latency = talk.get("search ms", {})
+    durable = result["durability"]
+    return [
+        f"{result['adapter']} ({', '.join(versions)})" if versions else result["adapter"],
+        _share(statements.get("recall@5")),
+        _share(talk.get("recall@5")),
+        _share(statements.get("given without an answer")),
+        _share(changes["missed corrections"]),
+        _share(changes["wrong corrections"]),
+        f"{latency.get('p50', '–')} / {latency.get('p95', '–')}",
+        f"{durable['lost']} / {durable['acknowledged']}",
+    ]
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}".lstrip("0") if value < 1 else "1"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results", nargs="+", type=Path)
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    results = [json.loads(path.read_text(encoding="utf-8")) for path in given.results]
+    results.sort(key=lambda each: -(each["recall"].get("memories", {}).get("recall@5") or 0))
+    lines = ["| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|"]
+    lines += ["| " + " | ".join(row(each)) + " |" for each in results]
+    print("\n".join(lines))
+    if given.out:
+        common.save(given.out, "leaderboard", {"memories": results})
+
+
+if __name__ == "__main__":
+    main()

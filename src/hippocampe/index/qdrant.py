@@ -1,0 +1,526 @@
+"""The index in a Qdrant server or cluster, shared by many processes.
+
+One collection has the points of all kinds and spaces. The space is its tenant: the server stores the points of a
+space together and builds a graph for each space only. The store is the truth: what the server misses while it is
+down stays in the outbox.
+"""
+
+import hashlib
+import pickle
+import shutil
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+import grpc
+from qdrant_client import QdrantClient, models
+from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
+
+from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailable
+from hippocampe.index import encoding
+from hippocampe.index.bm25 import sparse_query
+from hippocampe.protocols import KINDS, Filter, Hit, Point, Search, Vector, is_point_id
+from hippocampe.system import private
+
+Answer = TypeVar("Answer")
+
+PORT, GRPC_PORT = 6333, 6334
+SEARCH_SECONDS: Final = 2.0
+WRITE_SECONDS: Final = 20.0
+CHANGE_SECONDS: Final = 60.0
+"""Time limits of a search, a write, and a change of the collection."""
+REST_SECONDS: Final = 0.5
+"""After all nodes failed, calls fail at once for this long, so that turns do not wait for a server that is down."""
+OLDEST: Final = (1, 13)
+"""The oldest version of the server with all that is used."""
+FORMAT: Final = 1
+BATCH: Final = 256
+PAGE: Final = 2_000
+_KEYWORDS = ("kind", "lasting", "passing", "type", "category", "subjects", "user", "channel")
+_NUMBERS = ("at", "expires_at")
+_TRANSIENT = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+_REMEDY = "Nothing is lost, the store holds the truth."
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """The form of a collection, and the address of its server.
+
+    Attributes:
+        collection: The beginning of its name; the rest names the embedder.
+        urls: The nodes; the next is tried if one fails.
+        key: The API key; None for a server without.
+        replicas: Copies of each shard.
+        shards: Shards of the collection.
+        quantized: Whether searches compare int8 vectors first.
+        on_disk: Whether the vectors stay on disk.
+        folder: A folder of this process, for generations that are being built.
+    """
+
+    collection: str
+    urls: tuple[str, ...]
+    key: str | None
+    replicas: int
+    shards: int
+    quantized: bool
+    on_disk: bool
+    folder: Path
+
+
+@dataclass(slots=True)
+class _Generation:
+    """A generation of one kind that is being built."""
+
+    target: Path | None = None
+    changed: set[str] = field(default_factory=set[str])
+
+
+class QdrantIndex:
+    """The `Index` Protocol on a Qdrant server."""
+
+    def __init__(self, options: ServerOptions, *, dimensions: int, model: str) -> None:
+        self._options = options
+        self._dimensions = dimensions
+        self._model = model
+        digest = hashlib.blake2b(model.encode(), digest_size=6).hexdigest()
+        self.collection = f"{options.collection}-{digest}"
+        self._made = False
+        """True if this process made the collection and has not said so."""
+        self._nodes = [_connect(url, options.key) for url in options.urls]
+        self._preferred = 0
+        self._ready = False
+        self._resting_until = 0.0
+        self._generations = {kind: _Generation() for kind in KINDS}
+        self._writing = threading.RLock()
+        self._closed = False
+
+    @classmethod
+    def open(cls, options: ServerOptions, *, dimensions: int, model: str) -> "QdrantIndex":
+        """Connect; create the collection if it is missing. A server that is down is awaited by later calls.
+
+        Raises:
+            EmbedderMismatch: The collection has vectors of other dimensions.
+            IndexUnavailable: The server or the collection is of a version that cannot be used.
+        """
+        index = cls(options, dimensions=dimensions, model=model)
+        try:
+            index._call("the collection cannot be opened", lambda node: node.get_collections())
+        except _Unreachable:
+            return index
+        except BaseException:
+            index.close()
+            raise
+        return index
+
+    # Reads
+
+    def nearest(self, kind: str, vector: Vector, *, limit: int, where: Filter) -> list[Hit]:
+        """Return the points of highest cosine, best first, ties by id."""
+        return self.search([Search(kind, where, limit, vector)])[0]
+
+    def matching(self, kind: str, text: str, *, limit: int, where: Filter) -> list[Hit]:
+        """Return the points of highest BM25 score, best first, ties by id."""
+        return self.search([Search(kind, where, limit, text=text)])[0]
+
+    def search(self, searches: Sequence[Search]) -> list[list[Hit]]:
+        """Return the hits of several searches, in one round trip."""
+        requests = {
+            number: made for number, each in enumerate(searches) if (made := _request(each))
+        }
+        found: list[list[Hit]] = [[] for _ in searches]
+        if not requests:
+            self._check_open()
+            return found
+        answers = self._call(
+            "points cannot be searched",
+            lambda node: node.query_batch_points(
+                self.collection, [*requests.values()], timeout=round(SEARCH_SECONDS)
+            ),
+        )
+        for number, answer in zip(requests, answers, strict=True):
+            hits = sorted((-point.score, str(point.id)) for point in answer.points)
+            found[number] = [Hit(id, -below) for below, id in hits]
+        return found
+
+    def ids(self, kind: str) -> Iterator[str]:
+        """Iterate over all indexed ids, in no order; concurrent changes may be missed."""
+        offset: Any = None
+        while True:
+            records, offset = self._call(
+                f"points of kind {kind!r} cannot be listed",
+                lambda node, offset=offset: node.scroll(
+                    self.collection,
+                    scroll_filter=encoding.of_kind(kind),
+                    limit=PAGE,
+                    offset=offset,
+                    with_payload=False,
+                    timeout=round(WRITE_SECONDS),
+                ),
+            )
+            yield from (str(record.id) for record in records)
+            if offset is None:
+                return
+
+    def count(self, kind: str) -> int:
+        """Count the indexed points."""
+        return self._call(
+            f"points of kind {kind!r} cannot be counted",
+            lambda node: node.count(
+                self.collection, count_filter=encoding.of_kind(kind), exact=True
+            ),
+        ).count
+
+    def is_new(self) -> bool:
+        """Return whether this process has just made the collection."""
+        if not self._ready:
+            self.count(KINDS[0])
+        made, self._made = self._made, False
+        return made
+
+    def is_unused(self, kind: str) -> bool:
+        """Return whether the kind has no point."""
+        return self.count(kind) == 0
+
+    def ungraphed(self, kind: str) -> int:
+        """Return 0: the server builds graphs by itself."""
+        self._check_open()
+        return 0
+
+    def differing(self, kind: str, points: Iterable[Point]) -> Iterator[str]:
+        """Compare stored points with those of the server; yield the ids that differ."""
+        remaining = iter(points)
+        while batch := list(islice(remaining, BATCH)):
+            known = [point for point in batch if is_point_id(point.id)]
+            records = self._call(
+                f"points of kind {kind!r} cannot be read",
+                lambda node, known=known: node.retrieve(
+                    self.collection,
+                    [point.id for point in known],
+                    with_payload=True,
+                    with_vectors=True,
+                    timeout=round(WRITE_SECONDS),
+                ),
+            )
+            held = {str(record.id): record for record in records}
+            for point in known:
+                record = held.get(point.id)
+                if record is None or not encoding.is_same(kind, point, record):
+                    yield point.id
+
+    def damaged_files(self, *, stop: Callable[[], bool]) -> Iterator[str]:
+        """Yield nothing: the server checks its files."""
+        return iter(())
+
+    def read_ahead(self, *, stop: Callable[[], bool]) -> None:
+        """Do nothing: the server caches."""
+
+    # Writes
+
+    def apply(self, kind: str, points: Sequence[Point], removed: Sequence[str] = ()) -> None:
+        """Insert or replace points and remove ids; see `Index.apply`."""
+        for point in points:
+            if point.dense.shape != (self._dimensions,):
+                raise EmbedderMismatch(
+                    f"a vector of shape {point.dense.shape} cannot be indexed among vectors of "
+                    f"{self._dimensions} dimensions: embed it with {self._model}."
+                )
+        last = {point.id: point for point in encoding.indexable(points)}
+        gone = [id for id in removed if is_point_id(id)]
+        with self._writing:
+            self._check_open()
+            generation = self._generations[kind]
+            if generation.target is not None:
+                generation.changed.update(last, gone)
+            self._write(kind, list(last.values()), gone)
+
+    def _write(self, kind: str, points: Sequence[Point], removed: Sequence[str]) -> None:
+        batches = [points[start : start + BATCH] for start in range(0, len(points), BATCH)]
+        operations: list[Any] = [
+            models.UpsertOperation(
+                upsert=models.PointsList(points=[encoding.point_of(kind, each) for each in batch])
+            )
+            for batch in batches
+        ]
+        operations += [
+            models.DeleteOperation(
+                delete=models.PointIdsList(points=[*removed[start : start + PAGE]])
+            )
+            for start in range(0, len(removed), PAGE)
+        ]
+        for operation in operations:
+            self._call(
+                f"points of kind {kind!r} cannot be indexed",
+                lambda node, operation=operation: node.batch_update_points(
+                    self.collection,
+                    [operation],
+                    wait=True,
+                    ordering=models.WriteOrdering.MEDIUM,
+                    timeout=round(WRITE_SECONDS),
+                ),
+            )
+
+    def flush(self) -> None:
+        """Do nothing: a write that the server acknowledged is in its log."""
+        self._check_open()
+
+    # Generations: points are collected in a file, then replace those of the kind.
+
+    def start_generation(self, kind: str) -> Path:
+        """Start a generation and record all later changes of its kind; see the `Index` Protocol."""
+        self.abandon_generation(kind)
+        with self._writing:
+            self._check_open()
+            private.make_folder(self._options.folder)
+            target = self._options.folder / f"generation-{token_hex(8)}"
+            self._generations[kind].target = target
+            return target
+
+    @staticmethod
+    def build(target: Path, *, dimensions: int, points: Iterable[Point], graph: bool) -> int:
+        """Collect the points of a started generation; see `Index.build`."""
+        remaining, total = encoding.indexable(points), 0
+        with target.open("xb") as file:
+            while batch := list(islice(remaining, BATCH)):
+                pickle.dump(batch, file)
+                total += len(batch)
+        return total
+
+    def adopt_generation(self, kind: str) -> None:
+        """Write the points of the generation, then remove those that it lacks.
+
+        Searches go on meanwhile. Points that were changed since the start are left as they are.
+
+        Raises:
+            IndexUnavailable: No generation was started or built, or the server is down.
+        """
+        generation = self._generations[kind]
+        try:
+            if generation.target is None or not generation.target.exists():
+                raise IndexUnavailable(
+                    f"no generation of kind {kind!r} can be adopted: call start_generation and build first."
+                )
+            built = set[str]()
+            with generation.target.open("rb") as file:
+                while batch := _next_batch(file):
+                    built.update(point.id for point in batch)
+                    with self._writing:
+                        unchanged = [each for each in batch if each.id not in generation.changed]
+                        self._write(kind, unchanged, ())
+            extra = [id for id in self.ids(kind) if id not in built]
+            with self._writing:
+                self._write(kind, (), [id for id in extra if id not in generation.changed])
+        finally:
+            self.abandon_generation(kind)
+
+    def abandon_generation(self, kind: str) -> None:
+        """Delete the started generation, if any; its builder must have ended."""
+        with self._writing:
+            abandoned, self._generations[kind] = self._generations[kind].target, _Generation()
+        if abandoned is not None:
+            abandoned.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Close the connections; later calls raise `IndexUnavailable`."""
+        self._closed = True
+        for node in self._nodes:
+            with suppress(Exception):
+                node.close()
+        shutil.rmtree(self._options.folder, ignore_errors=True)
+
+    def empty(self) -> None:
+        """Delete the collection, whose files the server removes, and make an empty one."""
+        self._call(
+            "the collection cannot be deleted",
+            lambda node: node.delete_collection(self.collection, timeout=round(CHANGE_SECONDS)),
+        )
+        self._ready = False
+        self.count(KINDS[0])
+        self._made = False
+
+    # The server
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise IndexUnavailable("the index cannot be used: it was closed. Open it again.")
+
+    def _call(self, what: str, ask: Callable[[QdrantClient], Answer]) -> Answer:
+        """Ask a node, and the others if it does not answer; prepare the collection first.
+
+        Raises:
+            IndexUnavailable: None answered, or one refused.
+        """
+        self._check_open()
+        if time.monotonic() < self._resting_until:
+            raise _Unreachable(f"{what}: Qdrant did not answer a moment ago. {_REMEDY}")
+        reasons: list[str] = []
+        # Twice: a connection that the server closed fails once.
+        for attempt in range(2 * len(self._nodes)):
+            number = (self._preferred + attempt) % len(self._nodes)
+            try:
+                with _translated(what):
+                    if not self._ready:
+                        self._prepare(self._nodes[number])
+                        self._ready = True
+                    answer = ask(self._nodes[number])
+            except _Unreachable as exc:
+                self._check_open()
+                reasons.append(f"{self._options.urls[number]}: {exc}")
+                continue
+            self._preferred = number
+            return answer
+        self._resting_until = time.monotonic() + REST_SECONDS
+        raise _Unreachable(f"{what}: {reasons[0]}. {_REMEDY}")
+
+    def _prepare(self, node: QdrantClient) -> None:
+        """Check the server and the collection; create the collection if it is missing."""
+        version = node.info().version
+        if tuple(int(part) for part in version.split("-")[0].split(".")[:2]) < OLDEST:
+            raise IndexUnavailable(
+                f"Qdrant {version} is too old: {'.'.join(map(str, OLDEST))} or later is needed. "
+                "Upgrade the server."
+            )
+        if not node.collection_exists(self.collection):
+            with suppress(UnexpectedResponse, grpc.RpcError):
+                self._create(node)
+                self._made = True
+        found = node.get_collection(self.collection).config
+        vectors = found.params.vectors
+        dense = vectors.get("dense") if isinstance(vectors, dict) else None
+        if dense is None or "bm25" not in (found.params.sparse_vectors or {}):
+            raise IndexUnavailable(
+                f"the collection {self.collection} in Qdrant was not made by this version of Hippocampe: "
+                "delete it, then run `hippocampe reindex`."
+            )
+        if dense.size != self._dimensions:
+            raise EmbedderMismatch(
+                f"the collection {self.collection} in Qdrant has vectors of {dense.size} dimensions, "
+                f"not of {self._dimensions} as {self._model}."
+            )
+        self._index_fields(node)
+
+    def _create(self, node: QdrantClient) -> None:
+        options = self._options
+        quantization = models.ScalarQuantization(
+            scalar=models.ScalarQuantizationConfig(
+                type=models.ScalarType.INT8, quantile=0.99, always_ram=True
+            )
+        )
+        node.create_collection(
+            self.collection,
+            vectors_config={
+                "dense": models.VectorParams(
+                    size=self._dimensions,
+                    distance=models.Distance.COSINE,
+                    datatype=models.Datatype.FLOAT16,
+                    on_disk=options.on_disk,
+                )
+            },
+            sparse_vectors_config={
+                "bm25": models.SparseVectorParams(
+                    modifier=models.Modifier.IDF,
+                    index=models.SparseIndexParams(on_disk=options.on_disk),
+                )
+            },
+            # No graph over all spaces: no search leaves its space.
+            hnsw_config=models.HnswConfigDiff(m=0, payload_m=16, on_disk=options.on_disk),
+            quantization_config=quantization if options.quantized else None,
+            shard_number=options.shards,
+            replication_factor=options.replicas,
+            write_consistency_factor=1,
+            on_disk_payload=True,
+            timeout=round(CHANGE_SECONDS),
+        )
+
+    def _index_fields(self, node: QdrantClient) -> None:
+        held = node.get_collection(self.collection).payload_schema
+        wanted: dict[str, Any] = {
+            "space": models.KeywordIndexParams(
+                type=models.KeywordIndexType.KEYWORD, is_tenant=True
+            ),
+            **dict.fromkeys(_KEYWORDS, models.PayloadSchemaType.KEYWORD),
+            **dict.fromkeys(_NUMBERS, models.PayloadSchemaType.FLOAT),
+        }
+        for name, schema in wanted.items():
+            if name not in held:
+                node.create_payload_index(
+                    self.collection, name, schema, wait=True, timeout=round(CHANGE_SECONDS)
+                )
+
+
+def _request(search: Search) -> models.QueryRequest | None:
+    """The server's form of a search; None when nothing can match."""
+    condition = encoding.condition(search.kind, search.where)
+    if condition is None or search.limit < 1:
+        return None
+    query: Any
+    if search.vector is not None:
+        query = search.vector.tolist()
+    else:
+        indices, values = sparse_query(search.text)
+        if not indices:
+            return None
+        query = models.SparseVector(indices=list(indices), values=list(values))
+    return models.QueryRequest(
+        query=query,
+        using="bm25" if search.vector is None else "dense",
+        filter=condition,
+        limit=search.limit,
+        with_payload=False,
+    )
+
+
+class _Unreachable(IndexUnavailable):
+    """No node answered; a later call may succeed."""
+
+
+@contextmanager
+def _translated(what: str) -> Generator[None]:
+    try:
+        yield
+    except HippocampeError:
+        raise
+    except grpc.RpcError as exc:
+        code = exc.code() if isinstance(exc, grpc.Call) else None
+        detail = exc.details() if isinstance(exc, grpc.Call) else str(exc)
+        failure = _Unreachable if code in _TRANSIENT else IndexUnavailable
+        raise failure(f"{what}: {detail}. {_REMEDY}") from exc
+    except UnexpectedResponse as exc:
+        failure = _Unreachable if (exc.status_code or 0) >= 500 else IndexUnavailable
+        raise failure(f"{what}: {exc}. {_REMEDY}") from exc
+    except (ApiException, OSError, ValueError, RuntimeError) as exc:
+        raise _Unreachable(f"{what}: {exc}. {_REMEDY}") from exc
+
+
+def _connect(url: str, key: str | None) -> QdrantClient:
+    parts = urlsplit(url)
+    port = parts.port or PORT
+    return QdrantClient(
+        host=parts.hostname,
+        port=port,
+        grpc_port=port + (GRPC_PORT - PORT),
+        https=parts.scheme == "https",
+        api_key=key,
+        prefer_grpc=True,
+        timeout=round(SEARCH_SECONDS),
+        check_compatibility=False,
+        grpc_options={
+            # A node that comes back is tried again within a second.
+            "grpc.initial_reconnect_backoff_ms": 100,
+            "grpc.max_reconnect_backoff_ms": 1_000,
+            "grpc.keepalive_time_ms": 30_000,
+        },
+    )
+
+
+def _next_batch(file: Any) -> list[Point]:
+    try:
+        return pickle.load(file)
+    except EOFError:
+        return []

@@ -1,0 +1,357 @@
+"""A space as Markdown: a zip in Open Knowledge Format 0.2, readable in Obsidian, which an import reads back whole.
+
+Each memory is a file: its content, after a frontmatter that has its other columns. The rows of the other tables are
+in a file of JSON Lines; the pages of talk repeat its messages for people, and are not read back.
+The format: https://github.com/GoogleCloudPlatform/knowledge-catalog/blob/main/okf/SPEC.md
+"""
+
+import hashlib
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from importlib.metadata import version
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, or_, select
+
+from hippocampe.errors import UnreadableFile
+from hippocampe.ingest.archive_rows import BATCH, DERIVED_COLUMNS, TABLES, Row, stored_rows
+from hippocampe.ingest.formats.source import checked_archive, read_lines, source_of
+from hippocampe.notes.markdown import parse_fields
+from hippocampe.store import message_rows
+from hippocampe.store.schema import association, memory, message, turn
+from hippocampe.store.store import Store
+from hippocampe.store.translation import translated
+from hippocampe.system import free_space
+from hippocampe.system.atomic_file import whole_file
+from hippocampe.types import Scope
+
+FORMAT = "okf"
+VERSION = "0.2"
+ROWS = "hippocampe.jsonl"
+"""The member with the rows that are no memories, which also marks a bundle of ours."""
+INDEX = "index.md"
+MAX_DIRECTORY_BYTES = 64 * 2**20
+"""Largest directory of a bundle: that of 400,000 memories."""
+_NAME_OFFSET = 30
+"""Position in a zip of the name of its first member."""
+_MAX_HEAD_CHARACTERS = 2_000_000
+"""Longest frontmatter: a memory may rest on 10,000 messages."""
+_HEAD = re.compile(r"---\r?\n(.*?\n)---\r?\n?", re.S)
+MAX_NAME_CHARACTERS = 60
+_TITLE_CHARACTERS = 80
+_CURRENT, _PAST = "memories", "history"
+_COLUMNS = [
+    column for column in memory.c if column.name not in DERIVED_COLUMNS | {"space", "content"}
+]
+_UNSAFE = re.compile(r'[\\/:*?"<>|#^\[\]\s]+')
+"""Characters that a file system, or a link of Obsidian, does not take."""
+_NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_NOT_IN_TAG = re.compile(r"[^\w/-]+")
+
+
+def is_bundle(path: Path) -> bool:
+    """Return whether a zip or a folder is a bundle that `save` wrote: `ROWS` is its first member."""
+    if path.is_dir():
+        return (path / ROWS).is_file()
+    with suppress(OSError), path.open("rb") as archive:
+        head = archive.read(_NAME_OFFSET + len(ROWS))
+        return head.startswith(b"PK\x03\x04") and head.endswith(ROWS.encode())
+    return False
+
+
+def save(store: Store, path: Path, scope: Scope, *, overwrite: bool) -> int:
+    """Write a space as a bundle; return the number of its files.
+
+    Raises:
+        InvalidInput: The file exists, or belongs to the data folder.
+        StoreFull: The disk is full.
+        StoreError: The file cannot be written.
+    """
+    with (
+        translated(),
+        whole_file(path, folder=store.folder, overwrite=overwrite) as partial,
+        zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive,
+        store.read() as connection,
+    ):
+        writing = _Writing(archive, path.parent, connection, scope.space, store.now())
+        return writing.all()
+
+
+class _Writing:
+    """Writes the files of a bundle."""
+
+    def __init__(
+        self,
+        archive: zipfile.ZipFile,
+        folder: Path,
+        connection: Connection,
+        space: str,
+        now: datetime,
+    ) -> None:
+        self._archive = archive
+        self._folder = folder
+        self._connection = connection
+        self._space = space
+        self._now = now
+        self._generated = f"hippocampe/{version('hippocampe')}"
+        self._files = 0
+
+    def all(self) -> int:
+        self._rows()
+        listed: dict[str, list[str]] = {_CURRENT: [], _PAST: []}
+        rows = stored_rows(self._connection, memory, self._space)
+        for batch in _batches(rows):
+            links, sources = self._links(batch), self._sources(batch)
+            for row in batch:
+                name = _name(row["id"], row["content"], _is_current(row))
+                self._write(
+                    f"{name}.md", _page(row, links, sources, self._generated), row["updated_at"]
+                )
+                place = name.partition("/")[0]
+                title = _title(row["content"])
+                listed[place].append(f"* [{_escaped(title)}](<{name.partition('/')[2]}.md>)")
+        for place, entries in listed.items():
+            if entries:
+                self._write(f"{place}/{INDEX}", "\n".join([f"# {place.title()}", "", *entries, ""]))
+        days = self._talk()
+        self._write(
+            INDEX,
+            f'---\nokf_version: "{VERSION}"\n---\n# {self._space}\n\n'
+            + "".join(
+                f"* [{place.title()}]({place}/{INDEX}) - {len(entries):,}\n"
+                for place, entries in listed.items()
+                if entries
+            )
+            + (f"* [Talk](talk/) - {days:,} pages\n" if days else ""),
+        )
+        return self._files
+
+    def _write(self, name: str, text: str, at: str | None = None) -> None:
+        if self._files % BATCH == 0:
+            free_space.check(self._folder)
+        moment = (datetime.fromisoformat(at) if at else self._now).astimezone(UTC)
+        # A zip knows no time before 1980.
+        info = zipfile.ZipInfo(name, max(moment.timetuple()[:6], (1980, 1, 1, 0, 0, 0)))
+        info.compress_type = zipfile.ZIP_DEFLATED
+        self._archive.writestr(info, text)
+        self._files += 1
+
+    def _links(self, batch: Sequence[Row]) -> Mapping[str, Mapping[str, list[str]]]:
+        """The links of memories to others by kind, for the graph of Obsidian."""
+        ids = [row["id"] for row in batch]
+        query = (
+            select(association.c.source_id, association.c.kind, memory)
+            .join(memory, memory.c.id == association.c.target_id)
+            .where(association.c.source_id.in_(ids))
+            .order_by(association.c.source_id, association.c.kind, association.c.target_id)
+        )
+        found: dict[str, dict[str, list[str]]] = {}
+        for row in self._connection.execute(query).mappings():
+            name = _name(row["id"], row["content"], _is_current(row))
+            kinds = found.setdefault(row["source_id"], {})
+            kinds.setdefault(row["kind"], []).append(f"[[{name}]]")
+        return found
+
+    def _sources(self, batch: Sequence[Row]) -> Mapping[str, str]:
+        """The pages of the messages that memories rest on, by id of the message."""
+        ids = list({id for row in batch for id in row["evidence"]})
+        here = message.c.space == self._space
+        found = message_rows.find(self._connection, here, message.c.id.in_(ids))
+        return {each.id: "/" + _talk_page(each.channel or "", each.at) for each in found}
+
+    def _talk(self) -> int:
+        """Write the messages by channel and day, without those that are forgotten; return the number of pages."""
+        query = (
+            select(message)
+            .outerjoin(turn, turn.c.id == message.c.turn_id)
+            .where(
+                message.c.space == self._space,
+                or_(message.c.turn_id.is_(None), turn.c.forgotten_at.is_(None)),
+            )
+            .order_by(message.c.channel, message.c.at, message.c.number)
+        )
+        rows = self._connection.execute(query, execution_options={"yield_per": BATCH})
+        pages = 0
+        for name, said in groupby(
+            rows.mappings(), lambda row: _talk_page(row["channel"], row["at"])
+        ):
+            messages = list(said)
+            first = messages[0]
+            title = f"{first['channel'] or 'Talk'}, {first['at']:%Y-%m-%d}"
+            head = [
+                ("type", "Conversation"),
+                ("title", title),
+                ("generated", {"by": self._generated, "at": self._now.isoformat()}),
+            ]
+            body = "\n\n".join(
+                f"**{row['author'] or row['role'] or '?'}** {row['at']:%H:%M}: {row['content']}"
+                for row in messages
+            )
+            self._write(name, _document(head, body), messages[-1]["at"].isoformat())
+            pages += 1
+        return pages
+
+    def _rows(self) -> None:
+        """Write the rows of the other tables."""
+        with self._archive.open(ROWS, "w", force_zip64=True) as lines:
+            header = {"hippocampe": 1, "space": self._space, "at": self._now.isoformat()}
+            lines.write(json.dumps(header, ensure_ascii=False).encode() + b"\n")
+            for record, table in TABLES.items():
+                if table is not memory:
+                    for row in stored_rows(self._connection, table, self._space):
+                        line = json.dumps({"record": record} | row, ensure_ascii=False)
+                        lines.write(line.encode() + b"\n")
+        self._files += 1
+
+
+def _page(
+    row: Row,
+    links: Mapping[str, Mapping[str, list[str]]],
+    sources: Mapping[str, str],
+    generated: str,
+) -> str:
+    """The file of a memory."""
+    tags = (_NOT_IN_TAG.sub("-", each).strip("-") for each in row["subjects"])
+    pages = dict.fromkeys(sources[id] for id in row["evidence"] if id in sources)
+    head: list[tuple[str, object]] = [
+        ("type", row["type"]),
+        ("title", _title(row["content"])),
+        ("tags", [each for each in tags if each and not each.isdigit()]),
+        ("status", "stable" if _is_current(row) else "deprecated"),
+        ("stale_after", row["expires_at"][:10] if row["expires_at"] else None),
+        ("generated", {"by": generated, "at": row["updated_at"]}),
+        ("sources", [{"resource": each} for each in pages]),
+        *links.get(row["id"], {}).items(),
+    ]
+    columns = {column.name: row[column.name] for column in _COLUMNS if column.name != "type"}
+    # Nested properties are unreadable in Obsidian, and lose the types of their values.
+    columns["metadata"] = (
+        json.dumps(row["metadata"], ensure_ascii=False) if row["metadata"] else None
+    )
+    return _document([*head, *columns.items()], row["content"])
+
+
+def _document(head: Iterable[tuple[str, object]], body: str) -> str:
+    lines = [f"{name}: {_yaml(value)}" for name, value in head if value is not None and value != []]
+    return "\n".join(["---", *lines, "---", body, ""])
+
+
+def _yaml(value: object) -> str:
+    """A value on one line: YAML reads JSON, but for a few characters."""
+    text = json.dumps(value, ensure_ascii=False)
+    return _NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _name(id: str, content: str, current: bool) -> str:
+    """The path of a memory without its ending: the first words, and the end of the id."""
+    words = _UNSAFE.sub(" ", content[: 2 * MAX_NAME_CHARACTERS]).strip(" .")
+    short = (
+        words[:MAX_NAME_CHARACTERS].rpartition(" ")[0]
+        if len(words) > MAX_NAME_CHARACTERS
+        else words
+    )
+    plain = "".join(filter(str.isprintable, short)).strip(" .")
+    return f"{_CURRENT if current else _PAST}/{f'{plain} {id[-12:]}'.strip()}"
+
+
+def _is_current(row: Row | RowMapping) -> bool:
+    return row["forgotten_at"] is None and row["superseded_by"] is None
+
+
+def _title(content: str) -> str:
+    line = " ".join(content.split())
+    if len(line) <= _TITLE_CHARACTERS:
+        return line
+    return line[:_TITLE_CHARACTERS].rpartition(" ")[0] + "…"
+
+
+def _escaped(title: str) -> str:
+    return re.sub(r"([\\\[\]])", r"\\\1", title)
+
+
+def _talk_page(channel: str, at: datetime) -> str:
+    safe = "".join(filter(str.isprintable, _UNSAFE.sub("-", channel))).strip("-.")
+    safe = safe[:MAX_NAME_CHARACTERS]
+    if safe != channel:
+        # Two channels may differ in such characters only.
+        safe += "-" + hashlib.blake2b(channel.encode(), digest_size=4).hexdigest()
+    return f"talk/{safe}/{at:%Y-%m-%d}.md"
+
+
+def _batches(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    batch: list[Row] = []
+    for row in rows:
+        batch.append(row)
+        if len(batch) == BATCH:
+            yield batch
+            batch = []
+    yield batch
+
+
+def read_rows(path: Path) -> Iterator[tuple[int, str]]:
+    """The rows of a bundle as lines of an archive, with their numbers: memories first.
+
+    Raises:
+        UnreadableFile: A file is damaged or unreadable.
+    """
+    number = 0
+    try:
+        for name, text in _memory_files(path):
+            number += 1
+            yield number, _line(name, text)
+        for line in read_lines(source_of(path, ROWS), longest=16 * 2**20):
+            if line.number > 1:
+                yield number + line.number, line.text
+    except (OSError, zipfile.BadZipFile, EOFError, NotImplementedError, ValueError) as exc:
+        raise UnreadableFile(f"cannot read {path}: {exc}.") from exc
+
+
+def _memory_files(path: Path) -> Iterator[tuple[str, str]]:
+    if path.is_dir():
+        for place in (_CURRENT, _PAST):
+            for file in sorted((path / place).rglob("*.md")):
+                if file.name != INDEX and not file.is_symlink():
+                    yield file.name, file.read_bytes().decode(errors="replace")
+        return
+    with checked_archive(path, directory=MAX_DIRECTORY_BYTES) as archive:
+        for member in archive.infolist():
+            place, _, name = member.filename.partition("/")
+            if place in (_CURRENT, _PAST) and name.endswith(".md") and name != INDEX:
+                yield name, archive.read(member).decode(errors="replace")
+
+
+def _line(name: str, text: str) -> str:
+    """The row of a memory from its file; a file that is none becomes a line that is refused."""
+    found = _HEAD.match(text)
+    head, problem = parse_fields(found[1], _MAX_HEAD_CHARACTERS) if found else ({}, None)
+    if found is None or problem or "id" not in head:
+        return json.dumps({"file": name})
+    row: Row = {"record": "memory", "content": text[found.end() :].strip()}
+    for column in _COLUMNS:
+        # An empty property of Obsidian has no value.
+        value = head.get(column.name) or None
+        if value is not None or column.nullable or column.name in _PARSED:
+            with suppress(ValueError, TypeError):
+                row[column.name] = _PARSED.get(column.name, _as_it_is)(value)
+    return json.dumps(row, ensure_ascii=False)
+
+
+def _as_it_is(value: object) -> object:
+    return value
+
+
+_PARSED: Mapping[str, Callable[[Any], object]] = {
+    "importance": float,
+    "access_count": lambda value: int(value or 0),
+    "former": lambda value: str(value).lower() == "true",
+    "subjects": lambda value: value or [],
+    "evidence": lambda value: value or [],
+    "metadata": lambda value: json.loads(value or "{}"),
+}
+"""Parsers of the columns that are no text, of frontmatter, whose scalars are texts."""

@@ -1,0 +1,150 @@
+"""Read the agent files of Letta: blocks, messages, and passages of the archival memory."""
+
+import json
+from collections.abc import Iterator
+from datetime import tzinfo
+
+from hippocampe.errors import InvalidInput
+from hippocampe.ingest.formats.document import Document
+from hippocampe.ingest.formats.format import Format, has_key
+from hippocampe.ingest.formats.passages import passages
+from hippocampe.ingest.formats.record import (
+    ExternalIds,
+    Problem,
+    Record,
+    Statement,
+    TalkMessage,
+    as_list,
+    as_object,
+    parse_content,
+    parse_identifier,
+    parse_label,
+    parse_metadata,
+    parse_moment,
+)
+from hippocampe.ingest.formats.source import Source
+
+_Object = dict[str, object]
+_OF_THE_AGENT = "persona"
+"""Label of the block in which an agent describes itself."""
+_ROLES = ("user", "assistant")
+
+
+def read_letta(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
+    """Read an agent file, or a list of passages as the API gives it."""
+    external_ids = ExternalIds("letta")
+    with source.open() as stream:
+        document = Document(source, stream)
+        whole = document.value()
+        document.end()
+    file = as_object(whole)
+    records = [
+        *(_Reading("block", raw) for raw in as_list(file.get("blocks"))),
+        *(_Reading("passage", raw) for raw in as_list(whole) or as_list(file.get("passages"))),
+        *(
+            _Reading("message", message, _name(agent))
+            for agent in as_list(file.get("agents"))
+            for message in as_list(as_object(agent).get("messages"))
+        ),
+    ]
+    for number, record in enumerate(records, start=1):
+        try:
+            yield from record.read(external_ids, zone)
+        except InvalidInput as exc:
+            yield Problem(number, str(exc))
+
+
+class _Reading:
+    """One record of a file: a block, a passage or a message."""
+
+    def __init__(self, kind: str, raw: object, agent: str = "") -> None:
+        self._kind = kind
+        self._raw = as_object(raw)
+        self._agent = agent
+
+    def read(self, ids: ExternalIds, zone: tzinfo) -> Iterator[Record]:
+        if self._kind == "block":
+            return self._block(ids, zone)
+        return self._passage(ids, zone) if self._kind == "passage" else self._message(ids, zone)
+
+    def _block(self, ids: ExternalIds, zone: tzinfo) -> Iterator[Record]:
+        value, label = self._raw.get("value"), parse_label(self._raw.get("label"), "label")
+        if not isinstance(value, str):
+            raise InvalidInput("a block has no text")
+        own = label == _OF_THE_AGENT
+        for passage in passages(value):
+            content = parse_content(passage.text)
+            yield Statement(
+                content,
+                collection="self" if own else None,
+                category="context" if own else None,
+                at=parse_moment(passage.date or self._raw.get("created_at"), zone),
+                metadata=parse_metadata({"block": label, "heading": " › ".join(passage.headings)}),
+                external_id=ids.derive(label, content),
+            )
+
+    def _passage(self, ids: ExternalIds, zone: tzinfo) -> Iterator[Record]:
+        if self._raw.get("is_deleted") is True:
+            return
+        content = parse_content(self._raw.get("text"))
+        id = parse_identifier(self._raw.get("id"))
+        yield Statement(
+            content,
+            at=parse_moment(self._raw.get("created_at"), zone),
+            metadata=parse_metadata(
+                as_object(self._raw.get("metadata")) | {"tags": self._raw.get("tags")}
+            ),
+            external_id=f"letta:{id}" if id else ids.derive(content),
+        )
+
+    def _message(self, ids: ExternalIds, zone: tzinfo) -> Iterator[Record]:
+        role, content = self._raw.get("role"), self._raw.get("content")
+        if role not in _ROLES:
+            return
+        parts = [as_object(part) for part in as_list(content)]
+        texts = [part.get("text") for part in parts if part.get("type", "text") == "text"]
+        joined = "\n".join(each for each in [*texts, content] if isinstance(each, str))
+        text = _spoken(joined)
+        if text is None or not text.strip():
+            return
+        at = parse_moment(self._raw.get("created_at"), zone)
+        yield TalkMessage(
+            content=parse_content(text),
+            author=self._agent if role == "assistant" else "user",
+            role=str(role),
+            channel=self._agent,
+            at=at,
+            # Ids are numbers within the file, the same in the file of another agent.
+            external_id=ids.derive(self._agent, str(role), at.isoformat() if at else None, text),
+        )
+
+
+def _name(agent: object) -> str:
+    try:
+        return parse_label(as_object(agent).get("name"), "name")
+    except InvalidInput:
+        return "Letta"
+
+
+def _spoken(text: str) -> str | None:
+    """Unpack the text of a user from the JSON of earlier versions; None for an event of the program."""
+    try:
+        packed: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    event = as_object(packed)
+    if "type" not in event:
+        return text
+    message = event.get("message")
+    return message if event["type"] == "user_message" and isinstance(message, str) else None
+
+
+LETTA = Format(
+    "letta",
+    "Letta",
+    read_letta,
+    recognises=has_key(
+        r'"(?:in_context_message_ids|archive_id|tool_exec_environment_variables)"\s*:'
+    ),
+)
+"""The block `persona` is what the companion knows of itself."""

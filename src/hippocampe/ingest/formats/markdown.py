@@ -1,0 +1,137 @@
+"""Read Markdown: the notes of basic-memory and other vaults, Open Knowledge Format, memories copied as a list."""
+
+import re
+from collections.abc import Iterator
+from datetime import tzinfo
+from pathlib import PurePosixPath
+
+from hippocampe.errors import InvalidInput
+from hippocampe.ingest.formats.format import Format, any_line
+from hippocampe.ingest.formats.passages import Passage, about, passages
+from hippocampe.ingest.formats.record import (
+    ExternalIds,
+    Problem,
+    Record,
+    Statement,
+    as_list,
+    as_object,
+    parse_content,
+    parse_label,
+    parse_metadata,
+    parse_moment,
+    parse_subjects,
+)
+from hippocampe.ingest.formats.source import Source
+from hippocampe.notes.filters import MAX_NOTE_BYTES
+from hippocampe.notes.markdown import frontmatter, render
+
+_RESERVED = frozenset({"index.md", "log.md"})
+"""Files of Open Knowledge Format that list others, unless they have a type."""
+_LEARNT = ("created", "created_at", "date", "timestamp")
+_OBSERVATION = re.compile(r"\[([^\[\]()]{2,})\]\s+(\S.*)")
+_RELATION = re.compile(r"([^\[\]]+?)\s*\[\[([^\[\]|#]+)(?:[|#][^\[\]]*)?\]\](?:\s*\(.*\))?")
+_TASK = re.compile(r"\[.\]\s")
+_IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_TAG = re.compile(r"(?:^|(?<=\s))#([^\s#]+)")
+_MARKUP = re.compile(r"(?:#{1,6}|[-*+•])\s+\S")
+
+
+class _Note:
+    """The fields of a note that its statements share."""
+
+    def __init__(self, source: Source, head: dict[str, object], zone: tzinfo) -> None:
+        self.title = _title(source, head)
+        self.tags = [each for name in ("tags", "tag") for each in _listed(head.get(name))]
+        generated = as_object(head.get("generated")).get("at")
+        written = [*(head.get(name) for name in _LEARNT), generated]
+        times = (parse_moment(each, zone) for each in written)
+        self.at = next((each for each in times if each is not None), source.modified)
+        self.ends = parse_moment(head.get("stale_after"), zone)
+        # Only basic-memory writes these; elsewhere a bracket or a link in a list is part of a sentence.
+        self.semantic = "permalink" in head
+        self.metadata: dict[str, object] = {
+            "note": source.member or source.path.name,
+            "type": head.get("type"),
+        }
+
+
+def read_markdown(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
+    """Read one note: each item of a list and each paragraph is a statement."""
+    with source.open() as stream:
+        raw = stream.read(MAX_NOTE_BYTES + 1)
+    if len(raw) > MAX_NOTE_BYTES:
+        yield Problem(1, f"the note is longer than {MAX_NOTE_BYTES:,} bytes")
+        return
+    head, text, problem = frontmatter(raw.decode("utf-8-sig", errors="replace"))
+    if problem:
+        yield Problem(1, problem)
+    member = PurePosixPath(source.member or "")
+    if member.name.lower() in _RESERVED and "type" not in head:
+        return
+    note, external_ids = _Note(source, head, zone), ExternalIds("markdown")
+    for passage in passages(text):
+        try:
+            if any(map(str.isalnum, _plain(passage.text))):
+                yield _statement(note, passage, external_ids, zone)
+        except InvalidInput as exc:
+            yield Problem(passage.line, str(exc))
+
+
+def _statement(note: _Note, passage: Passage, ids: ExternalIds, zone: tzinfo) -> Statement:
+    text, subjects, pairs = passage.text, [note.title], dict(note.metadata)
+    tags = [*note.tags, *_TAG.findall(text)]
+    relation = _RELATION.fullmatch(text) if note.semantic and passage.item else None
+    observation = _OBSERVATION.fullmatch(text) if note.semantic and passage.item else None
+    if relation:
+        pairs["relation"] = relation[1].strip()
+        target = PurePosixPath(relation[2].strip()).name
+        subjects.append(target)
+        text = f"{note.title} {relation[1].strip().replace('_', ' ')} {target}"
+    else:
+        if observation:
+            pairs["category"], text = observation[1], observation[2]
+        text = about(note.title, _plain(text))
+    headings = [each for each in passage.headings if each != note.title]
+    pairs["heading"] = " › ".join(headings)
+    return Statement(
+        parse_content(text),
+        subjects=parse_subjects([*subjects, *tags]),
+        at=parse_moment(passage.date, zone) or note.at,
+        ends=note.ends,
+        metadata=parse_metadata(pairs),
+        external_id=ids.derive(str(pairs["note"]), passage.text),
+    )
+
+
+def _plain(text: str) -> str:
+    """The words of a passage: of links what they show, without images, tags and boxes of tasks."""
+    shown = _LINK.sub(r"\1", _IMAGE.sub("", render(_TASK.sub("", text))))
+    return " ".join(_TAG.sub("", shown).split())
+
+
+def _title(source: Source, head: dict[str, object]) -> str | None:
+    """The title of a note; a single file without one is a list of memories, not a note about something."""
+    named = head.get("title") or (PurePosixPath(source.member).stem if source.member else None)
+    try:
+        return parse_label(named, "title")
+    except InvalidInput:
+        return None
+
+
+def _listed(value: object) -> list[object]:
+    if isinstance(value, str):
+        return list(filter(None, re.split(r"[,\s]+", value)))
+    return as_list(value)
+
+
+MARKDOWN = Format(
+    "markdown",
+    "Markdown",
+    read_markdown,
+    recognises=lambda head: (
+        head.startswith("---\n") or any_line(lambda line: bool(_MARKUP.match(line.strip())))(head)
+    ),
+    files=r".*\.md",
+)
+"""Notes of a vault, a list of memories that was copied into a file, or another bundle of Open Knowledge Format."""

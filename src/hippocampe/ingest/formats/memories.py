@@ -1,0 +1,261 @@
+"""Read the memories that other programs export as JSON: mem0, Zep and Graphiti, ChatGPT, Claude, the graph of MCP."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from functools import partial
+
+from hippocampe.errors import InvalidInput, UnreadableFile
+from hippocampe.ingest.formats.document import Document
+from hippocampe.ingest.formats.format import Format, any_line, has_key
+from hippocampe.ingest.formats.jsonl import parse_object
+from hippocampe.ingest.formats.passages import about, passages
+from hippocampe.ingest.formats.record import (
+    ExternalIds,
+    Problem,
+    Record,
+    Statement,
+    as_list,
+    as_object,
+    parse_content,
+    parse_identifier,
+    parse_label,
+    parse_metadata,
+    parse_moment,
+    parse_subjects,
+)
+from hippocampe.ingest.formats.source import Source, read_lines
+
+_Object = dict[str, object]
+_LISTS = ("results", "memories", "edges", "facts", "items", "nodes")
+"""Keys under which a program answers with its list of memories."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """The keys of one memory in the answers of a program; of several keys, the first that has a value counts.
+
+    `references` have the ids of nodes, whose names are subjects.
+    """
+
+    name: str
+    text: str
+    id: Sequence[str]
+    learnt: Sequence[str]
+    occurred: Sequence[str] = ()
+    ends: Sequence[str] = ()
+    user: str = "user_id"
+    subjects: Sequence[str] = ()
+    references: Sequence[str] = ()
+    pairs: Sequence[str] = ()
+    enabled: str | None = None
+
+
+def _read_list(layout: _Layout, source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
+    # The whole document is read once before the first memory, so that a damaged one yields none.
+    names = {
+        str(raw.get("uuid")): str(raw.get("name"))
+        for raw in _records(source)
+        if _is_node(layout, raw)
+    }
+    external_ids = ExternalIds(layout.name)
+    for number, raw in enumerate(_records(source), start=1):
+        off = layout.enabled is not None and raw.get(layout.enabled) is False
+        if off or _is_node(layout, raw):
+            continue
+        try:
+            yield _statement(layout, raw, names, external_ids, zone)
+        except InvalidInput as exc:
+            yield Problem(number, str(exc))
+
+
+def _is_node(layout: _Layout, raw: _Object) -> bool:
+    """Return whether an object is a node that memories refer to."""
+    return bool(layout.references) and "uuid" in raw and raw.keys().isdisjoint(layout.references)
+
+
+def _statement(
+    layout: _Layout, raw: _Object, names: dict[str, str], ids: ExternalIds, zone: tzinfo
+) -> Statement:
+    def moment(keys: Sequence[str]) -> datetime | None:
+        found = (parse_moment(raw.get(key), zone) for key in keys)
+        return next((each for each in found if each is not None), None)
+
+    content = parse_content(raw.get(layout.text))
+    subjects = [raw.get(key) for key in layout.subjects]
+    subjects += [names.get(str(raw.get(key))) for key in layout.references]
+    user = raw.get(layout.user)
+    id = next((raw[key] for key in layout.id if raw.get(key) is not None), None)
+    identifier = parse_identifier(id)
+    pairs = as_object(raw.get("metadata")) | {key: raw.get(key) for key in layout.pairs}
+    return Statement(
+        content,
+        user=parse_label(user, "user") if isinstance(user, str) and user.strip() else None,
+        subjects=parse_subjects(subjects),
+        at=moment(layout.learnt),
+        occurred_at=moment(layout.occurred),
+        ends=moment(layout.ends),
+        metadata=parse_metadata(pairs),
+        external_id=f"{layout.name}:{identifier}" if identifier else ids.derive(content),
+    )
+
+
+def _records(source: Source) -> Iterator[_Object]:
+    """The objects of a list, of the lists of an object, or of a single object."""
+    with source.open() as stream:
+        document = Document(source, stream)
+        if document.peek() == "[":
+            for _ in document.elements():
+                yield as_object(document.value())
+        elif document.peek() == "{":
+            rest: _Object = {}
+            listed = False
+            for key in document.members():
+                if key in _LISTS and document.peek() == "[":
+                    listed = True
+                    for _ in document.elements():
+                        yield as_object(document.value())
+                else:
+                    rest[key] = document.value()
+            if not listed:
+                yield rest
+        else:
+            raise UnreadableFile(f"cannot import {source.name}: it is not a JSON list of memories.")
+        document.end()
+
+
+def _read_account(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
+    """Read the memories of Claude: one text of an account, and one for each of its projects."""
+    for _ in _records(source):
+        pass
+    external_ids = ExternalIds("claude-memories")
+    for number, raw in enumerate(_records(source), start=1):
+        projects = as_object(raw.get("project_memories"))
+        for project, text in {"": raw.get("conversations_memory"), **projects}.items():
+            if not isinstance(text, str):
+                if text is not None:
+                    yield Problem(number, "a memory is not text")
+                continue
+            for passage in passages(text):
+                try:
+                    content = parse_content(passage.text)
+                except InvalidInput as exc:
+                    yield Problem(number, str(exc))
+                    continue
+                heading = " › ".join(passage.headings)
+                yield Statement(
+                    content,
+                    at=parse_moment(passage.date, zone),
+                    metadata=parse_metadata({"heading": heading, "project": project}),
+                    external_id=external_ids.derive(project, content),
+                )
+
+
+def _read_graph(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
+    """Read the knowledge graph of the MCP memory server: one entity or relation per line."""
+    external_ids = ExternalIds("mcp-memory")
+    for line in read_lines(source):
+        if line.problem:
+            yield Problem(line.number, line.problem)
+            continue
+        if not line.text.strip():
+            continue
+        try:
+            raw = parse_object(line.text)
+            found = list(_observed(raw) if raw.get("type") == "entity" else _related(raw))
+        except InvalidInput as exc:
+            yield Problem(line.number, str(exc))
+            continue
+        for content, subjects, pairs in found:
+            yield Statement(
+                content,
+                subjects=subjects,
+                metadata=parse_metadata(pairs),
+                external_id=external_ids.derive(*subjects, content),
+            )
+
+
+_Found = tuple[str, tuple[str, ...], _Object]
+
+
+def _observed(raw: _Object) -> Iterator[_Found]:
+    name = parse_label(raw.get("name"), "name")
+    pairs: _Object = {"entity_type": raw.get("entityType")}
+    for observation in as_list(raw.get("observations")):
+        yield about(name, parse_content(observation)), (name,), pairs
+
+
+def _related(raw: _Object) -> Iterator[_Found]:
+    if raw.get("type") != "relation":
+        raise InvalidInput("the line is neither an entity nor a relation")
+    ends = parse_label(raw.get("from"), "from"), parse_label(raw.get("to"), "to")
+    kind = parse_label(raw.get("relationType"), "relationType")
+    yield f"{ends[0]} {kind.replace('_', ' ')} {ends[1]}", ends, {"relation": kind}
+
+
+def _is_graph(line: str) -> bool:
+    try:
+        raw = parse_object(line)
+    except InvalidInput:
+        return False
+    entity = raw.get("type") == "entity" and isinstance(raw.get("observations"), list)
+    return entity or (raw.get("type") == "relation" and "relationType" in raw)
+
+
+def _list_format(
+    layout: _Layout, title: str, recognises: Callable[[str], bool], files: str | None = None
+) -> Format:
+    return Format(layout.name, title, partial(_read_list, layout), recognises, files)
+
+
+MEM0 = _list_format(
+    _Layout(
+        "mem0",
+        text="memory",
+        id=("id",),
+        learnt=("created_at", "updated_at"),
+        ends=("expiration_date",),
+        pairs=("categories", "agent_id", "app_id", "run_id", "actor_id"),
+    ),
+    "mem0",
+    has_key(r'"memory"\s*:\s*"'),
+)
+"""The answers of `get_all` and of the platform's API."""
+ZEP = _list_format(
+    _Layout(
+        "zep",
+        text="fact",
+        id=("uuid", "uuid_"),
+        learnt=("created_at", "valid_at"),
+        occurred=("valid_at",),
+        ends=("invalid_at", "expired_at"),
+        subjects=("source_node_name", "target_node_name"),
+        references=("source_node_uuid", "target_node_uuid"),
+        pairs=("name", "group_id"),
+    ),
+    "Zep",
+    has_key(r'"fact"\s*:\s*"'),
+)
+"""The edges of Zep and of Graphiti, with or without their nodes. A fact that became invalid ends then."""
+CHATGPT_MEMORIES = _list_format(
+    _Layout(
+        "chatgpt-memories",
+        text="content",
+        id=("id",),
+        learnt=("created_at", "created_timestamp", "create_time", "updated_at"),
+        enabled="enabled",
+    ),
+    "ChatGPT",
+    has_key(r'"content"\s*:\s*"'),
+    files=r"memor(?:y|ies)\.json",
+)
+"""The saved memories of an export; those that are turned off are left out."""
+CLAUDE_MEMORIES = Format(
+    "claude-memories",
+    "Claude",
+    _read_account,
+    has_key(r'"(?:conversations_memory|project_memories)"\s*:'),
+    files=r"memories(?:-\d+)?\.json",
+)
+MCP_MEMORY = Format("mcp-memory", "MCP memory server", _read_graph, recognises=any_line(_is_graph))
+"""The file of `@modelcontextprotocol/server-memory`."""

@@ -1,0 +1,82 @@
+"""Split a text that a person or a model wrote about someone into statements: items, lines and paragraphs."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_HEADING = re.compile(r"#{1,6}\s+(\S.*?)[\s#]*|\*\*([^*]+?)\*\*:?\s*")
+_ITEM = re.compile(r"(\s*)(?:[-*+•]|\d{1,3}[.)])\s+(\S.*)")
+_DATED = re.compile(r"\[(\d{4}-\d{2}-\d{2})\]\s*(?:[-–—:]\s*)?(\S.*)", re.S)
+"""A date before an entry, as assistants write out their memories."""
+_PAIR = re.compile(r"[^\s:][^:\n]{0,39}:\s")
+_FENCE = re.compile(r"\s*(?:```|~~~)")
+_RULE = re.compile(r"\s*(?:[-*_]\s*){3,}")
+
+
+class Passage(NamedTuple):
+    """A part of a text that says one thing.
+
+    Attributes:
+        text: The part.
+        line: Number of its first line, from 1.
+        headings: The headings above it, outermost first.
+        item: Whether it is an item of a list.
+        date: An ISO date that it begins with.
+    """
+
+    text: str
+    line: int
+    headings: tuple[str, ...]
+    item: bool
+    date: str | None
+
+
+def passages(text: str) -> Iterator[Passage]:
+    """Split Markdown or plain text. Each item of a list and each paragraph is one passage.
+
+    A paragraph whose lines are all `name: value` pairs is one passage for each. Fences of code blocks are left out.
+    """
+    above: list[tuple[int, str]] = []
+    lines: list[str] = []
+    first, item = 1, False
+
+    def close() -> Iterator[Passage]:
+        if not lines:
+            return
+        headings = tuple(name for _, name in above)
+        parts = [(first, " ".join(line.strip() for line in lines))]
+        if len(lines) > 1 and not item and all(_PAIR.match(line) for line in lines):
+            parts = [(first + number, line.strip()) for number, line in enumerate(lines)]
+        for number, part in parts:
+            dated = _DATED.fullmatch(part)
+            yield Passage(
+                dated[2] if dated else part, number, headings, item, dated[1] if dated else None
+            )
+        lines.clear()
+
+    for number, line in enumerate(text.splitlines(), start=1):
+        heading = _HEADING.fullmatch(line)
+        begins = _ITEM.fullmatch(line)
+        if heading or begins or not line.strip() or _FENCE.match(line) or _RULE.fullmatch(line):
+            yield from close()
+            item = False
+        if heading:
+            level = len(line) - len(line.lstrip("#")) or 7
+            above = [each for each in above if each[0] < level]
+            above.append((level, (heading[1] or heading[2]).strip()))
+        elif _RULE.fullmatch(line) or _FENCE.match(line) or not line.strip():
+            continue
+        else:
+            if not lines:
+                first = number
+            if begins:
+                item = True
+            lines.append(begins[2] if begins else line)
+    yield from close()
+
+
+def about(name: str | None, text: str) -> str:
+    """A statement with the name of what it is about, unless it has the name already."""
+    if name is None or name.casefold() in text.casefold():
+        return text
+    return f"{name}: {text}"

@@ -1,0 +1,131 @@
+"""Store the statements of an imported memory by the rules of `remember`, in the order in which they were learnt."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from hippocampe.engine.unit_of_work import UnitOfWork
+from hippocampe.engine.vocabulary import Prepared
+from hippocampe.engine.writer import Writer
+from hippocampe.errors import HippocampeError, InvalidInput
+from hippocampe.ingest.draft import event_time, make_draft
+from hippocampe.ingest.formats.registry import Statement
+from hippocampe.ingest.memory_writes import insert_memory
+from hippocampe.ingest.problems import Problems
+from hippocampe.ingest.remember import decide_and_store, embed_drafts
+from hippocampe.ingest.remember_many import BATCH
+from hippocampe.store import memories
+from hippocampe.types import Progress, Scope
+from hippocampe.updates.draft import Draft
+
+ORDERED = 100_000
+"""Statements that are put in the order of time before they are stored, to bound the memory."""
+
+
+@dataclass(slots=True)
+class StatementImport:
+    """Puts statements in order, stores them in batches, and counts.
+
+    A statement has its external id as evidence, by which a later import knows it.
+    """
+
+    writer: Writer
+    scope: Scope
+    progress: Progress | None
+    problems: Problems
+    read: int = 0
+    added: int = 0
+    known: int = 0
+    _waiting: list[Statement] = field(default_factory=list[Statement])
+    _stored: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+
+    def add(self, item: Statement) -> None:
+        """Add one statement."""
+        self.read += 1
+        self._waiting.append(item)
+        if len(self._waiting) >= ORDERED:
+            self._store()
+
+    def finish(self) -> None:
+        """Store those that wait."""
+        self._store()
+
+    def _store(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        if not waiting:
+            return
+        now = self.writer.corpus.store.now()
+        waiting.sort(key=lambda each: min(each.at or now, now))
+        fresh = self._new(waiting)
+        for start in range(0, len(fresh), BATCH):
+            self._store_batch(fresh[start : start + BATCH], now)
+            if self.progress:
+                self.progress("importing", self.read - len(fresh) + start, self.read)
+
+    def _new(self, items: Sequence[Statement]) -> list[Statement]:
+        """Drop statements that are stored already, and repetitions within the file."""
+        fresh: list[Statement] = []
+        with self.writer.corpus.store.read() as connection:
+            for item in items:
+                format = item.format
+                if format not in self._stored:
+                    self._stored[format] = memories.evidence_from(
+                        connection, self.scope.space, f"{format}:"
+                    )
+                if item.external_id in self._stored[format]:
+                    self.known += 1
+                else:
+                    self._stored[format].add(item.external_id)
+                    fresh.append(item)
+        return fresh
+
+    def _store_batch(self, items: Sequence[Statement], now: datetime) -> None:
+        drafts: list[Draft] = []
+        for item in items:
+            try:
+                drafts.append(self._draft(item, now))
+            except HippocampeError as exc:
+                self.problems.add(self.read, str(exc))
+        embedded = embed_drafts(self.writer.corpus.vocabulary, drafts)
+        with self.writer.change() as change:
+            for draft, prepared in zip(drafts, embedded, strict=True):
+                self._decide(change, draft, prepared, now)
+
+    def _decide(self, change: UnitOfWork, draft: Draft, prepared: Prepared, now: datetime) -> None:
+        memory = draft.memory
+        if memory.expires_at is not None and memory.expires_at <= now:
+            # What is no longer true decides nothing about the rest.
+            insert_memory(change, memory, draft.names, prepared)
+            self.added += 1
+            return
+        try:
+            done = decide_and_store(self.writer.corpus, change, draft, prepared)
+        except InvalidInput as exc:
+            self.problems.add(self.read, str(exc))
+            return
+        self.added += done.action != "reinforced"
+        self.known += done.action == "reinforced"
+
+    def _draft(self, item: Statement, now: datetime) -> Draft:
+        scope = replace(self.scope, user=item.user or self.scope.user)
+        corpus = self.writer.corpus
+        draft = make_draft(
+            corpus,
+            item.content,
+            scope=scope,
+            collection=item.collection,
+            category=item.category,
+            subjects=item.subjects,
+            source=f"import:{item.format}",
+            evidence=[item.external_id],
+            metadata=item.metadata,
+        )
+        at = min(item.at or now, now)
+        memory = replace(
+            draft.memory,
+            created_at=at,
+            updated_at=at,
+            occurred_at=item.occurred_at or event_time(corpus.settings, item.content, scope, at),
+            expires_at=item.ends or draft.memory.expires_at,
+        )
+        return replace(draft, memory=memory, keeps_lifetime=draft.keeps_lifetime or bool(item.ends))

@@ -1,0 +1,136 @@
+"""Keep this process in step with the others that share its database: caches, and what people were given."""
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+from sqlalchemy import select
+
+from hippocampe.engine.context import Context
+from hippocampe.errors import StoreError
+from hippocampe.injection.channel_history import Told
+from hippocampe.injection.turn_state import TurnState
+from hippocampe.store import embeddings
+from hippocampe.store.listening import BEAT_SECONDS, Listener, Message
+from hippocampe.store.postgres import PostgresStore
+from hippocampe.store.shown import TABLES
+from hippocampe.types import Scope
+
+ITEMS = 60
+"""Items of one message."""
+
+
+class Sharing:
+    """Hears the other processes, and tells them what this one gave to whom.
+
+    Args:
+        context: Returns the context that serves now.
+        store: The database.
+        turns: What this process gave in each channel.
+    """
+
+    def __init__(
+        self, context: Callable[[], Context], store: PostgresStore, turns: TurnState
+    ) -> None:
+        self._context = context
+        self._store = store
+        self._turns = turns
+        self._channels = turns.channels
+        self._alive: dict[str, float] = {}
+        """When another process last said that it lives, on the monotonic clock."""
+        # Not in the turn, which does not wait for it; one thread, so that messages keep their order.
+        self._telling = ThreadPoolExecutor(1, thread_name_prefix="hippocampe-telling")
+        turns.channels.tell = self._tell
+        config = context().corpus.config
+        url = config.database_listen_url or store.url
+        self._listener = Listener(store, url, self._hear)
+
+    @property
+    def processes(self) -> int:
+        """The number of processes that share the database now, this one included."""
+        since = time.monotonic() - 3 * BEAT_SECONDS
+        return 1 + sum(at > since for at in list(self._alive.values()))
+
+    def stop(self) -> None:
+        """Tell what is left and stop. Idempotent."""
+        self._listener.stop()
+        self._telling.shutdown()
+
+    def _tell(self, scope: Scope, what: str, items: Sequence[tuple[str, str]]) -> None:
+        # After closing, nobody is served here.
+        with suppress(RuntimeError):
+            self._telling.submit(self._send, scope, what, list(items))
+
+    def _send(self, scope: Scope, what: str, items: Sequence[tuple[str, str]]) -> None:
+        for start in range(0, max(len(items), 1), ITEMS):
+            said = {
+                "what": what if start == 0 else "more",
+                "scope": [scope.space, scope.user, scope.channel],
+                "items": items[start : start + ITEMS],
+            }
+            with suppress(StoreError):
+                self._store.tell(said)
+
+    def _hear(self, messages: Sequence[Message] | None) -> None:
+        corpus = self._context().corpus
+        if messages is None:
+            self._forget(None)
+            return
+        for each in messages:
+            self._alive[each["from"]] = time.monotonic() if each.get("alive", True) else 0.0
+        if erased := {each["erased"] for each in messages if "erased" in each}:
+            # What they quote must not stay in memory, nor be logged.
+            self._turns.retrievals.take()
+            for space in erased:
+                self._turns.forget(space)
+            with suppress(StoreError):
+                corpus.vocabulary.forget()
+        if changed := [each["changed"] for each in messages if "changed" in each]:
+            self._forget(None if None in changed else set(changed))
+        for each in messages:
+            if "what" in each:
+                with suppress(StoreError):
+                    self._take(each, corpus.vocabulary.embedder.model)
+
+    def _forget(self, spaces: set[str] | None) -> None:
+        """Drop what is cached of spaces that another process changed; None for all."""
+        corpus = self._context().corpus
+        corpus.store.memory_changes += 1
+        corpus.settings.clear(spaces)
+        with suppress(StoreError):
+            corpus.vocabulary.follow(spaces)
+
+    def _take(self, message: Message, model: str) -> None:
+        space, user, channel = message["scope"]
+        scope = Scope(space=space, user=user, channel=channel)
+        if message["what"] == "restarted":
+            self._channels.restart(scope, told=True)
+            return
+        at = self._store.now()
+        told = self._read(space, message["items"], model)
+        self._channels.channel(scope).told(told, at, served=message["what"] == "given")
+
+    def _read(self, space: str, items: Sequence[tuple[str, str]], model: str) -> list[Told]:
+        """The contents and vectors of items."""
+        ids: dict[str, list[str]] = {}
+        for kind, id in items:
+            ids.setdefault(kind if kind in TABLES else "memory", []).append(id)
+        contents: dict[str, str] = {}
+        with self._store.fenced(space), self._store.read() as connection:
+            vectors = embeddings.vectors(connection, model, [id for _, id in items])
+            for kind, some in ids.items():
+                table = TABLES[kind]
+                query = select(table.c.id, table.c.content).where(table.c.id.in_(some))
+                contents |= {row.id: row.content for row in connection.execute(query)}
+        return [
+            (id, contents.get(id, ""), vectors[id].dense if id in vectors else None)
+            for _, id in items
+        ]
+
+
+def share(context: Callable[[], Context], turns: TurnState) -> Sharing:
+    """Begin to share; see `Sharing`."""
+    store = context().corpus.store
+    assert isinstance(store, PostgresStore)
+    return Sharing(context, store, turns)

@@ -1,0 +1,65 @@
+# pyright: basic, reportMissingImports=false
+"""A memory block for LlamaIndex: `Memory.from_defaults(memory_blocks=[HippocampeBlock(hippo=hippo)], …)`."""
+
+import asyncio
+from typing import Any
+
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.memory import BaseMemoryBlock
+from pydantic import PrivateAttr
+
+from hippocampe.integrations.conversation import Message, Role
+from hippocampe.integrations.turns import Turns, label
+from hippocampe.types import Scope
+
+_ROLES: dict[str, Role] = {
+    "user": "user",
+    "assistant": "assistant",
+    "chatbot": "assistant",
+    "tool": "tool",
+}
+
+
+class HippocampeBlock(BaseMemoryBlock[str]):
+    """Gives the memories relevant to the last message of the user, and stores the exchanges.
+
+    An exchange is stored when the next message comes, or when it leaves the short-term memory.
+
+    Args:
+        hippo: The open memory; the caller closes it.
+        scope: Who speaks; the channel is the session of the memory.
+        store: Whether exchanges are stored.
+    """
+
+    name: str = "hippocampe"
+    _turns: Turns = PrivateAttr()
+    _scope: Scope = PrivateAttr()
+
+    def __init__(
+        self, *, hippo: Any, scope: Scope | None = None, store: bool = True, **options: Any
+    ) -> None:
+        super().__init__(**options)
+        self._turns = Turns(hippo, store=store)
+        self._scope = scope or Scope()
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, **options: Any) -> str:
+        talk = [_message(each) for each in messages or []]
+        scope = self._of(options.get("session_id"))
+        await asyncio.to_thread(self._turns.store_all, talk, scope=scope)
+        texts = await self._turns.abefore(talk, scope=scope)
+        last = max((n for n, each in enumerate(talk) if each.role == "user"), default=-1)
+        return texts.get(last, "")
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        sessions = [each.additional_kwargs.get("session_id") for each in messages]
+        scope = self._of(next(filter(None, sessions), None))
+        talk = [_message(each) for each in messages]
+        await asyncio.to_thread(self._turns.store_all, talk, scope=scope)
+
+    def _of(self, session: object) -> Scope:
+        scope = self._scope
+        return Scope(scope.space, scope.user, scope.channel or label(session))
+
+
+def _message(message: ChatMessage) -> Message:
+    return Message(_ROLES.get(str(message.role.value), "system"), message.content or "")

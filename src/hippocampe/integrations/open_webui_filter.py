@@ -1,0 +1,136 @@
+"""
+title: Hippocampe
+description: Long-term memory: relevant memories before each message, each exchange stored. Needs a Hippocampe server.
+version: 1.0.0
+license: Apache-2.0
+"""
+
+# A file to paste into Open WebUI: it may import nothing of this package.
+
+import asyncio
+import json
+import logging
+from collections import OrderedDict
+from typing import Any, cast
+from urllib.error import URLError
+from urllib.parse import urlencode
+from urllib.request import Request, urlopen
+
+from pydantic import BaseModel, Field
+
+log = logging.getLogger(__name__)
+
+SECONDS = 3.0
+MAX_MESSAGES = 10_000
+"""Injections that stay available, so that the model still sees those of earlier messages."""
+Json = dict[str, Any]
+
+
+class Filter:
+    """Inserts memories into the request, never into the stored chat, and stores the answer."""
+
+    class Valves(BaseModel):
+        """The settings in the interface of Open WebUI."""
+
+        url: str = Field(
+            default="http://127.0.0.1:8765", description="URL of the Hippocampe server"
+        )
+        key: str = Field(default="", description="Key with the role write; none on loopback")
+        space: str = Field(default="", description="Space; empty: that of the key")
+
+    def __init__(self) -> None:
+        self.valves = self.Valves()
+        self.toggle = True
+        self._given: OrderedDict[tuple[str, int, str], str] = OrderedDict()
+
+    async def inlet(
+        self, body: Json, __user__: Json | None = None, __metadata__: Json | None = None
+    ) -> Json:
+        """Insert what was injected before, and what is relevant to the last message."""
+        metadata = __metadata__ or {}
+        chat = str(metadata.get("chat_id") or "")
+        said = [
+            (number, each)
+            for number, each in enumerate(cast("list[Json]", body.get("messages") or []))
+            if each.get("role") == "user" and _text(each).strip()
+        ]
+        if metadata.get("task") or not said:
+            return body
+        number, last = said[-1]
+        name = (chat, number, _text(last))
+        if name not in self._given:
+            answer = await self._call(
+                "before_turn",
+                {"message": _text(last), "fresh": len(said) == 1},
+                _user(__user__),
+                chat,
+            )
+            self._given[name] = str(answer.get("text") or "")
+            while len(self._given) > MAX_MESSAGES:
+                self._given.popitem(last=False)
+        messages = list(body["messages"])
+        for number, each in said:
+            if text := self._given.get((chat, number, _text(each))):
+                messages[number] = {**each, "content": _with(text, each["content"])}
+        return {**body, "messages": messages}
+
+    async def outlet(
+        self, body: Json, __user__: Json | None = None, __metadata__: Json | None = None
+    ) -> Json:
+        """Store the last exchange."""
+        messages = cast("list[Json]", body.get("messages") or [])
+        chat = str(body.get("chat_id") or (__metadata__ or {}).get("chat_id") or "")
+        last = next(
+            (n for n in reversed(range(len(messages))) if messages[n]["role"] == "user"), None
+        )
+        if last is None or (__metadata__ or {}).get("task"):
+            return body
+        reply = next(
+            (_text(each) for each in reversed(messages[last:]) if each["role"] == "assistant"), ""
+        )
+        exchange = {
+            "user_message": _text(messages[last]),
+            "reply": reply or None,
+            "external_id": messages[-1].get("id"),
+        }
+        await self._call("after_turn", exchange, _user(__user__), chat)
+        return body
+
+    async def _call(self, verb: str, sent: Json, user: str, chat: str) -> Json:
+        """Call the server; without it, the chat goes on without memory."""
+        labels = {"space": self.valves.space, "user": user, "channel": chat}
+        query = urlencode({name: value for name, value in labels.items() if value})
+        headers = {"Content-Type": "application/json"}
+        if self.valves.key:
+            headers["Authorization"] = f"Bearer {self.valves.key}"
+        url = f"{self.valves.url.rstrip('/')}/api/{verb}?{query}"
+        request = Request(url, json.dumps(sent).encode(), headers)
+        try:
+            return await asyncio.to_thread(_answer, request)
+        except (URLError, OSError, ValueError) as exc:
+            log.warning("Hippocampe cannot be used: %s", exc)
+            return {}
+
+
+def _answer(request: Request) -> Json:
+    with urlopen(request, timeout=SECONDS) as response:
+        found = json.loads(response.read() or b"{}")
+    return cast("Json", found) if isinstance(found, dict) else {}
+
+
+def _user(user: Json | None) -> str:
+    return str((user or {}).get("name") or (user or {}).get("id") or "")
+
+
+def _text(message: Json) -> str:
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    parts = cast("list[Json]", content or [])
+    return "\n".join(str(each["text"]) for each in parts if each.get("type") == "text")
+
+
+def _with(text: str, content: Any) -> Any:
+    if isinstance(content, str):
+        return f"{text}\n\n{content}"
+    return [{"type": "text", "text": text}, *content]

@@ -1,0 +1,77 @@
+"""The injections of one conversation: selected once for each message of the user, and repeated where they were.
+
+The host does not have them: they go into copies of its messages. A model that answers a later message reads the
+same text before the earlier ones, so the cache of its provider stays valid.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from hippocampe.hippocampe import Hippocampe
+from hippocampe.integrations.conversation import Conversation
+from hippocampe.types import Injection, Scope
+
+FRESH = timedelta(minutes=15)
+"""A message repeated within this time is a retry, and gets the same injection."""
+
+
+class Reminder(Protocol):
+    """An injection as the model received it."""
+
+    @property
+    def text(self) -> str:
+        """Its text; empty if nothing was relevant."""
+        ...
+
+    @property
+    def tokens(self) -> int:
+        """Its length."""
+        ...
+
+
+class Reminders:
+    """The injections of a conversation.
+
+    Args:
+        hippo: The memory.
+        talk: The conversation.
+        scope: The speaker and the channel.
+        suffix: Tells apart equal messages of a history that is not in the request.
+    """
+
+    def __init__(
+        self, hippo: Hippocampe, talk: Conversation, scope: Scope, suffix: str = ""
+    ) -> None:
+        self._channels = hippo.channels
+        self._talk = talk
+        self._scope = scope
+        self._suffix = suffix
+
+    def known(self, now: datetime) -> bool:
+        """Return whether the last message has its injection: a retry and calls of tools belong to the same turn."""
+        found = self._channels.channel(self._scope).reminders.get(self._name(max(self._talk.names)))
+        return found is not None and (self._talk.continued or now - found.at < FRESH)
+
+    def add(self, injection: Injection, now: datetime) -> None:
+        """Store the injection of the last message of the user."""
+        name = self._name(max(self._talk.names))
+        channel = self._channels.channel(self._scope)
+        channel.remind(name, injection.text, injection.tokens, now)
+
+    def found(self, *, keep: bool) -> Mapping[int, Reminder]:
+        """The injections by the position of their message, without empty ones.
+
+        Args:
+            keep: Include those of earlier messages.
+        """
+        names = self._talk.names
+        wanted = names if keep else {max(names): names[max(names)]} if names else {}
+        stored = self._channels.channel(self._scope).reminders
+        found = {position: stored.get(self._name(position)) for position in wanted}
+        return {
+            position: each for position, each in found.items() if each is not None and each.text
+        }
+
+    def _name(self, position: int) -> str:
+        return f"{self._talk.names[position]}{self._suffix}"

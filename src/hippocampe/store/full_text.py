@@ -1,0 +1,76 @@
+"""Full-text search of messages, by words without accents, in either database.
+
+SQLite folds words itself. In PostgreSQL they are folded here, since not every server has `unaccent`, and stored
+beside the message by every insert of one.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Insert, Table, event, insert
+
+from hippocampe.store import postgres_schema, schema, sqlite
+
+_FOLDED_WORD = re.compile(r"[^\W_]+")
+_MOST = 16_383
+"""The last position that a `tsvector` tells apart."""
+_LONGEST = 500
+"""Characters of a word that count, of the 2,046 bytes that a `tsvector` takes."""
+
+
+def matches(connection: Connection, query: str) -> tuple[str, dict[str, str]]:
+    """The SQL condition on `message` for a full-text query, and its parameters; see `sqlite.full_text_matches`."""
+    if connection.dialect.name == "sqlite":
+        return sqlite.full_text_matches(query)
+    terms: list[str] = []
+    for phrase, word in re.findall(r'"([^"]*)"|(\S+)', query):
+        found = folded_words(phrase or word)
+        if found:
+            quoted = [f"'{each}'" for each in found]
+            quoted[-1] += ":*" if word.endswith("*") else ""
+            terms.append("(" + " <-> ".join(quoted) + ")")
+    condition = "message.full_text @@ CAST(:full_text AS tsquery)"
+    return condition, {"full_text": " & ".join(terms)}
+
+
+def folded_words(text: str) -> list[str]:
+    """The words of a text, in lower case and without accents."""
+    plain = unicodedata.normalize("NFKD", text.lower())
+    bare = "".join(each for each in plain if not unicodedata.combining(each))
+    return [word[:_LONGEST] for word in _FOLDED_WORD.findall(bare)]
+
+
+def vector_of(text: str) -> str:
+    """The words of a text with their positions, as PostgreSQL reads a `tsvector`."""
+    places: dict[str, list[str]] = {}
+    for place, word in enumerate(folded_words(text), 1):
+        places.setdefault(word, []).append(str(min(place, _MOST)))
+    return " ".join(f"'{word}':{','.join(at[:256])}" for word, at in places.items())
+
+
+def index_messages(engine: Engine) -> None:
+    """Store the words of each message that is inserted by this engine."""
+
+    @event.listens_for(engine, "before_execute", retval=True)
+    def _before(  # pyright: ignore[reportUnusedFunction]
+        _connection: Any, statement: Any, several: Any, one: Any, _options: Any
+    ) -> tuple[Any, Any, Any]:
+        if not (isinstance(statement, Insert) and statement.table is schema.message):
+            return statement, several, one
+        return (
+            insert(_messages()),
+            [_with_words(row) for row in several],
+            _with_words(one) if one else one,
+        )
+
+
+@cache
+def _messages() -> Table:
+    return postgres_schema.tables().tables["message"]
+
+
+def _with_words(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {**row, postgres_schema.FULL_TEXT: vector_of(row["content"])}

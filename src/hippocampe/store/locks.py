@@ -1,0 +1,30 @@
+"""The advisory locks of the processes that share a database in PostgreSQL, each until its transaction ends."""
+
+from zlib import crc32
+
+from sqlalchemy import Connection
+
+_UPGRADE, _WORDS, _WRITERS, _SPACES, _SCHEDULE = 1, 2, 3, 4, 5
+"""Families of locks."""
+WAITING_TO_SCHEDULE = f"SELECT pg_advisory_xact_lock({_SCHEDULE}, 0)"
+"""The statement that waits for other processes that look at the schedule of jobs."""
+
+
+def lock_upgrade(connection: Connection) -> None:
+    """Wait for other processes that create or upgrade the tables."""
+    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_UPGRADE}, 0)")
+
+
+def lock_words(connection: Connection) -> None:
+    """Wait for other transactions that add words, so that ids of words are assigned in the order of commits."""
+    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WORDS}, 0)")
+
+
+def waiting_for_writers(space: str | None) -> str:
+    """The statement that waits for the writers of a space, or for all writers."""
+    if space is None:
+        return f"SELECT pg_advisory_xact_lock({_WRITERS}, 0)"
+    # Two spaces with the same number only wait for each other.
+    number = crc32(space.encode()) - 2**31
+    every = f"pg_advisory_xact_lock_shared({_WRITERS}, 0)"
+    return f"SELECT {every}, pg_advisory_xact_lock({_SPACES}, {number})"

@@ -1,0 +1,369 @@
+"""A store in PostgreSQL, shared by many processes.
+
+Nothing lasts longer on a connection than a transaction, so that a pooler may sit between: no prepared statement, no
+session lock, no session setting. Each transaction begins in one round trip, which also names the space
+whose rows it may see.
+"""
+
+import threading
+from collections.abc import Callable, Collection, Generator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from contextvars import ContextVar
+from datetime import datetime
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, create_engine, inspect
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+
+from hippocampe.errors import InvalidInput
+from hippocampe.store import full_text, locks, replies, schema
+from hippocampe.store.postgres_schema import EVERY, SPACE
+from hippocampe.store.store import Store
+from hippocampe.store.translation import translated
+
+SCHEME = "postgresql"
+CHANNEL = "hippocampe"
+"""The channel on which a commit tells other processes the space that it changed."""
+REWRITTEN: Final = ("pages", "segments")
+"""Places of erased bytes that `rewrite` empties."""
+KEPT: Final = ("log",)
+"""Places that only the owner of the servers can empty."""
+CONNECT_SECONDS = 5
+LOCK_SECONDS = 30
+"""Longest wait for the writers of other processes."""
+
+FENCE: ContextVar[str] = ContextVar("hippocampe_space", default=EVERY)
+"""The space whose rows the transactions of this call may see; by default all, for background work."""
+
+
+def is_url(url: str) -> bool:
+    """Return whether a URL names a PostgreSQL database."""
+    return url.partition("://")[0] in (SCHEME, "postgres")
+
+
+def make_engine(url: str) -> Engine:
+    """Create an engine whose connections keep no state between transactions.
+
+    Raises:
+        InvalidInput: The URL cannot be used, or the driver is not installed.
+    """
+    try:
+        parsed = make_url(url).set(drivername=f"{SCHEME}+psycopg")
+        options = {
+            "connect_timeout": CONNECT_SECONDS,
+            "prepare_threshold": None,
+            # `_begin` begins transactions.
+            "autocommit": True,
+            "application_name": "hippocampe",
+            "keepalives_idle": 30,
+        }
+        return create_engine(
+            parsed,
+            # Positional parameters, as of SQLite.
+            paramstyle="format",
+            pool_size=20,
+            max_overflow=40,
+            pool_use_lifo=True,
+            # The server may have closed an idle connection.
+            pool_recycle=600,
+            connect_args=options,
+            json_serializer=schema.to_json,
+        )
+    except ArgumentError as exc:
+        raise InvalidInput(
+            "database_url cannot be used: write it as postgresql://user:password@host:port/database."
+        ) from exc
+    except ModuleNotFoundError as exc:
+        raise InvalidInput(
+            "database_url needs the driver of PostgreSQL: pip install 'hippocampe[server-tier]'."
+        ) from exc
+
+
+class PostgresStore(Store):
+    """One database in PostgreSQL, shared by many processes.
+
+    Writers of one space wait for each other in all processes, from the reads that a write rests on until the index
+    has its changes; writers of different spaces do not.
+
+    Args:
+        url: `postgresql://user:password@host:port/database`.
+        folder: The folder of this process.
+        clock: Returns the current time, aware; default: the clock of the system.
+    """
+
+    shared = True
+
+    def __init__(
+        self, url: str, folder: Path, *, clock: Callable[[], datetime] | None = None
+    ) -> None:
+        self.url = url
+        super().__init__(folder / CHANNEL, folder, clock=clock)
+        self.sender = token_hex(4)
+        """The name of this process for the others."""
+        self._held = threading.local()
+        self.views: tuple[str, ...] = ()
+        """The statements that make the temporary views through which a past moment is read; see `past`."""
+
+    def _make_engine(self) -> Engine:
+        engine = make_engine(self.url)
+        full_text.index_messages(engine)
+        return engine
+
+    @classmethod
+    def connect(
+        cls, url: str, folder: Path, *, clock: Callable[[], datetime] | None = None
+    ) -> "PostgresStore":
+        """Open a database; create or upgrade its tables if needed.
+
+        Raises:
+            StoreTooNew: A later version wrote it.
+            StoreError: It cannot be reached or written.
+        """
+        store = cls(url, folder, clock=clock)
+        try:
+            store._upgrade()
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    @contextmanager
+    def read(self, *, whole: bool = False) -> Generator[Connection]:
+        """A read transaction: a consistent view."""
+        mode = f"ISOLATION LEVEL REPEATABLE READ {'READ WRITE' if self.views else 'READ ONLY'}"
+        with translated(), self._transaction(mode) as connection:
+            for view in self.views:
+                connection.exec_driver_sql(view)
+            yield connection
+            if self.views:
+                # With them.
+                connection.rollback()
+
+    @contextmanager
+    def write(self, *, durable: bool = True, from_reserve: bool = False) -> Generator[Connection]:
+        """A write transaction; see `Store.write`."""
+        claim = replies.CLAIM.get()
+        if claim is not None and (claim.committed or claim.database != self.path):
+            claim = None
+        mode, space = "ISOLATION LEVEL READ COMMITTED READ WRITE", FENCE.get()
+        more = "" if durable else "SET LOCAL synchronous_commit = off;"
+        with self._writing, translated():
+            inside = getattr(self._held, "depth", 0) > 0
+            if space != EVERY and not inside:
+                more += f" {locks.waiting_for_writers(space)};"
+            with self._transaction(mode, more) as connection:
+                yield connection
+                if claim is not None:
+                    replies.put(connection, claim)
+                if durable and (inside or space != EVERY):
+                    self._say(connection, {"changed": None if space == EVERY else space})
+        if claim is not None:
+            claim.committed = True
+
+    def tell(self, message: Mapping[str, Any]) -> None:
+        """Tell the other processes something; see `listening`."""
+        with translated(), self._transaction("READ WRITE") as connection:
+            self._say(connection, message)
+
+    def _say(self, connection: Connection, message: Mapping[str, Any]) -> None:
+        text = schema.to_json({"from": self.sender, **message})
+        connection.exec_driver_sql("SELECT pg_notify(%s, %s)", (CHANNEL, text))
+
+    @contextmanager
+    def _transaction(self, mode: str, more: str = "") -> Generator[Connection]:
+        connection = self._begin(f"BEGIN {mode}; {more}")
+        try:
+            yield connection
+            connection.commit()
+        except BaseException:
+            with suppress(DBAPIError):
+                connection.rollback()
+            raise
+        finally:
+            connection.close()
+
+    def _begin(self, statement: str) -> Connection:
+        space = FENCE.get().replace("'", "''")
+        begin, _, more = statement.partition(";")
+        lock = f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'"
+        statement = f"{begin}; {lock}; SET LOCAL {SPACE} = '{space}'; {more}"
+        for last in (False, True):
+            connection = self.engine.connect()
+            try:
+                # One round trip; without parameters, the driver sends several statements at once.
+                connection.exec_driver_sql(statement.replace("%", "%%"))
+                return connection
+            except DBAPIError as exc:
+                connection.close()
+                # The server was restarted: the pool drops its connections, and the next one is new.
+                if last or not exc.connection_invalidated:
+                    raise
+            except BaseException:
+                connection.close()
+                raise
+        raise AssertionError
+
+    @contextmanager
+    def fenced(self, space: str | None) -> Generator[None]:
+        """Let the transactions of a call see the rows of one space only; None for all."""
+        token = FENCE.set(EVERY if space is None else space)
+        try:
+            yield
+        finally:
+            FENCE.reset(token)
+
+    @contextmanager
+    def alone(self) -> Generator[None]:
+        """Block the other writers of this process only."""
+        with self._writing:
+            yield
+
+    @contextmanager
+    def exclusive(self) -> Generator[None]:
+        """Block the other writers of the space, in all processes, during several transactions.
+
+        Work on all spaces blocks all writers. A second connection holds the lock: one transaction of the work may end
+        before the lock does.
+        """
+        with self._writing:
+            depth: int = getattr(self._held, "depth", 0)
+            self._held.depth = depth + 1
+            try:
+                if depth:
+                    yield
+                else:
+                    with self._locked(FENCE.get()):
+                        yield
+            finally:
+                self._held.depth = depth
+
+    def scheduling(self) -> AbstractContextManager[None]:
+        """Block the other processes that look at the schedule of jobs."""
+        return self._holding(locks.WAITING_TO_SCHEDULE)
+
+    def _locked(self, space: str) -> AbstractContextManager[None]:
+        return self._holding(locks.waiting_for_writers(None if space == EVERY else space))
+
+    @contextmanager
+    def _holding(self, waiting: str) -> Generator[None]:
+        """Hold a lock on a connection of its own."""
+        with translated():
+            connection = self._begin(f"BEGIN; {waiting}")
+        try:
+            yield
+        finally:
+            with suppress(DBAPIError):
+                connection.rollback()
+            connection.close()
+
+    def backup(self, target: Path, *, overwrite: bool = False) -> Path:
+        """Refuse: the server's own tools copy it consistently.
+
+        Raises:
+            InvalidInput: Always.
+        """
+        raise InvalidInput(
+            "a database in PostgreSQL is not copied to a file of SQLite: use pg_dump or the backups of the server, "
+            "or `hippocampe migrate --to FOLDER`."
+        )
+
+    def backup_before(self, change: str) -> None:
+        """Do nothing: the server has its backups."""
+
+    def read_ahead(self, *, stop: Callable[[], bool]) -> None:
+        """Do nothing: the server caches."""
+
+    def remove_partial_backups(self) -> None:
+        """Do nothing: none are made here."""
+
+    def backups(self) -> list[Path]:
+        """None: the server has its backups."""
+        return []
+
+    def integrity(self) -> str:
+        """`ok`: the server checks its pages when it reads them."""
+        return "ok"
+
+    def rebuild_indexes(self) -> None:
+        """Rebuild the indexes of all tables."""
+        for table in schema.metadata.sorted_tables:
+            self._outside_transaction(f"REINDEX TABLE {table.name}")
+
+    def scrub(self) -> None:
+        """Remove dead rows from the tables and their indexes, while others read and write."""
+        for table in schema.metadata.sorted_tables:
+            self._outside_transaction(f"VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) {table.name}")
+
+    def erased(self, space: str) -> None:
+        """Tell the other processes, which drop what they hold of the space in memory."""
+        self.tell({"erased": space})
+
+    def rewrite(self) -> tuple[str, ...]:
+        """Write all tables and their indexes again, without the bytes of deleted rows. Each table waits meanwhile."""
+        for table in schema.metadata.sorted_tables:
+            self._outside_transaction(f"VACUUM (FULL) {table.name}")
+        return KEPT
+
+    def remains(self) -> tuple[str, ...]:
+        """The places where bytes of erased rows are left."""
+        return (*REWRITTEN, *KEPT)
+
+    def holds(self, forms: Collection[str]) -> tuple[str, ...]:
+        """The tables with a row that contains one of some texts."""
+        found: list[str] = []
+        with self.read() as connection:
+            for table in schema.metadata.sorted_tables:
+                # A row as text, whatever its columns.
+                query = f"SELECT 1 FROM {table.name} AS one, unnest(CAST(%s AS text[])) AS form WHERE strpos(CAST(one AS text), form) > 0 LIMIT 1"
+                if connection.exec_driver_sql(query, (sorted(forms),)).first():
+                    found.append(f"table {table.name}")
+        return tuple(found)
+
+    def _outside_transaction(self, statement: str) -> None:
+        with translated(), self.engine.connect() as connection:
+            connection.exec_driver_sql(statement)
+
+    def revision(self) -> str | None:
+        """The migration of the tables; None for an empty database."""
+        with self.read() as connection:
+            return _revision(connection)
+
+    def _upgrade(self) -> None:
+        with self.read() as connection:
+            if _revision(connection) == schema.REVISION:
+                return
+        from hippocampe.store import migrate, postgres_schema
+
+        with self.write() as connection:
+            # The first of several processes that start together does it.
+            locks.lock_upgrade(connection)
+            current = _revision(connection)
+            if current == schema.REVISION:
+                return
+            if current is not None and current > schema.REVISION:
+                self._refuse_later(current)
+            if current is None:
+                postgres_schema.create(connection)
+                migrate.stamp(connection)
+            else:
+                migrate.upgrade(connection, current)
+
+
+def _revision(connection: Connection) -> str | None:
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    row = connection.exec_driver_sql("SELECT version_num FROM alembic_version").first()
+    return row[0] if row else None
+
+
+def check_url(url: str) -> None:
+    """Refuse a URL that names no database of PostgreSQL.
+
+    Raises:
+        InvalidInput: It does not.
+    """
+    if not is_url(url):
+        raise InvalidInput("database_url must begin with postgresql://.")

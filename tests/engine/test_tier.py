@@ -1,0 +1,284 @@
+"""Many processes on one database in PostgreSQL and one index in Qdrant: what each sees, and what outlives a failure."""
+
+import threading
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+from sqlalchemy import select, text
+
+import tier
+from conftest import FakeClock
+from hippocampe import Config, Hippocampe, Scope
+from hippocampe.engine import deliveries
+from hippocampe.errors import HippocampeError, IndexUnavailable, StoreError
+from hippocampe.server.http.limits import Buckets
+from hippocampe.store import job_runs, outbox, schema
+from hippocampe.store.postgres import PostgresStore
+
+pytestmark = pytest.mark.usefixtures("hashed")
+
+Joiner = Callable[..., Hippocampe]
+ME = Scope(user="dev", channel="lobby")
+
+
+@pytest.fixture
+def join(tmp_path: Path, clock: FakeClock) -> Iterator[Joiner]:
+    """Open one more process on the database of the test."""
+    opened: list[Hippocampe] = []
+    servers = tier.current()
+
+    def joiner(**settings: object) -> Hippocampe:
+        folder = tmp_path / f"process-{len(opened)}"
+        chosen = {"background": False, "embedder": "hashed:32", **servers.settings(tmp_path)}
+        opened.append(Hippocampe.open(Config(folder, **{**chosen, **settings}), clock=clock))  # pyright: ignore
+        return opened[-1]
+
+    yield joiner
+    for each in opened:
+        each.close()
+    servers.clean()
+
+
+def eventually(check: Callable[[], bool], seconds: float = 30) -> None:
+    """Wait for something that another process says."""
+    ends = monotonic() + seconds
+    while not check():
+        assert monotonic() < ends, "it did not happen"
+        sleep(0.02)
+
+
+def store_of(hippo: Hippocampe) -> PostgresStore:
+    store = hippo._context.corpus.store  # pyright: ignore[reportPrivateUsage]
+    assert isinstance(store, PostgresStore)
+    return store
+
+
+def contents(hippo: Hippocampe, query: str, scope: Scope = ME) -> list[str]:
+    return [item.content for item in hippo.recall(query, scope=scope, mode="text")]
+
+
+def pending(hippo: Hippocampe) -> int:
+    with store_of(hippo).read() as connection:
+        return outbox.pending_count(connection)
+
+
+def test_what_one_process_writes_another_finds(join: Joiner) -> None:
+    one, other = join(), join()
+    one.remember("Camille élève des abeilles", scope=ME)
+    assert contents(other, "abeilles") == ["Camille élève des abeilles"]
+    one.update_settings(scope=ME, auto_retrieve_max_results=7)
+    eventually(lambda: other.settings(scope=ME).auto_retrieve_max_results == 7)
+    key = one.create_key(scope=ME, role="read")
+    assert other.find_key(key.secret) == key.key
+    other.revoke_key(key.key.id)
+    assert one.find_key(key.secret) is None
+    assert [entry.action for entry in one.audit(scope=ME)][:2] == ["revoke_key", "create_key"]
+
+
+def test_processes_know_how_many_share_a_limit(join: Joiner) -> None:
+    one, other = join(), join()
+    eventually(lambda: one.processes == other.processes == 2)
+    shares = Buckets(10.0, 4.0, clock=lambda: 0.0, shares=lambda: one.processes)
+    assert [shares.take("key") for _ in range(3)] == [0.0, 0.0, 0.2]
+    other.close()
+    eventually(lambda: one.processes == 1)
+
+
+def test_a_statement_told_twice_at_once_is_stored_once(join: Joiner) -> None:
+    processes = [join(), join()]
+    for number in range(8):
+        said = f"Le chien numéro {number} s'appelle Rex"
+        start = threading.Barrier(2)
+
+        def tell(hippo: Hippocampe, said: str = said, start: threading.Barrier = start) -> None:
+            start.wait()
+            hippo.remember(said, scope=ME)
+
+        threads = [threading.Thread(target=tell, args=(each,)) for each in processes]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+    assert processes[0].stats(scope=ME).memories == {"memory": 8}
+    assert processes[0].verify().ok
+
+
+def test_what_was_given_by_one_process_is_not_given_again_by_another(join: Joiner) -> None:
+    one, other = join(), join()
+    one.remember("Camille élève des abeilles", scope=ME, importance=0.9)
+    assert "abeilles" in one.before_turn("Que fait Camille ?", scope=ME).text
+    eventually(lambda: other.channels.copy(ME).turn == 1)
+    assert other.before_turn("Que fait Camille ?", scope=ME).text == ""
+    someone = Scope(user="camille", channel="lobby")
+    assert "abeilles" in other.before_turn("Que fait Camille ?", scope=someone).text
+    one.before_turn("Que fait Camille ?", scope=ME, fresh=True)
+    # It forgot its own turns and heard of that one.
+    eventually(lambda: other.channels.copy(ME).turn == 1)
+
+
+def test_rows_of_another_space_are_fenced_off(join: Joiner) -> None:
+    hippo = join()
+    hippo.remember("Camille élève des abeilles", scope=ME)
+    hippo.after_turn("Bonjour", "Salut", scope=ME)
+    store = store_of(hippo)
+    here, there = [], []
+    for space, found in (("default", here), ("ailleurs", there)):
+        with store.fenced(space), store.read() as connection:
+            for table in schema.metadata.sorted_tables:
+                if "space" in table.c:
+                    found += connection.execute(select(table.c.space)).scalars()
+    assert set(here) == {"default"}
+    assert there == []
+    row = {"space": "default", "name": "x", "value": 1, "updated_at": store.now()}
+    with (
+        pytest.raises(StoreError, match="another space"),
+        store.fenced("ailleurs"),
+        store.write() as connection,
+    ):
+        connection.execute(schema.setting.insert(), row)
+    # Without the setting, nothing is visible.
+    with store.engine.connect() as connection:
+        assert connection.execute(text("SELECT count(*) FROM memory")).scalar() == 0
+
+
+def test_a_scheduled_job_is_queued_and_run_once(join: Joiner, clock: FakeClock) -> None:
+    processes = [join(), join()]
+    for number in range(3):
+        processes[0].observe(f"message {number}", scope=ME)
+    clock.advance(hours=5)
+    threads = [threading.Thread(target=each.run_jobs, kwargs={"scope": ME}) for each in processes]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    runs = processes[0].jobs(scope=ME, job="digest")
+    assert [run.state for run in runs] == ["done"]
+
+
+def test_a_run_of_a_process_that_died_is_taken_back_after_its_lease(
+    join: Joiner, clock: FakeClock
+) -> None:
+    one, other = join(), join()
+    store = store_of(one)
+    one.observe("message", scope=ME)
+    with store.write() as connection:
+        id = job_runs.add(connection, "digest", "default", due_at=store.now())
+        until = store.now() + timedelta(minutes=2)
+        assert job_runs.claim(connection, id, store.now(), until=until)
+    assert other.run_jobs(scope=ME) == []
+    clock.advance(minutes=3)
+    assert [run.id for run in other.run_jobs(scope=ME)] == [id]
+
+
+def test_the_index_may_be_away(
+    join: Joiner, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    node = tier.current().index
+    hippo = join()
+    hippo.remember("Camille élève des abeilles", scope=ME)
+    node.kill()
+    try:
+        hippo.remember("Nadia répare des vélos", scope=ME)
+        hippo.after_turn("Je pars en Grèce demain", "Bon voyage", scope=ME)
+        with pytest.raises(IndexUnavailable):
+            hippo.recall("vélos", scope=ME)
+        assert "vélos" in hippo.before_turn("Que fait Nadia ?", scope=ME).text
+        assert [m.content for m in hippo.search_text("GRECE", scope=ME)] == [
+            "Je pars en Grèce demain"
+        ]
+        assert pending(hippo) > 0
+        down = [each for each in caplog.messages if "indexing" in each]
+        assert len(down) == 1
+    finally:
+        node.start()
+    eventually(lambda: flushed(hippo))
+    assert contents(hippo, "vélos") == ["Nadia répare des vélos"]
+    monkeypatch.setattr(deliveries, "DURABLE_SECONDS", 0.0)
+    hippo.flush()
+    assert pending(hippo) == 0
+    assert hippo.verify().ok
+
+
+def flushed(hippo: Hippocampe) -> bool:
+    try:
+        hippo.flush()
+        return contents(hippo, "vélos") != []
+    except HippocampeError:
+        return False
+
+
+def test_what_a_dead_process_did_not_deliver_another_does(
+    join: Joiner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = join(), join()
+    with monkeypatch.context() as patch:
+        # It dies between the commit and the index.
+        index = one._context.corpus.index  # pyright: ignore[reportPrivateUsage]
+        patch.setattr(index, "apply", lambda *_: (_ for _ in ()).throw(IndexUnavailable("dead")))
+        one.remember("Camille élève des abeilles", scope=ME)
+        patch.setattr("hippocampe.engine.backlog.embed_soon", lambda _: None)
+        patch.setattr("hippocampe.ingest.conversation.embed_soon", lambda _: None, raising=False)
+    assert contents(other, "abeilles") == []
+    monkeypatch.setattr(deliveries, "STRAY_SECONDS", 0.0)
+    other.flush()
+    assert contents(other, "abeilles") == ["Camille élève des abeilles"]
+    assert other.verify().ok
+
+
+def test_the_database_may_be_restarted(join: Joiner) -> None:
+    hippo, server = join(), tier.current().database
+    hippo.remember("Camille élève des abeilles", scope=ME)
+    server.stop()
+    try:
+        with pytest.raises(StoreError, match="reached"):
+            hippo.remember("Nadia répare des vélos", scope=ME)
+        assert hippo.before_turn("Que fait Camille ?", scope=ME).text is not None
+    finally:
+        server.start()
+    hippo.remember("Nadia répare des vélos", scope=ME)
+    assert contents(hippo, "vélos") == ["Nadia répare des vélos"]
+    assert hippo.verify().ok
+
+
+def test_an_erasure_leaves_what_its_receipt_says(join: Joiner) -> None:
+    one, other = join(), join()
+    one.remember("Zéphyrine élève des abeilles", scope=ME, subjects=["Zéphyrine"])
+    one.remember("Nadia répare des vélos", scope=ME)
+    one.after_turn("Zéphyrine part demain", "Bon voyage à Zéphyrine", scope=ME)
+    assert contents(other, "abeilles") == ["Zéphyrine élève des abeilles"]
+    receipt = one.erase(subject="Zéphyrine", scope=ME)
+    assert receipt.remains == ("pages", "segments", "log")
+    assert one.verify(absent=["Zéphyrine"]).ok
+    # No file of the index holds the name, neither before nor after.
+    storage = tier.current().index.folder
+    for path in storage.rglob("*"):
+        if path.is_file() and path.name != "log":
+            held = path.read_bytes()
+            assert b"phyrine" not in held and b"abeilles" not in held, path
+    assert store_of(one).rewrite() == ("log",)
+    with tier.current().database.admin() as connection:
+        connection.execute("CHECKPOINT")
+        tables = tier.current().database.folder / "data" / "base"
+    for path in tables.rglob("*"):
+        if path.is_file():
+            assert b"phyrine" not in path.read_bytes(), path
+    eventually(lambda: "zephyrine" not in other._context.corpus.vocabulary.known().ids)  # pyright: ignore
+    assert contents(other, "vélos") == ["Nadia répare des vélos"]
+
+
+def test_a_collection_that_was_deleted_is_filled_again(join: Joiner) -> None:
+    hippo = join()
+    hippo.remember("Camille élève des abeilles", scope=ME)
+    hippo.flush()
+    from qdrant_client import QdrantClient
+
+    client = QdrantClient(tier.current().index.url, check_compatibility=False)
+    for each in client.get_collections().collections:
+        client.delete_collection(each.name)
+    client.close()
+    again = join()
+    assert contents(again, "abeilles") == ["Camille élève des abeilles"]
+    assert again.verify().ok

@@ -1,0 +1,139 @@
+"""A memory moves between a folder and PostgreSQL, either way."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import tier
+from hippocampe import Config, Hippocampe, Scope, migration
+from hippocampe.cli.app import app
+from hippocampe.errors import InvalidInput, StoreError
+from hippocampe.folder import copying
+
+pytestmark = pytest.mark.usefixtures("hashed")
+ME = Scope(user="dev", channel="lobby")
+
+
+@pytest.fixture
+def servers(tmp_path: Path) -> Iterator[Config]:
+    """An empty database."""
+    yield Config(tmp_path / "server", background=False, **tier.current().settings(tmp_path))
+    tier.current().clean()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Config:
+    """A folder with something of each kind."""
+    config = Config(tmp_path / "data", embedder="hashed:32", background=False)
+    with Hippocampe.open(config) as hippo:
+        for number in range(30):
+            hippo.remember(
+                f"Camille élève {number} abeilles 🐝",
+                scope=ME,
+                subjects=[f"s{number}"],
+                metadata={"n": number},
+            )
+        hippo.remember("Nadia habite à Paris", scope=ME)
+        hippo.remember("Nadia a déménagé à Pau", scope=ME)
+        hippo.after_turn("Je pars en Grèce demain", "Bon voyage", scope=ME)
+        hippo.observe("Il pleut", scope=ME)
+        hippo.update_settings(scope=ME, recent_hours=3)
+        hippo.create_key(scope=ME, role="read")
+        hippo.before_turn("Que fait Camille ?", scope=ME)
+        hippo.remember("Ailleurs aussi", scope=Scope(space="ailleurs"))
+    return config
+
+
+def test_a_folder_moves_to_servers_and_back(
+    folder: Config, servers: Config, tmp_path: Path
+) -> None:
+    target = replace(servers, embedder=None)
+    there = migration.migrate(folder, target)
+    assert there.queries > 0
+    assert there.tables["memory"].rows == 33
+    with Hippocampe.open(target) as hippo:
+        assert hippo.verify().ok
+        assert hippo.settings(scope=ME).recent_hours == 3
+        assert [m.content for m in hippo.search_text("grece", scope=ME)] == [
+            "Je pars en Grèce demain"
+        ]
+        hippo.remember("Nadia répare des vélos et des zéppelins", scope=ME)
+        hippo.after_turn("Un mot tout neuf : cucurbitacée", "Oui", scope=ME)
+        assert hippo.verify().ok
+        before = hippo.stats(scope=ME)
+    home = Config(tmp_path / "home", background=False)
+    back = migration.migrate(target, home)
+    assert back.tables["memory"].rows == 34
+    for unchanged in ("association", "setting", "api_key", "retrieval_item", "claim"):
+        assert back.tables[unchanged] == there.tables[unchanged]
+    with Hippocampe.open(home) as hippo:
+        assert hippo.verify().ok
+        after = hippo.stats(scope=ME)
+        assert (after.memories, after.messages, after.superseded) == (
+            before.memories,
+            before.messages,
+            before.superseded,
+        )
+        assert len(hippo.search_text("cucurbitacee", scope=ME)) == 1
+
+
+def test_an_interrupted_move_goes_on(
+    folder: Config, servers: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copying, "BATCH", 4)
+    seen: list[str] = []
+
+    def interrupt(what: str, done: int, _total: int) -> None:
+        seen.append(f"{what} {done}")
+        if what == "copying message":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        migration.migrate(folder, servers, interrupt)
+    with pytest.raises(StoreError, match="interrupted"):
+        Hippocampe.open(servers)
+    before, seen[:] = list(seen), []
+    done = migration.migrate(folder, servers, lambda what, done, _: seen.append(f"{what} {done}"))
+    assert not {each for each in before if "memory" in each} & set(seen)
+    assert done.tables["memory"].rows == 33
+
+
+def test_data_of_its_own_is_no_target(folder: Config, servers: Config, tmp_path: Path) -> None:
+    with Hippocampe.open(replace(servers, embedder="hashed:32")) as hippo:
+        hippo.remember("Déjà là", scope=ME)
+    with pytest.raises(InvalidInput, match="exists"):
+        migration.migrate(folder, servers)
+    assert migration.target_of(folder, str(tmp_path / "x"), None, None).database_url is None
+    with pytest.raises(InvalidInput, match="qdrant_url"):
+        migration.target_of(folder, "postgresql://localhost/x", None, None)
+
+
+def test_the_command_line_moves_and_scrubs(
+    folder: Config, servers: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HIPPOCAMPE_QDRANT_COLLECTION", servers.qdrant_collection)
+    database, index = str(servers.database_url), str(servers.qdrant_url)
+    run = CliRunner()
+    data = ["--folder", str(folder.folder)]
+    moved = run.invoke(app, ["migrate", *data, "--to", database, "--index", index])
+    assert moved.exit_code == 0, moved.output
+    assert "copied and compared" in moved.output
+    refused = run.invoke(app, ["scrub", *data])
+    assert refused.exit_code == 1
+    assert "nothing is left" in refused.output
+    monkeypatch.setenv("HIPPOCAMPE_DATABASE_URL", database)
+    monkeypatch.setenv("HIPPOCAMPE_QDRANT_URL", index)
+    monkeypatch.setenv("HIPPOCAMPE_FOLDER", str(tmp_path / "process"))
+    erased = run.invoke(app, ["erase", "--subject", "Nadia", "--yes"])
+    assert erased.exit_code == 0, erased.output
+    assert "hippocampe scrub" in erased.output
+    scrubbed = run.invoke(app, ["scrub"])
+    assert scrubbed.exit_code == 0, scrubbed.output
+    assert "write-ahead log" in scrubbed.output
+    found = run.invoke(app, ["recall", "abeilles", "--json"])
+    assert "abeilles" in found.output
+    checked = run.invoke(app, ["verify", "--absent", "Nadia"])
+    assert checked.exit_code == 0, checked.output

@@ -1,0 +1,83 @@
+"""Run a program in the environment of a host, which `make hosts` installs."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from hippocampe import Hippocampe
+from model_server import ModelServer
+
+ROOT = Path(__file__).parent.parent
+HOSTS = ROOT / ".hosts"
+SECONDS = 120
+
+
+class Host:
+    """The environment of a host.
+
+    Args:
+        name: The name of its requirements file; empty for the environment of the tests.
+        memory: The memory of the folder `data` below its working directory, which its programs join.
+        server: The scripted model, found by the variables of OpenAI and Anthropic.
+        folder: The working directory of its programs.
+    """
+
+    def __init__(self, name: str, memory: Hippocampe, server: ModelServer, folder: Path) -> None:
+        self._python = HOSTS / name / "bin" / "python" if name else Path(sys.executable)
+        self.memory = memory
+        self.server = server
+        self.folder = folder
+        if not self._python.exists():
+            pytest.skip(f"the hosts of {name}.txt are not installed: run `make hosts`")
+
+    def run(self, code: str, *arguments: str, **variables: str) -> str:
+        """Execute a program, and return what it prints."""
+        environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST")},
+            "PYTHONPATH": str(ROOT / "src"),
+            "OPENAI_BASE_URL": self.server.openai_url,
+            "OPENAI_API_BASE": self.server.openai_url,
+            "OPENAI_API_KEY": "test-key",
+            "ANTHROPIC_BASE_URL": self.server.anthropic_url,
+            "ANTHROPIC_API_KEY": "test-key",
+            "OTEL_SDK_DISABLED": "true",
+            "LANGSMITH_TRACING": "false",
+            **variables,
+        }
+        done = subprocess.run(
+            [self._python, "-c", code, *arguments],
+            capture_output=True,
+            text=True,
+            cwd=self.folder,
+            env=environment,
+            timeout=SECONDS,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-8_000:]
+        return done.stdout
+
+    def page(self, name: str, more: str = "", **variables: str) -> str:
+        """Execute the examples of a page of the documentation, then more of a test."""
+        return self.run("\n".join([*examples(name), more]), **variables)
+
+
+def examples(name: str) -> Sequence[str]:
+    """The Python of a page."""
+    text = (ROOT / "docs" / "integrations" / name).read_text(encoding="utf-8")
+    found = re.findall(r"```python\n(.*?)```", text, re.S)
+    assert found
+    return found
+
+
+def check_prefix(requests: Sequence[Sequence[object]]) -> None:
+    """Check that each request begins with the messages of the one before it, byte for byte."""
+    assert len(requests) > 2
+    for before, after in pairwise(requests):
+        assert json.dumps(after[: len(before)]) == json.dumps(before)

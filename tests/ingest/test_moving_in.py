@@ -1,0 +1,430 @@
+"""Moving in from other memories: what each of them exports, and how its statements come in."""
+
+import json
+import zipfile
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from hippocampe import Hippocampe, Memory, Scope
+from hippocampe.errors import UnreadableFile
+from hippocampe.ingest import statement_import
+from hippocampe.ingest.formats.registry import (
+    Problem,
+    Statement,
+    TalkMessage,
+    detect_format,
+    read_file,
+)
+from hippocampe.ingest.importer import preview
+
+ALICE = "alice"
+
+
+def mem0_item(id: str, text: str, at: str, **more: object) -> dict[str, object]:
+    """As `Memory.get_all` of mem0ai 2.2 gives it."""
+    return {
+        "id": id,
+        "memory": text,
+        "hash": "d3b07384d113edec49eaa6238ad5ff00",
+        "created_at": at,
+        "updated_at": at,
+        "user_id": ALICE,
+        **more,
+    }
+
+
+MEM0 = {
+    "results": [
+        mem0_item("m2", "Moved to Toulouse", "2025-02-05T10:00:00-08:00"),
+        mem0_item(
+            "m1",
+            "Lives in Paris",
+            "2024-01-05T10:00:00-08:00",
+            metadata={"topic": "home", "nested": {"a": 1}},
+            categories=["places"],
+        ),
+        mem0_item("m3", "Has a parking pass", "2025-03-01T00:00:00Z", expiration_date="2025-04-01"),
+    ]
+}
+ZEP = {
+    "nodes": [{"uuid": "n1", "name": "Kendra", "labels": ["Entity"], "summary": "a runner"}],
+    "edges": [
+        {
+            "uuid": "e1",
+            "group_id": "g",
+            "source_node_uuid": "n1",
+            "target_node_uuid": "n2",
+            "name": "WEARS",
+            "fact": "Kendra wears Adidas shoes",
+            "created_at": "2024-05-01T00:00:00Z",
+            "valid_at": "2024-04-01T00:00:00Z",
+            "invalid_at": "2024-09-01T00:00:00Z",
+            "expired_at": "2024-09-02T00:00:00Z",
+            "episodes": ["p1"],
+            "fact_embedding": None,
+        },
+        {
+            "uuid": "e2",
+            "source_node_uuid": "n1",
+            "target_node_uuid": "n3",
+            "name": "WEARS",
+            "fact": "Kendra wears Puma shoes",
+            "created_at": "2024-09-02T00:00:00Z",
+            "valid_at": "2024-09-01T00:00:00Z",
+            "invalid_at": None,
+        },
+    ],
+}
+GRAPH = "\n".join(
+    json.dumps(each)
+    for each in (
+        {
+            "type": "entity",
+            "name": "John_Smith",
+            "entityType": "person",
+            "observations": ["Speaks fluent Spanish", "john_smith graduated in 2019"],
+        },
+        {"type": "relation", "from": "John_Smith", "to": "Anthropic", "relationType": "works_at"},
+    )
+)
+CHATGPT = [
+    {"id": "c1", "content": "User has a cat named Filou", "created_at": 1714560000.0},
+    {"id": "c2", "content": "User likes tea", "created_at": "2024-06-01T08:00:00Z"},
+    {"id": "c3", "content": "User works nights", "enabled": False},
+]
+CLAUDE = [
+    {
+        "conversations_memory": "**Work context**\n\nMickael founded a small shop.\n\n"
+        "**Personal context**\n\nHe lives in Ordizan.\n",
+        "project_memories": {"p1": "- Uses SQLite\n- Ships on Fridays\n"},
+        "account_uuid": "u",
+    }
+]
+LETTA = {
+    "agents": [
+        {
+            "name": "Sam",
+            "in_context_message_ids": ["message-0"],
+            "messages": [
+                {"role": "system", "content": [{"type": "text", "text": "You are Sam."}]},
+                {
+                    "role": "user",
+                    "content": [
+                        {"type": "text", "text": '{"type": "user_message", "message": "Salut"}'}
+                    ],
+                    "created_at": "2025-10-31T22:56:56+00:00",
+                },
+                {
+                    "role": "user",
+                    "content": [{"type": "text", "text": '{"type": "heartbeat", "reason": "x"}'}],
+                },
+                {
+                    "role": "assistant",
+                    "content": [{"type": "text", "text": "Bonjour Chad"}],
+                    "created_at": "2025-10-31T22:57:00+00:00",
+                },
+            ],
+        }
+    ],
+    "blocks": [
+        {"label": "human", "value": "First name: Chad\nOccupation: student\n", "id": "block-0"},
+        {"label": "persona", "value": "I am Sam.\n\nI love questions.", "id": "block-1"},
+    ],
+}
+PASSAGES = [
+    {
+        "id": "passage-1",
+        "archive_id": "archive-1",
+        "text": "The build takes four minutes",
+        "tags": ["ci"],
+        "created_at": "2025-11-05 23:04:24.901468+00:00",
+        "is_deleted": False,
+    },
+    {"id": "passage-2", "archive_id": "archive-1", "text": "gone", "is_deleted": True},
+]
+BASIC = """---
+title: Coffee Brewing
+type: note
+permalink: notes/coffee-brewing
+tags: [drinks]
+created: 2025-01-02T09:00:00+00:00
+---
+
+# Coffee Brewing
+
+## Observations
+- [method] Pour over needs patience #brewing (slow)
+- [ ] buy filters
+
+## Relations
+- pairs_with [[Dark Chocolate]]
+"""
+LIST = """# Saved memories
+
+- [2025-06-01] - User has a cat named Filou
+- User works as a nurse
+  in Toulouse
+* [unknown] date is kept as text
+"""
+
+
+def write(folder: Path, name: str, content: object) -> Path:
+    path = folder / name
+    text = content if isinstance(content, str) else json.dumps(content, indent=1)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def read(path: Path, **options: str) -> list[Statement]:
+    got = list(read_file(path, timezone="UTC", **options))
+    assert [each for each in got if isinstance(each, Problem)] == []
+    return [each for each in got if isinstance(each, Statement)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "format", "contents"),
+    [
+        ("a", MEM0, "mem0", ["Moved to Toulouse", "Lives in Paris", "Has a parking pass"]),
+        (
+            "a",
+            MEM0["results"],
+            "mem0",
+            ["Moved to Toulouse", "Lives in Paris", "Has a parking pass"],
+        ),
+        ("a", ZEP, "zep", ["Kendra wears Adidas shoes", "Kendra wears Puma shoes"]),
+        (
+            "a",
+            GRAPH,
+            "mcp-memory",
+            [
+                "John_Smith: Speaks fluent Spanish",
+                "john_smith graduated in 2019",
+                "John_Smith works at Anthropic",
+            ],
+        ),
+        ("a", CHATGPT, "chatgpt-memories", ["User has a cat named Filou", "User likes tea"]),
+        (
+            "a",
+            CLAUDE,
+            "claude-memories",
+            [
+                *("Mickael founded a small shop.", "He lives in Ordizan."),
+                *("Uses SQLite", "Ships on Fridays"),
+            ],
+        ),
+        (
+            "a",
+            LETTA,
+            "letta",
+            ["First name: Chad", "Occupation: student", "I am Sam.", "I love questions."],
+        ),
+        ("a", PASSAGES, "letta", ["The build takes four minutes"]),
+        (
+            "a.md",
+            BASIC,
+            "markdown",
+            [
+                *("Coffee Brewing: Pour over needs patience (slow)", "Coffee Brewing: buy filters"),
+                "Coffee Brewing pairs with Dark Chocolate",
+            ],
+        ),
+        (
+            "a.md",
+            LIST,
+            "markdown",
+            [
+                *("User has a cat named Filou", "User works as a nurse in Toulouse"),
+                "[unknown] date is kept as text",
+            ],
+        ),
+    ],
+)
+def test_each_program_is_recognised_and_read(
+    tmp_path: Path, name: str, content: object, format: str, contents: list[str]
+) -> None:
+    path = write(tmp_path, name, content)
+    assert detect_format(path) == format
+    found = read(path)
+    assert [each.content for each in found] == contents
+    assert {each.format for each in found} == {format}
+    assert len({each.external_id for each in found}) == len(found)
+    assert [each.external_id for each in read(path)] == [each.external_id for each in found]
+
+
+def test_dates_people_and_what_else_a_file_says_are_kept(tmp_path: Path) -> None:
+    _, paris, parking = read(write(tmp_path, "mem0.json", MEM0))
+    assert (paris.user, paris.subjects, paris.at) == (ALICE, (), utc(2024, 1, 5, 18))
+    assert paris.metadata == {"topic": "home", "categories": "places"}
+    assert parking.ends == utc(2025, 4, 1)
+    adidas, puma = read(write(tmp_path, "zep.json", ZEP))
+    assert (adidas.at, adidas.occurred_at, adidas.ends) == (
+        *(utc(2024, 5, 1), utc(2024, 4, 1), utc(2024, 9, 1)),
+    )
+    assert (adidas.subjects, adidas.metadata) == (("Kendra",), {"name": "WEARS", "group_id": "g"})
+    assert puma.ends is None
+    method, task, relation = read(write(tmp_path, "coffee.md", BASIC))
+    assert method.subjects == ("Coffee Brewing", "drinks", "brewing")
+    assert method.metadata["category"] == "method"
+    assert (task.at, task.metadata["heading"]) == (utc(2025, 1, 2, 9), "Observations")
+    assert relation.subjects == ("Coffee Brewing", "Dark Chocolate", "drinks")
+    filou, nurse, _ = read(write(tmp_path, "list.md", LIST))
+    assert filou.at == utc(2025, 6, 1)
+    assert nurse.subjects == ()
+    work, *_ = read(write(tmp_path, "claude.json", CLAUDE))
+    assert work.metadata == {"heading": "Work context"}
+    *_, own = read(write(tmp_path, "sam.af", LETTA))
+    assert (own.collection, own.category) == ("self", "context")
+
+
+def test_the_talk_of_an_agent_file_is_read_without_its_machinery(tmp_path: Path) -> None:
+    got = list(read_file(write(tmp_path, "sam.af", LETTA)))
+    said = [each for each in got if isinstance(each, TalkMessage)]
+    assert [(each.role, each.author, each.content) for each in said] == [
+        ("user", "user", "Salut"),
+        ("assistant", "Sam", "Bonjour Chad"),
+    ]
+    assert {each.channel for each in said} == {"Sam"}
+
+
+def test_an_archive_of_an_assistant_has_talk_and_memories(tmp_path: Path) -> None:
+    said = {"uuid": "a1", "sender": "human", "text": "Où poussent les myrtilles ?", "content": []}
+    talk = [{"uuid": "c", "name": "Myrtilles", "chat_messages": [said]}]
+    path = tmp_path / "claude.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("conversations.json", json.dumps(talk))
+        archive.writestr("memories.json", json.dumps(CLAUDE))
+        archive.writestr("users.json", "[]")
+        archive.writestr("README.md", "# not a memory\n\n- of anyone")
+    for format in (None, "claude"):
+        got = list(read_file(path, format=format))
+        assert sum(isinstance(each, TalkMessage) for each in got) == 1
+        assert sum(isinstance(each, Statement) for each in got) == 4
+
+
+def test_a_vault_is_a_folder_or_a_zip_of_notes(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    (vault / ".obsidian").mkdir(parents=True)
+    (vault / "people").mkdir()
+    write(vault / ".obsidian", "hidden.md", "- secret")
+    write(vault, "index.md", "# Listing\n\n- [Filou](people/Filou.md)")
+    write(
+        vault / "people",
+        "Filou.md",
+        "A cat who [[sleeps|dozes]] [all day](https://x.y).\n\n[![](a)](b)\n\n- likes #tuna",
+    )
+    (vault / "people" / "link.md").symlink_to(vault / ".obsidian" / "hidden.md")
+    path = tmp_path / "vault.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for each in ("index.md", "people/Filou.md", ".obsidian/hidden.md"):
+            archive.write(vault / each, each)
+    expected = ["Filou: A cat who dozes all day.", "Filou: likes"]
+    for source in (vault, path):
+        assert [each.content for each in read(source)] == expected
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(UnreadableFile, match="contains no export"):
+        read_file(empty)
+
+
+def test_statements_come_in_by_the_rules_with_their_dates(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    done = hippo.import_from(write(tmp_path, "mem0.json", MEM0), scope=scope)
+    assert (done.read, done.added, done.known, done.problems) == (3, 3, 0, ())
+    (home,) = current(hippo, scope)
+    assert (home.content, home.user, home.source) == ("Moved to Toulouse", ALICE, "import:mem0")
+    assert (home.created_at, home.evidence) == (utc(2025, 2, 5, 18), ("mem0:m2",))
+    versions = {each.content: each for each in hippo.history(home.id, scope=scope).versions}
+    assert versions["Lives in Paris"].superseded_at == home.created_at
+    found = hippo.recall("parking pass", scope=scope)
+    assert "Has a parking pass" not in [each.content for each in found]
+    again = hippo.import_from(tmp_path / "mem0.json", scope=scope)
+    assert (again.added, again.known) == (0, 3)
+    assert hippo.verify().ok
+
+
+def test_what_is_known_already_is_newer_than_what_moves_in(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    mine = replace(scope, user=ALICE)
+    hippo.remember("Lives in Toulouse", scope=mine)
+    hippo.remember("Plays the tuba", scope=mine)
+    old = [
+        mem0_item("m1", "Lives in Paris", "2024-01-05T10:00:00Z"),
+        mem0_item("m2", "Plays the tuba", "2024-01-05T10:00:00Z"),
+    ]
+    before = {each.content: each.updated_at for each in current(hippo, scope)}
+    done = hippo.import_from(write(tmp_path, "mem0.json", old), scope=scope)
+    assert (done.added, done.known) == (1, 1)
+    assert {each.content: each.updated_at for each in current(hippo, scope)} == before
+    home = next(each for each in current(hippo, scope) if "Toulouse" in each.content)
+    versions = hippo.history(home.id, scope=scope).versions
+    assert [each.content for each in versions if each.superseded_by == home.id] == [
+        "Lives in Paris"
+    ]
+    assert hippo.import_from(tmp_path / "mem0.json", scope=scope).known == 2
+
+
+def test_an_interrupted_import_of_statements_resumes(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statement_import, "BATCH", 2)
+    items = [
+        mem0_item(f"m{n}", f"Keeps the key number {n} in drawer {n}", f"2024-01-0{n}T10:00:00Z")
+        for n in range(1, 6)
+    ]
+    path = write(tmp_path, "mem0.json", items)
+
+    def stop(what: str, done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        hippo.import_from(path, scope=scope, progress=stop)
+    assert "2 statements are stored" in stopped.value.__notes__[0]
+    done = hippo.import_from(path, scope=scope)
+    assert (done.added, done.known) == (3, 2)
+    assert len(current(hippo, scope)) == 5
+
+
+def test_a_preview_shows_the_statements_and_stores_nothing(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    found = preview(write(tmp_path, "mem0.json", MEM0))
+    assert (found.format, found.counts) == ("mem0", {"memory": 3})
+    assert [each.content for each in found.statements][:2] == [
+        "Moved to Toulouse",
+        "Lives in Paris",
+    ]
+    assert (found.first_at, found.last_at) == (utc(2024, 1, 5, 18), utc(2025, 3, 1))
+    assert current(hippo, scope) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ([{"id": 1, "memory": 5}, mem0_item("m1", "Lives in Paris", "never")], 1),
+        ([mem0_item("m1", "Lives in Paris", "never"), {"id": [], "memory": "x"}], 2),
+    ],
+)
+def test_an_unusable_memory_is_reported_and_the_rest_comes_in(
+    tmp_path: Path, content: object, line: int
+) -> None:
+    got = list(read_file(write(tmp_path, "mem0.json", content), format="mem0"))
+    assert [each.line for each in got if isinstance(each, Problem)] == [line]
+    (paris,) = (each for each in got if isinstance(each, Statement))
+    assert (paris.content, paris.at) == ("Lives in Paris", None)
+
+
+def current(hippo: Hippocampe, scope: Scope) -> list[Memory]:
+    return [
+        each
+        for each in hippo.recent(100, scope=scope)
+        if each.expires_at is None or each.expires_at > datetime.now(UTC)
+    ]
+
+
+def utc(*parts: int) -> datetime:
+    return datetime(*parts, tzinfo=UTC)

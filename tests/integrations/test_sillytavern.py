@@ -1,0 +1,74 @@
+"""The extension of SillyTavern in a real browser, on an origin that the server lists."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from conftest import Opener
+from hippocampe import Scope
+from hosting import ROOT
+from served import served
+from site_of_files import site
+
+EXTENSION = ROOT / "integrations" / "sillytavern"
+PAGE = """<!doctype html><title>SillyTavern</title><div id="extensions_settings2"></div>
+<script>
+const listeners = {}
+const state = {
+  chatId: "Eko - 2026", name1: "Paul", name2: "Eko", chat: [], extensionSettings: {}, saved: 0,
+  saveSettingsDebounced: () => state.saved++,
+  eventSource: { on: (name, listener) => (listeners[name] = listener) },
+  event_types: { MESSAGE_RECEIVED: "message_received" },
+}
+globalThis.SillyTavern = { getContext: () => state }
+async function generate(said, type = "normal") {
+  state.chat.push({ is_user: true, name: "Paul", mes: said, send_date: String(state.chat.length) })
+  const sent = [...state.chat]
+  await hippocampeInterceptor(sent, 8192, () => {}, type)
+  state.chat.push({ is_user: false, name: "Eko", mes: `Answer to ${said}`, swipe_id: 0 })
+  await listeners.message_received(state.chat.length - 1)
+  return sent.map((each) => each.mes)
+}
+</script>
+<script type="module" src="index.js"></script>"""
+
+
+def test_a_character_remembers(
+    hashed: None, open_hippo: Opener, tmp_path: Path, chromium: Any
+) -> None:
+    folder = tmp_path / "site"
+    shutil.copytree(EXTENSION, folder)
+    (folder / "index.html").write_text(PAGE, encoding="utf-8")
+    with site(folder) as origin:
+        memory = open_hippo(embedder="hashed:64", allowed_origins=(origin,))
+        paul = Scope(user="Paul")
+        memory.remember("Paul boit du thé vert", type="identity", scope=paul)
+        secret = memory.create_key(scope=Scope(), role="write").secret
+        with served(memory, loopback=True) as url:
+            page = chromium.new_page()
+            page.goto(origin)
+            page.wait_for_function("globalThis.hippocampeInterceptor !== undefined")
+            # Without a key nothing is read, and the generation goes on.
+            page.fill("input[name=hippocampe_url]", url)
+            assert page.evaluate("generate('Bonjour')") == ["Bonjour"]
+            page.fill("input[name=hippocampe_key]", secret)
+            page.dispatch_event("input[name=hippocampe_key]", "change")
+            first = page.evaluate("generate('Que boit Paul ?')")
+            second = page.evaluate("generate('Merci')")
+            quiet = page.evaluate("generate('Résume', 'quiet')")
+            kept = page.evaluate("state.chat.map((each) => each.mes)")
+            page.close()
+    assert "Paul boit du thé vert" in first[-1]
+    assert first[-1].endswith("Que boit Paul ?")
+    assert second[: len(first)] == first, "earlier injections stay where they were"
+    assert not any("hippocampe-memory" in each for each in (*quiet, *kept))
+    said = [(each.author, each.content) for each in memory.messages(scope=Scope())]
+    assert said[:2] == [("Paul", "Que boit Paul ?"), ("Eko", "Answer to Que boit Paul ?")]
+    assert {each.channel for each in memory.messages(scope=Scope())} == {"Eko - 2026"}
+
+
+def test_the_manifest_names_the_interceptor() -> None:
+    manifest = json.loads((EXTENSION / "manifest.json").read_text("utf-8"))
+    source = (EXTENSION / manifest["js"]).read_text("utf-8")
+    assert f"globalThis.{manifest['generate_interceptor']} = async" in source

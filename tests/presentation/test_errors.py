@@ -1,0 +1,89 @@
+"""Errors in the language of the reader: every message of the source has an entry in each catalogue, and is found by it."""
+
+import errno
+import os
+import re
+from pathlib import Path
+
+import pytest
+import typer
+from error_texts import messages, shape, texts
+from pydantic import TypeAdapter, ValidationError
+
+from hippocampe.language.i18n import catalogue
+from hippocampe.language.lexicon import languages
+from hippocampe.presentation.decisions import ERROR, PLACEHOLDER, error
+
+
+def entries(language: str) -> dict[str, str]:
+    return {
+        str(entry.id): str(entry.string)
+        for entry in catalogue(language)
+        if entry.context == ERROR and entry.id
+    }
+
+
+def filled(form: str, mark: str = "x{}x") -> str:
+    return PLACEHOLDER.sub(lambda name: mark.format(name[1]), form)
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_message_of_an_error_has_an_entry(language: str) -> None:
+    shapes = {shape(each) for each in entries(language)}
+    missing = {text: place for text, place in messages().items() if shape(text) not in shapes}
+    assert missing == {}
+
+
+def test_every_entry_is_a_text_of_the_source_or_of_what_it_runs_on() -> None:
+    system = {os.strerror(number) for number in errno.errorcode}
+    numbers = {unparsed(int), unparsed(float)}
+    foreign = {shape(entry) for entry in entries("en")} - texts() - system - numbers
+    assert {each for each in foreign if not typed().fullmatch(each)} == {"[Errno {}] {}: {}"}
+
+
+def unparsed(kind: type) -> str:
+    """What Pydantic says of a text that is no number."""
+    with pytest.raises(ValidationError) as refused:
+        TypeAdapter(kind).validate_python("x")
+    return refused.value.errors()[0]["msg"]
+
+
+def typed() -> re.Pattern[str]:
+    """What Typer says of a command line, with anything in its placeholders."""
+    parts = [re.split(r"{[^}]*}", text) for text in texts(Path(typer.__file__).parent)]
+    worded = [each for each in parts if re.search("[A-Za-z]{3}", "".join(each))]
+    return re.compile("|".join(".*".join(map(re.escape, each)) for each in worded))
+
+
+@pytest.mark.parametrize("form", sorted(entries("fr")))
+def test_a_message_is_found_by_its_form(form: str) -> None:
+    assert error(filled(form), "fr") == filled(entries("fr")[form])
+    assert error(filled(form), "en") == filled(form)
+
+
+@pytest.mark.parametrize(
+    ("message", "french"),
+    [
+        ("memory 'a1' is forgotten: restore it first.", "le souvenir 'a1' est oublié : "),
+        (
+            "user must be text, not int. user is set by HIPPOCAMPE_USER.",
+            "et non int. user vient de",
+        ),
+        ("no words of ours", "no words of ours"),
+        (
+            "coalesce_ms must be a whole number from 0 to 9, not 'x'. Nothing was changed.",
+            "doit être un nombre entier de 0 à 9, et non 'x'. Rien n’a changé.",
+        ),
+        ("there is no note 'forgotten: {x}' in the vault.", "'forgotten: {x}'"),
+        ("cannot read x: [Errno 2] No such file or directory: 'x'.", "dossier inexistant"),
+    ],
+)
+def test_what_is_inserted_is_translated_too_but_not_what_a_person_wrote(
+    message: str, french: str
+) -> None:
+    assert french in error(message, "fr")
+
+
+def test_values_of_several_lines_stay() -> None:
+    message = f"{'x'}: there is no setting 'one\ntwo': did you mean user?"
+    assert re.search(r"pas de réglage 'one\ntwo' : vouliez-vous", error(message, "fr"))
