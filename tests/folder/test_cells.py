@@ -48,7 +48,8 @@ def test_names_spread_and_few_move_when_a_cell_is_added() -> None:
 
 
 def test_a_database_of_many_processes_is_not_divided(folder: Path) -> None:
-    shared = Config(folder, database_url="postgresql://127.0.0.1/none", background=False)
+    urls = {"database_url": "postgresql://127.0.0.1/none", "qdrant_url": "http://127.0.0.1:1"}
+    shared = Config(folder, background=False, **urls)
     with pytest.raises(InvalidInput, match="several servers"):
         divide(shared, 2)
     assert not folder.exists()
