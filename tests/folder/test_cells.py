@@ -47,6 +47,14 @@ def test_names_spread_and_few_move_when_a_cell_is_added() -> None:
     assert set(changed) == {4}
 
 
+def test_a_database_of_many_processes_is_not_divided(folder: Path) -> None:
+    urls = {"database_url": "postgresql://127.0.0.1/none", "qdrant_url": "http://127.0.0.1:1"}
+    shared = Config(folder, background=False, **urls)
+    with pytest.raises(InvalidInput, match="several servers"):
+        divide(shared, 2)
+    assert not folder.exists()
+
+
 def test_a_folder_is_divided_in_place(hashed: None, folder: Path) -> None:
     fill(folder)
     before = {each.name for each in folder.iterdir()}

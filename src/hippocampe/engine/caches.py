@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Connection
 
@@ -112,6 +112,11 @@ class RowCache(Generic[T]):
         self._kinds = set[str]()
         self._lock = threading.Lock()
         store.watchers.append(self.drop)
+
+    @classmethod
+    def of(cls, store: Store) -> "RowCache[Any] | None":
+        """The cache of a store; None if other processes write to it, too."""
+        return None if store.shared else cls(store)
 
     def put(self, kind: str, rows: Mapping[str, T], changes: int) -> None:
         """Add rows, read when there had been as many changes; see `Kept.put`."""

@@ -45,6 +45,10 @@ def divide(config: Config, count: int) -> Config:
     """
     if not 1 <= count <= MAX_CELLS:
         raise InvalidInput(f"a folder has 1 to {MAX_CELLS} cells, not {count}.")
+    if config.database_url is not None:
+        raise InvalidInput(
+            "cells divide a data folder, not a PostgreSQL database: start several servers on the database instead."
+        )
     root = config.folder
     divided = Divided(root)
     with ExitStack() as held:

@@ -267,8 +267,7 @@ def _assemble(config: Config, store: Store, progress: Progress | None) -> Contex
         index, damaged = _open_index(config, embedder)
     vocabulary = maintenance.open_vocabulary(store, embedder)
     corpus = Corpus.of(config, store, index, vocabulary)
-    # Other processes change the rows of a shared database.
-    corpus.rows = None if store.shared else RowCache(store)
+    corpus.rows = RowCache.of(store)
     context = Context.of(corpus, _language_model(config))
     position = context.writer.position
     position.damaged = damaged or relabelled

@@ -48,7 +48,7 @@ def change_embedder(
             vocabulary=open_vocabulary(corpus.store, embedder),
             index=open_index(folder, dimensions=embedder.dimensions, model=embedder.model),
             # Their vectors are those of one embedder.
-            rows=None if corpus.store.shared else RowCache(corpus.store),
+            rows=RowCache.of(corpus.store),
         )
         new = replace(
             old.writer, corpus=new_corpus, position=IndexPosition(applied=position.applied)
