@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse, Response
 from hippocampe.errors import HippocampeError, InvalidInput
 from hippocampe.server.dashboard.visit import visiting, visitor
 from hippocampe.server.http import problems
+from hippocampe.server.http.faults import MAX_FAULTS, MAX_NAME
 from hippocampe.server.http.sessions import SAFE_METHODS
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -32,8 +33,8 @@ class PageRoute(APIRoute):
             except HippocampeError as exc:
                 return await _shown(request, problems.of_error(exc))
             except RequestValidationError as exc:
-                wrong = {str(each["loc"][-1])[: problems.MAX_NAME] for each in exc.errors()}
-                names = ", ".join(sorted(wrong)[: problems.MAX_FAULTS])
+                wrong = {str(each["loc"][-1])[: MAX_NAME] for each in exc.errors()}
+                names = ", ".join(sorted(wrong)[: MAX_FAULTS])
                 problem = problems.of_error(InvalidInput(f"these fields cannot be used: {names}."))
                 return await _shown(request, problem)
             except HTTPException as exc:

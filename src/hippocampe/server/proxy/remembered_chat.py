@@ -141,7 +141,9 @@ class RememberedChat:
         except (HippocampeError, TimeoutError) as exc:
             # Earlier injections stay, so that the provider's cache does too.
             log.warning("a chat was forwarded without new memory: %s", type(exc).__name__)
-        used = {} if talk is None or not talk.names else self._reminders(talk).found(keep=keep)
+        if talk is None or not talk.names:
+            return body
+        used = self._reminders(talk).found(keep=keep)
         if not used:
             return body
         self._added = sum(each.tokens for each in used.values())
