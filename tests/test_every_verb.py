@@ -42,7 +42,7 @@ from verb_doors import (
 )
 from verb_tools import call_tools, outline, seen, tool_calls
 
-OF_THE_OWNER = {"open", "close"}
+OF_THE_OWNER = {"open", "connect", "close"}
 """Verbs that make and end a memory, with tests of their own."""
 HERE_ONLY = VERBS.keys() - SENT.keys() - OF_THE_OWNER
 """Verbs of the process that owns the data."""

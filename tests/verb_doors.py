@@ -378,11 +378,13 @@ NOT_COMMANDS = VERBS.keys() - COMMANDS.keys() - {"close"}
 NO_VERB_COMMANDS = {
     *("serve", "mcp", "hook prompt-submit", "hook session-start", "hook stop", "chat", "worker"),
     *("self list", "self load", "doctor", "demo", "settings reset", "migrate", "scrub"),
+    "move-space",
 }
 """Commands that are no verb; they have tests of their own."""
 OTHER_OPTIONS = {
     "remember": {"--file"},
     "notes": {"--vault", "--ignore", "--obsidian", "--certificate", "--insecure"},
+    "import": {"--dry-run"},
     "forget": {"--yes"},
     "erase": {"--yes"},
 }

@@ -674,15 +674,6 @@ def test_the_key_may_come_from_the_environment_and_is_not_shown(
     assert KEY not in repr(config)
 
 
-def test_a_missing_package_is_named(
-    monkeypatch: pytest.MonkeyPatch, open_hippo: Opener, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("hippocampe.notes.filters.find_spec", lambda name: None)
-    with pytest.raises(NotesUnavailable, match=r"hippocampe\[notes\]"):
-        open_hippo(notes_folder=tmp_path)
-    open_hippo()
-
-
 def test_a_certificate_that_is_none_is_refused_at_opening(
     open_hippo: Opener, tmp_path: Path
 ) -> None:

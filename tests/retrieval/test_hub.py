@@ -4,7 +4,7 @@ import pytest
 
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
-from hippocampe.store import associations, driver
+from hippocampe.store import associations, driver, portable
 
 MANY = 20_000
 
@@ -38,7 +38,8 @@ def hub(hashed: None, open_hippo: Opener, scope: Scope) -> tuple[Hippocampe, str
 def test_recall_follows_a_few_edges_of_a_hub(hub: tuple[Hippocampe, str, list[str]]) -> None:
     hippo, id, leaves = hub
     with hippo._context.corpus.store.read() as connection:  # pyright: ignore[reportPrivateUsage]
-        rows = driver.read_by_ids(connection, associations._NEAR, [id])  # pyright: ignore[reportPrivateUsage]
+        near = portable.spelled(connection, associations._NEAR)  # pyright: ignore[reportPrivateUsage]
+        rows = driver.read_by_ids(connection, near, [id])
         found = associations.near(connection, "default", [id], 2, most=30)
         everything = associations.near(connection, "default", [id], 2, most=1_000)
         elsewhere = associations.near(connection, "elsewhere", [id], 2, most=30)

@@ -227,7 +227,7 @@ def test_a_correction_that_is_far_is_seen_by_its_common_word(hippo: Hippocampe) 
     assert stored.id in (*corrected.replaced, *pending)
 
 
-@pytest.mark.parametrize("bare", ["👍", "::", "...", "?"])
+@pytest.mark.parametrize("bare", ["👍", "::", "...", "?", "Zéphyrine"])
 def test_a_statement_without_words_stops_nothing(hippo: Hippocampe, bare: str) -> None:
     for each in (bare, "ok", "it is", f"{bare} {bare}", "le la les", bare):
         hippo.remember(each, scope=SCOPE)

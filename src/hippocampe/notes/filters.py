@@ -2,27 +2,11 @@
 
 import unicodedata
 from collections.abc import Sequence
-from importlib.util import find_spec
 
-from hippocampe.errors import NotesUnavailable
 from hippocampe.language.text import fold
-from hippocampe.system.command_line import install_line
 
 MAX_NOTE_BYTES = 1_000_000
 """Longer notes are skipped: they are data dumps, and would give thousands of pieces."""
-
-
-def require(*packages: str) -> None:
-    """Check that optional packages are installed.
-
-    Raises:
-        NotesUnavailable: A package is missing.
-    """
-    for name in packages:
-        if find_spec(name) is None:
-            raise NotesUnavailable(
-                f"notes cannot be read without the package {name}: install it with: {install_line('notes')}"
-            )
 
 
 def is_wanted(path: str, ignored: Sequence[str]) -> bool:

@@ -22,7 +22,6 @@ from hippocampe.notes.filters import (
     is_ignored,
     is_wanted,
     normalize,
-    require,
 )
 from hippocampe.notes.markdown import parse
 from hippocampe.types import Note
@@ -72,7 +71,6 @@ class Obsidian:
         insecure: bool = False,
         ignored: Sequence[str] = (),
     ) -> None:
-        require("httpx")
         self._url = url.rstrip("/") + "/"
         self._where = urlsplit(url).netloc
         self._key = key

@@ -86,7 +86,7 @@ def _replaced(
     """Pair the lost words with the added ones: the only ones, or by the words around."""
     lost = [at for at in open_old if old.tokens[at].kind == "word"]
     free = [other for other in open_new if new.tokens[other].kind == "word"]
-    if len(lost) == len(free) == 1:
+    if len(open_old) == len(open_new) == len(lost) == len(free) == 1:
         return frozenset(lost)
     found: set[int] = set()
     for at in lost:

@@ -64,7 +64,7 @@ Read = Callable[[Sequence[tuple[str, str]]], Floats | None]
 def weigh(olds: Sequence[Weighed], new: Reading, model: Model, read: Read) -> list[Decision]:
     """Decide on a new statement against old ones that no sure rule decides.
 
-    A statement without words ("👍") cannot be aligned, and one that equates two names ("cam = Camille") states
+    A statement of less than two words ("👍") states nothing, and one that equates two names ("cam = Camille") states
     nothing else: the decision of the rules is final.
 
     Args:
@@ -99,9 +99,12 @@ def _merging(shares: Floats) -> Floats:
 
 
 def _speaks(reading: Reading) -> bool:
-    """Return whether a statement can be weighed: it has words, and does more than equate two names."""
-    words = any(token.norm[0].isalnum() for token in reading.tokens)
-    return words and equated_names(reading.text) is None
+    """Return whether a statement can be weighed: it has several words, and does more than equate two names.
+
+    One word, such as the value of a keyed fact, states nothing by itself.
+    """
+    words = sum(token.norm[0].isalnum() for token in reading.tokens)
+    return words > 1 and equated_names(reading.text) is None
 
 
 def lost_words(old: Reading, new: Reading) -> list[str]:

@@ -33,8 +33,8 @@ class PageRoute(APIRoute):
             except HippocampeError as exc:
                 return await _shown(request, problems.of_error(exc))
             except RequestValidationError as exc:
-                wrong = {str(each["loc"][-1])[: MAX_NAME] for each in exc.errors()}
-                names = ", ".join(sorted(wrong)[: MAX_FAULTS])
+                wrong = {str(each["loc"][-1])[:MAX_NAME] for each in exc.errors()}
+                names = ", ".join(sorted(wrong)[:MAX_FAULTS])
                 problem = problems.of_error(InvalidInput(f"these fields cannot be used: {names}."))
                 return await _shown(request, problem)
             except HTTPException as exc:
