@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ import hippocampe
 from children import running, stopping
 from hippocampe import Hippocampe, Scope
 from hippocampe.cli.app import app
+from hippocampe.errors import InvalidInput
+from hippocampe.server.mcp import sdk
 from hippocampe.server.mcp.service import TOOL_SETS
 from hippocampe.verbs import VERBS
 
@@ -442,3 +445,13 @@ def test_stdio_takes_known_tools_only(folder: Path) -> None:
     assert done.exit_code == 2
     assert "companion, assistant, all" in done.output
     assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("found", "fits"), [("2.1.1", False), ("2.3.0", True), ("2.10.0rc1", True)]
+)
+def test_an_older_sdk_is_refused(monkeypatch: pytest.MonkeyPatch, found: str, fits: bool) -> None:
+    """Other packages of the environment may hold it back; the library needs none."""
+    monkeypatch.setattr(sdk, "version", lambda name: found)
+    with nullcontext() if fits else pytest.raises(InvalidInput, match=found):
+        sdk.require_sdk()

@@ -13,6 +13,7 @@ from starlette.types import Scope as Connection
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.server.http.access import scope_of
 from hippocampe.server.mcp.caller import Caller, ToolSet
+from hippocampe.server.mcp.sdk import require_sdk
 from hippocampe.types import ApiKey
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class McpEndpoint:
     """
 
     def __init__(self, hippo: AsyncHippocampe) -> None:
+        require_sdk()
         self._hippo = hippo
         self._starting = asyncio.Lock()
         self._manager: StreamableHTTPSessionManager | None = None

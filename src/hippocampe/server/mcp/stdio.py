@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.mcp.caller import Caller, ToolSet
+from hippocampe.server.mcp.sdk import require_sdk
 from hippocampe.server.mcp.service import make_server
 from hippocampe.types import Scope
 from hippocampe.verbs import Verb
@@ -37,8 +38,9 @@ def serve(joining: Future[Hippocampe], scope: Scope, tools: ToolSet) -> None:
         tools: The tools of the client.
 
     Raises:
-        HippocampeError: The memory cannot be opened.
+        HippocampeError: The memory cannot be opened, or the SDK is too old.
     """
+    require_sdk()
     asyncio.run(_serve(Caller(_Joining(joining), scope, tools), joining))
 
 
