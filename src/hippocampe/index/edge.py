@@ -34,6 +34,7 @@ from hippocampe.errors import EmbedderMismatch, IndexUnavailable, StoreFull
 from hippocampe.index import plans, shards
 from hippocampe.index.bm25 import sparse_query
 from hippocampe.index.plans import DEFAULT_PLAN, SearchPlan
+from hippocampe.index.points import indexable, one_by_one
 from hippocampe.protocols import KINDS, Filter, Hit, Point, Search, Vector, is_point_id
 from hippocampe.system import free_space, page_cache, private
 from hippocampe.system.free_space import FLOOR
@@ -133,7 +134,7 @@ class EdgeIndex:
             StoreFull: The disk has too little free space; some points may have been applied.
         """
         dimensions = self._manifest.dimensions
-        points = list(shards.indexable(points))
+        points = list(indexable(points))
         gone: list[engine.PointId] = [id for id in removed if is_point_id(id)]
         for point in points:
             if point.dense.shape != (dimensions,):
@@ -187,12 +188,7 @@ class EdgeIndex:
 
     def search(self, searches: Sequence[Search]) -> list[list[Hit]]:
         """Return the hits of several searches."""
-        return [
-            self.matching(each.kind, each.text, limit=each.limit, where=each.where)
-            if each.vector is None
-            else self.nearest(each.kind, each.vector, limit=each.limit, where=each.where)
-            for each in searches
-        ]
+        return one_by_one(self, searches)
 
     def ids(self, kind: str) -> Iterator[str]:
         """Iterate over all indexed ids, in no order; concurrent changes may be missed."""
@@ -300,7 +296,7 @@ class EdgeIndex:
             free_space.check(target.parent, keep=FLOOR)
             shard = shards.create(target, dimensions)
         total, indexed = 0, False
-        remaining = shards.indexable(points)
+        remaining = indexable(points)
         while batch := list(islice(remaining, shards.LARGE_BATCH)):
             for change in shards.upserts(batch, shards.LARGE_BATCH, graphed=graph):
                 with shards.engine_errors(what):

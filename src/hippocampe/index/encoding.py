@@ -1,40 +1,16 @@
 """Points and filters as a Qdrant server takes them."""
 
 import hashlib
-import logging
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
-from typing import Any, cast, overload
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from typing import Any, cast
 
 import numpy as np
 from qdrant_client import models
 
+from hippocampe.index import points
 from hippocampe.index.bm25 import sparse_document
-from hippocampe.protocols import Filter, Point, is_point_id
-
-log = logging.getLogger("hippocampe")
-
-LASTING, EXPIRING = "lasting", "passing"
-"""The field of the drawer of a point that never expires, for which no time is compared; and that of one that does."""
-# Two roundings to half precision: of the stored vector, and of the server's, which it normalises.
-_ROUNDED = 2.0**-9
-_TINY = 1e-5
-
-
-def indexable(points: Iterable[Point]) -> Iterator[Point]:
-    """The points whose id a server accepts; the others are logged in one line."""
-    refused: list[str] = []
-    for point in points:
-        if is_point_id(point.id):
-            yield point
-        else:
-            refused.append(point.id)
-    if refused:
-        log.warning(
-            "%d items are not searchable, because their ids are not UUIDs (%r, …): erase them by id",
-            len(refused),
-            refused[0],
-        )
+from hippocampe.protocols import Filter, Point
 
 
 def point_of(kind: str, point: Point) -> models.PointStruct:
@@ -52,54 +28,27 @@ def point_of(kind: str, point: Point) -> models.PointStruct:
 
 def payload_of(kind: str, point: Point) -> dict[str, Any]:
     """The payload of a point."""
-    payload = {
-        "space": point.space,
-        "kind": kind,
-        LASTING if point.expires_at is None else EXPIRING: _drawer(kind, point.collection),
-        "type": point.type,
-        "category": point.category,
-        "subjects": [name_digest(point.space, name) for name in point.subjects],
-        "user": name_digest(point.space, point.user),
-        "channel": name_digest(point.space, point.channel),
-        "at": point.at,
-        "expires_at": point.expires_at,
-    }
-    return {name: value for name, value in payload.items() if value is not None}
+    name = partial(name_digest, point.space)
+    return points.payload(point, _drawer(kind, point.collection), name, kind=kind)
 
 
-@overload
-def name_digest(space: str, name: str) -> str: ...
-@overload
-def name_digest(space: str, name: None) -> None: ...
-def name_digest(space: str, name: str | None) -> str | None:
+def name_digest(space: str, name: str) -> str:
     """The digest of a name, which the server stores instead: filters only compare names, and nobody can read it."""
-    if name is None:
-        return None
     return hashlib.blake2b(f"{space}\0{name}".encode(), digest_size=12).hexdigest()
 
 
 def is_same(kind: str, point: Point, record: models.Record) -> bool:
     """Return whether a record of the server is a stored point, within half precision."""
     vectors = cast("dict[str, Any]", record.vector) if isinstance(record.vector, dict) else {}
-    if _unordered(record.payload or {}) != _unordered(payload_of(kind, point)):
+    if points.unordered(record.payload or {}) != points.unordered(payload_of(kind, point)):
         return False
     dense, terms = vectors.get("dense"), vectors.get("bm25")
     if dense is None or len(dense) != len(point.dense):
         return False
-    held = _terms(terms.indices, terms.values) if terms is not None else {}
-    if held != _terms(*sparse_document(point.text)):
+    held = points.terms(terms.indices, terms.values) if terms is not None else {}
+    if held != points.terms(*sparse_document(point.text)):
         return False
-    wanted = point.dense / max(float(np.linalg.norm(point.dense)), 1e-9)
-    off = np.abs(np.array(dense, np.float32) - wanted)
-    return bool((off <= _ROUNDED * np.abs(wanted) + _TINY).all())
-
-
-def _unordered(payload: dict[str, Any]) -> dict[str, Any]:
-    return payload | {"subjects": sorted(payload.get("subjects") or ())}
-
-
-def _terms(indices: Sequence[int], values: Sequence[float]) -> dict[int, float]:
-    return dict(zip(indices, np.array(values, np.float32).tolist(), strict=True))
+    return points.near(np.array([dense], np.float32), [point])[0]
 
 
 def of_kind(kind: str) -> models.Filter:
@@ -110,37 +59,20 @@ def of_kind(kind: str) -> models.Filter:
 @lru_cache(maxsize=16)  # Cached for recall, which searches each kind twice with the same filter.
 def condition(kind: str, where: Filter) -> models.Filter | None:
     """The server's form of a filter; None when nothing can match."""
-    if not where.space or not where.collections:
+    required = points.required(where, partial(name_digest, where.space))
+    if required is None:
         return None
-    any_of = {
-        "type": where.types,
-        "subjects": _digests(where.space, where.subjects),
-        "category": None if where.category is None else (where.category,),
-        "user": _digests(where.space, None if where.user is None else (where.user,)),
-        "channel": _digests(where.space, None if where.channel is None else (where.channel,)),
-    }
     must: list[models.Condition] = [_any_of("space", (where.space,))]
-    for name, values in any_of.items():
-        if values is None:
-            continue
-        if not values:
-            return None
-        must.append(_any_of(name, values))
+    must += [_any_of(field, values) for field, values in required.items()]
     if where.ids is not None:
-        if not where.ids:
-            return None
         must.append(models.HasIdCondition(has_id=sorted(where.ids)))
     if where.since is not None or where.until is not None:
         window = models.Range(gte=where.since, lt=where.until)
         must.append(models.FieldCondition(key="at", range=window))
     drawers = tuple(_drawer(kind, collection) for collection in where.collections)
     unexpired = models.FieldCondition(key="expires_at", range=models.Range(gt=where.now))
-    expiring = models.Filter(must=[_any_of(EXPIRING, drawers), unexpired])
-    return models.Filter(must=must, should=[_any_of(LASTING, drawers), expiring])
-
-
-def _digests(space: str, names: Sequence[str] | None) -> tuple[str, ...] | None:
-    return None if names is None else tuple(name_digest(space, name) for name in names)
+    expiring = models.Filter(must=[_any_of(points.EXPIRING, drawers), unexpired])
+    return models.Filter(must=must, should=[_any_of(points.LASTING, drawers), expiring])
 
 
 def _drawer(kind: str, collection: str) -> str:

@@ -23,6 +23,7 @@ from typing import Literal
 
 import qdrant_edge as engine
 
+from hippocampe.index import points
 from hippocampe.protocols import Filter
 
 SCAN_POINTS = 16_000
@@ -37,10 +38,6 @@ SCAN_TEXTS = 5_000
 SearchPlan = Literal["graph", "acorn", "scan"]
 """The algorithm of a dense search in a subset of more than `SCAN_POINTS` points."""
 DEFAULT_PLAN: SearchPlan = "acorn"
-
-# Space and collection share one field, since the engine checks each condition for each point it
-# meets. Points that never expire have their own field, so that no time is compared for them.
-LASTING, EXPIRING = "lasting", "passing"
 
 _ACORN = engine.AcornSearchParams(enable=True, max_selectivity=ACORN_SELECTIVITY)
 _RESCORE = engine.QuantizationSearchParams(rescore=True)
@@ -71,7 +68,7 @@ def parameters(plan: SearchPlan, limit: int) -> engine.SearchParams:
 
 def holds_only(shard: engine.EdgeShard, partitions: Sequence[str]) -> bool:
     """Return whether every point is in one of these partitions and never expires."""
-    lasting = _any_of(LASTING, partitions)
+    lasting = _any_of(points.LASTING, partitions)
     # An estimate first: the exact count takes 2 ms per 100,000 points.
     estimate = engine.CountRequest(exact=False, filter=engine.Filter(must=[lasting]))
     if shard.count(estimate) < shard.count(engine.CountRequest(exact=False)):
@@ -83,33 +80,21 @@ def holds_only(shard: engine.EdgeShard, partitions: Sequence[str]) -> bool:
 @lru_cache(maxsize=16)  # Cached for recall, which searches each kind twice with the same filter.
 def condition(where: Filter) -> engine.Filter | None:
     """The engine's form of a filter; None when nothing can match."""
-    if not where.space or not where.collections:
+    required = points.required(where)
+    if required is None:
         return None
-    any_of = {
-        "type": where.types,
-        "subjects": where.subjects,
-        "category": None if where.category is None else (where.category,),
-        "user": None if where.user is None else (where.user,),
-        "channel": None if where.channel is None else (where.channel,),
-    }
-    must: list[engine.ConditionType] = []
-    for name, values in any_of.items():
-        if values is None:
-            continue
-        if not values:
-            return None
-        must.append(_any_of(name, values))
+    must: list[engine.ConditionType] = [
+        _any_of(field, values) for field, values in required.items()
+    ]
     if where.ids is not None:
-        if not where.ids:
-            return None
         must.append(engine.HasIdCondition({*where.ids}))
     if where.since is not None or where.until is not None:
         window = engine.RangeFloat(gte=where.since, lt=where.until)
         must.append(engine.FieldCondition("at", range=window))
     partitions = partitions_of(where)
     unexpired = engine.FieldCondition("expires_at", range=engine.RangeFloat(gt=where.now))
-    expiring = engine.Filter(must=[_any_of(EXPIRING, partitions), unexpired])
-    return engine.Filter(must=must, should=[_any_of(LASTING, partitions), expiring])
+    expiring = engine.Filter(must=[_any_of(points.EXPIRING, partitions), unexpired])
+    return engine.Filter(must=must, should=[_any_of(points.LASTING, partitions), expiring])
 
 
 def partitions_of(where: Filter) -> tuple[str, ...]:
@@ -118,7 +103,7 @@ def partitions_of(where: Filter) -> tuple[str, ...]:
 
 
 def partition(space: str, collection: str) -> str:
-    """A collection of a space, as one keyword."""
+    """A collection of a space, as one keyword: the engine checks each condition for each point that it meets."""
     return f"{collection} {space}"
 
 

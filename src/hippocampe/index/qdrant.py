@@ -26,6 +26,7 @@ from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailable
 from hippocampe.index import encoding
 from hippocampe.index.bm25 import sparse_query
+from hippocampe.index.points import indexable
 from hippocampe.protocols import KINDS, Filter, Hit, Point, Search, Vector, is_point_id
 from hippocampe.system import private
 
@@ -231,7 +232,7 @@ class QdrantIndex:
                     f"a vector of shape {point.dense.shape} cannot be indexed among vectors of "
                     f"{self._dimensions} dimensions: embed it with {self._model}."
                 )
-        last = {point.id: point for point in encoding.indexable(points)}
+        last = {point.id: point for point in indexable(points)}
         gone = [id for id in removed if is_point_id(id)]
         with self._writing:
             self._check_open()
@@ -285,7 +286,7 @@ class QdrantIndex:
     @staticmethod
     def build(target: Path, *, dimensions: int, points: Iterable[Point], graph: bool) -> int:
         """Collect the points of a started generation; see `Index.build`."""
-        remaining, total = encoding.indexable(points), 0
+        remaining, total = indexable(points), 0
         with target.open("xb") as file:
             while batch := list(islice(remaining, BATCH)):
                 pickle.dump(batch, file)

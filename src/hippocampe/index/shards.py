@@ -18,7 +18,8 @@ import qdrant_edge as engine
 from hippocampe.errors import HippocampeError, IndexUnavailable
 from hippocampe.index import plans
 from hippocampe.index.bm25 import sparse_document
-from hippocampe.protocols import KINDS, Filter, Point, is_point_id
+from hippocampe.index.points import EXPIRING, LASTING, near, payload, terms, unordered
+from hippocampe.protocols import KINDS, Filter, Point
 from hippocampe.system import free_space, private
 from hippocampe.system.free_space import FLOOR
 
@@ -37,7 +38,7 @@ _NUMBERS = ("at", "expires_at")
 # vectors and still counts replaced ones. Not a boolean: `MatchValue(True)` never matches.
 _MARK = "search"
 _KEYWORDS = (
-    *(plans.LASTING, plans.EXPIRING, "type", "category", "subjects", "user", "channel"),
+    *(LASTING, EXPIRING, "type", "category", "subjects", "user", "channel"),
     _MARK,
 )
 _INDEXED: "Mapping[str, engine.KeywordIndexParams | engine.FloatIndexParams]" = {
@@ -62,26 +63,7 @@ _WRITTEN_AGAIN = {"edge_config.json", "segment.json", "deleted.bin"}
 _FIELDS = "payload_index"
 # If damaged, they make the engine ask for so much memory that the system kills the process.
 _READ_AT_LOADING = (".json", ".info", ".mappings", "graph.bin")
-# Two roundings to half precision: of the stored vector, and of the engine's, which it normalises.
-_ROUNDED = 2.0**-9
-_TINY = 1e-5
 _REMEDY = "Nothing is lost, the store holds the truth: rebuild the index (`hippocampe reindex`)."
-
-
-def indexable(points: Iterable[Point]) -> Iterator[Point]:
-    """The points whose id the engine accepts; the others are logged in one line."""
-    refused: list[str] = []
-    for point in points:
-        if is_point_id(point.id):
-            yield point
-        else:
-            refused.append(point.id)
-    if refused:
-        log.warning(
-            "%d items are not searchable, because their ids are not UUIDs (%r, …): erase them by id",
-            len(refused),
-            refused[0],
-        )
 
 
 @contextmanager
@@ -301,20 +283,7 @@ def _encode(point: Point, *, graphed: bool) -> engine.Point:
 
 
 def _payload(point: Point) -> dict[str, Any]:
-    payload = {
-        "space": point.space,
-        plans.LASTING if point.expires_at is None else plans.EXPIRING: plans.partition(
-            point.space, point.collection
-        ),
-        "type": point.type,
-        "category": point.category,
-        "subjects": list(point.subjects),
-        "user": point.user,
-        "channel": point.channel,
-        "at": point.at,
-        "expires_at": point.expires_at,
-    }
-    return {name: value for name, value in payload.items() if value is not None}
+    return payload(point, plans.partition(point.space, point.collection))
 
 
 def differing(shard: engine.EdgeShard, points: Sequence[Point]) -> list[str]:
@@ -327,36 +296,30 @@ def differing(shard: engine.EdgeShard, points: Sequence[Point]) -> list[str]:
         str(record.id): record
         for record in shard.retrieve(ids, with_payload=True, with_vector=True)
     }
-    dense = np.stack([point.dense for point in points]).astype(np.float32)
-    answered = np.full_like(dense, np.nan)
+    answered = np.full((len(points), len(points[0].dense)), np.nan, np.float32)
     sound: set[str] = set()
     for row, point in enumerate(points):
         record = records.get(point.id)
         if record is None or not isinstance(record.vector, dict):
             continue
-        values, terms = record.vector.get("dense"), record.vector.get("bm25")
-        if not isinstance(values, list) or len(values) != dense.shape[1]:
+        values, sparse = record.vector.get("dense"), record.vector.get("bm25")
+        if not isinstance(values, list) or len(values) != answered.shape[1]:
             continue
         answered[row] = values
-        same = _unordered(record.payload or {}) == _unordered(_payload(point))
-        held = _terms(terms.indices, terms.values) if isinstance(terms, engine.SparseVector) else {}
-        if same and held == _terms(*sparse_document(point.text)):
+        same = _stored(record.payload or {}) == unordered(_payload(point))
+        held = (
+            terms(sparse.indices, sparse.values) if isinstance(sparse, engine.SparseVector) else {}
+        )
+        if same and held == terms(*sparse_document(point.text)):
             sound.add(point.id)
-    dense /= np.maximum(np.linalg.norm(dense, axis=1, keepdims=True), 1e-9)
-    near = (np.abs(answered - dense) <= _ROUNDED * np.abs(dense) + _TINY).all(axis=1)
-    sound &= {point.id for point, each in zip(points, near.tolist(), strict=True) if each}
+    sound &= {point.id for point, each in zip(points, near(answered, points), strict=True) if each}
     sound &= _filtered(shard, points)
     return [point.id for point in points if point.id not in sound]
 
 
-def _unordered(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """A payload without the marker; its subjects are stored in any order."""
-    fields = {name: value for name, value in payload.items() if name != _MARK}
-    return fields | {"subjects": sorted(payload.get("subjects") or ())}
-
-
-def _terms(indices: Sequence[int], values: Sequence[float]) -> dict[int, float]:
-    return dict(zip(indices, np.array(values, np.float32).tolist(), strict=True))
+def _stored(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A payload without the marker."""
+    return unordered({name: value for name, value in fields.items() if name != _MARK})
 
 
 def _filtered(shard: engine.EdgeShard, points: Sequence[Point]) -> set[str]:

@@ -19,6 +19,7 @@ from sqlalchemy import Connection
 
 from hippocampe.errors import EmbedderMismatch, IndexUnavailable, StoreReadOnly
 from hippocampe.index.bm25 import AVERAGE_LENGTH, LENGTH_SHARE, SATURATION, sparse_query, terms_of
+from hippocampe.index.points import one_by_one
 from hippocampe.protocols import Filter, Hit, Point, Search, Vector
 from hippocampe.store import embeddings, meta, outbox, shown
 from hippocampe.store.store import Store
@@ -192,12 +193,7 @@ class StoredIndex:
 
     def search(self, searches: Sequence[Search]) -> list[list[Hit]]:
         """Return the hits of several searches."""
-        return [
-            self.matching(each.kind, each.text, limit=each.limit, where=each.where)
-            if each.vector is None
-            else self.nearest(each.kind, each.vector, limit=each.limit, where=each.where)
-            for each in searches
-        ]
+        return one_by_one(self, searches)
 
     def ids(self, kind: str) -> Iterator[str]:
         """Iterate over all searchable ids."""

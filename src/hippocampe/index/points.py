@@ -1,0 +1,118 @@
+"""Points and filters as every engine takes them: ids, payload fields, terms, vectors, and the fields that must match."""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hippocampe.protocols import Filter, Hit, Point, Search, Vector, is_point_id
+
+log = logging.getLogger("hippocampe")
+
+LASTING, EXPIRING = "lasting", "passing"
+"""The field with the drawer of a point that never expires, for which no time is compared; and that of one that does."""
+# Two roundings to half precision: of the stored vector, and of the engine's, which it normalises.
+_ROUNDED = 2.0**-9
+_TINY = 1e-5
+
+
+def indexable(points: Iterable[Point]) -> Iterator[Point]:
+    """The points whose id an engine accepts; the others are logged in one line."""
+    refused: list[str] = []
+    for point in points:
+        if is_point_id(point.id):
+            yield point
+        else:
+            refused.append(point.id)
+    if refused:
+        log.warning(
+            "%d items are not searchable, because their ids are not UUIDs (%r, …): erase them by id",
+            len(refused),
+            refused[0],
+        )
+
+
+def payload(
+    point: Point, drawer: str, name: Callable[[str], str] = str, **more: str
+) -> dict[str, Any]:
+    """The fields of a point, without those that have no value.
+
+    Args:
+        point: The point.
+        drawer: Where it is: its collection, with what else a filter always gives.
+        name: How the engine stores the names of subjects, users and channels.
+        more: Further fields.
+    """
+    fields = {
+        "space": point.space,
+        **more,
+        LASTING if point.expires_at is None else EXPIRING: drawer,
+        "type": point.type,
+        "category": point.category,
+        "subjects": [name(each) for each in point.subjects],
+        "user": None if point.user is None else name(point.user),
+        "channel": None if point.channel is None else name(point.channel),
+        "at": point.at,
+        "expires_at": point.expires_at,
+    }
+    return {field: value for field, value in fields.items() if value is not None}
+
+
+def required(where: Filter, name: Callable[[str], str] = str) -> Mapping[str, Sequence[str]] | None:
+    """The fields of which one value must match, by field; None when nothing can match.
+
+    Args:
+        where: The filter.
+        name: How the engine stores the names of subjects, users and channels.
+    """
+    if not where.space or not where.collections or where.ids == frozenset():
+        return None
+    any_of: dict[str, Sequence[str] | None] = {
+        "type": where.types,
+        "subjects": None if where.subjects is None else [name(each) for each in where.subjects],
+        "category": None if where.category is None else (where.category,),
+        "user": None if where.user is None else (name(where.user),),
+        "channel": None if where.channel is None else (name(where.channel),),
+    }
+    given = {field: values for field, values in any_of.items() if values is not None}
+    return given if all(given.values()) else None
+
+
+def unordered(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A payload whose subjects are in one order: engines store them in any."""
+    return {**fields, "subjects": sorted(fields.get("subjects") or ())}
+
+
+def terms(indices: Sequence[int], values: Sequence[float]) -> dict[int, float]:
+    """A sparse vector, to compare."""
+    return dict(zip(indices, np.array(values, np.float32).tolist(), strict=True))
+
+
+def near(held: NDArray[np.floating], points: Sequence[Point]) -> list[bool]:
+    """Return for each point whether a vector is its own, within half precision.
+
+    Args:
+        held: The vectors of an engine, shape (points, dimensions); NaN for none.
+        points: The points.
+    """
+    dense = np.stack([point.dense for point in points]).astype(np.float32)
+    dense /= np.maximum(np.linalg.norm(dense, axis=1, keepdims=True), 1e-9)
+    return (np.abs(held - dense) <= _ROUNDED * np.abs(dense) + _TINY).all(axis=1).tolist()
+
+
+class _Searched(Protocol):
+    def nearest(self, kind: str, vector: Vector, *, limit: int, where: Filter) -> list[Hit]: ...
+
+    def matching(self, kind: str, text: str, *, limit: int, where: Filter) -> list[Hit]: ...
+
+
+def one_by_one(index: _Searched, searches: Sequence[Search]) -> list[list[Hit]]:
+    """The hits of several searches of an index in this process, where together they would take as long."""
+    return [
+        index.matching(each.kind, each.text, limit=each.limit, where=each.where)
+        if each.vector is None
+        else index.nearest(each.kind, each.vector, limit=each.limit, where=each.where)
+        for each in searches
+    ]
