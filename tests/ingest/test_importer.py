@@ -371,6 +371,24 @@ def test_an_edited_bundle_brings_the_edits(
     assert "not a row" in reason
 
 
+@pytest.mark.parametrize("at", [0, 8])
+def test_a_damaged_bundle_is_refused(
+    hippo: Hippocampe, open_hippo: Opener, scope: Scope, tmp_path: Path, at: int
+) -> None:
+    """The first bytes of a compressed page are damaged, or its middle."""
+    hippo.remember("Owen a un vélo bleu, qu'il range au grenier", scope=scope)
+    path = tmp_path / "space.zip"
+    hippo.export_to(path, scope=scope, format="okf")
+    with zipfile.ZipFile(path) as archive:
+        (page,) = (each for each in archive.infolist() if each.filename.startswith("memories/Owen"))
+    content = bytearray(path.read_bytes())
+    begins = page.header_offset + 30 + len(page.filename.encode()) + at
+    content[begins : begins + 40] = b"\xff" * 40
+    path.write_bytes(content)
+    with pytest.raises(UnreadableFile, match=r"space\.zip"):
+        open_hippo(tmp_path / "fresh").import_from(path, scope=scope)
+
+
 def test_a_space_comes_back_whole(
     hippo: Hippocampe, open_hippo: Opener, scope: Scope, tmp_path: Path, clock: FakeClock
 ) -> None:

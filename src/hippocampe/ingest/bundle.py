@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from sqlalchemy import Connection, RowMapping, or_, select
 
 from hippocampe.errors import UnreadableFile
 from hippocampe.ingest.archive_rows import BATCH, DERIVED_COLUMNS, TABLES, Row, stored_rows
-from hippocampe.ingest.formats.source import checked_archive, read_lines, source_of
+from hippocampe.ingest.formats.source import DAMAGED, checked_archive, read_lines, source_of
 from hippocampe.notes.markdown import parse_fields
 from hippocampe.store import message_rows
 from hippocampe.store.schema import association, memory, message, turn
@@ -106,7 +106,7 @@ class _Writing:
         self._rows()
         listed: dict[str, list[str]] = {_CURRENT: [], _PAST: []}
         rows = stored_rows(self._connection, memory, self._space)
-        for batch in _batches(rows):
+        while batch := list(islice(rows, BATCH)):
             links, sources = self._links(batch), self._sources(batch)
             for row in batch:
                 name = _name(row["id"], row["content"], _is_current(row))
@@ -284,16 +284,6 @@ def _talk_page(channel: str, at: datetime) -> str:
     return f"talk/{safe}/{at:%Y-%m-%d}.md"
 
 
-def _batches(rows: Iterator[Row]) -> Iterator[list[Row]]:
-    batch: list[Row] = []
-    for row in rows:
-        batch.append(row)
-        if len(batch) == BATCH:
-            yield batch
-            batch = []
-    yield batch
-
-
 def read_rows(path: Path) -> Iterator[tuple[int, str]]:
     """The rows of a bundle as lines of an archive, with their numbers: memories first.
 
@@ -308,7 +298,7 @@ def read_rows(path: Path) -> Iterator[tuple[int, str]]:
         for line in read_lines(source_of(path, ROWS), longest=16 * 2**20):
             if line.number > 1:
                 yield number + line.number, line.text
-    except (OSError, zipfile.BadZipFile, EOFError, NotImplementedError, ValueError) as exc:
+    except (*DAMAGED, ValueError) as exc:
         raise UnreadableFile(f"cannot read {path}: {exc}.") from exc
 
 

@@ -5,8 +5,6 @@ To add a format, declare a `Format` in a module of its own, and add it to `FORMA
 
 import os
 import re
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import tzinfo
@@ -27,6 +25,7 @@ from hippocampe.ingest.formats.memories import (
 )
 from hippocampe.ingest.formats.record import ExternalIds, Problem, Record, Statement, TalkMessage
 from hippocampe.ingest.formats.source import (
+    DAMAGED,
     Source,
     open_sources,
     refuse_utf16,
@@ -71,8 +70,6 @@ _ARCHIVED = (
 MAX_UNREAD = 10_000
 """Consecutive unreadable lines or records after which the file does not have the format."""
 _HEAD_BYTES = 1 << 18
-
-_DAMAGED = (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError)
 
 
 def detect_format(path: str | os.PathLike[str]) -> str:
@@ -129,7 +126,7 @@ def _sources(path: Path) -> list[Source]:
                 for source in sources:
                     refuse_utf16(source)
                 return sources
-    except (*_DAMAGED, ValueError) as exc:
+    except (*DAMAGED, ValueError) as exc:
         raise _unreadable(path, exc) from exc
     raise UnreadableFile(
         f"cannot import {path}: it contains no export of a conversation or a memory."
@@ -149,7 +146,7 @@ def _unreadable(path: Path, exc: Exception) -> UnreadableFile:
 def _detect(source: Source, default: str | None = None) -> str:
     try:
         head = source.head(_HEAD_BYTES).decode("utf-8-sig", errors="replace")
-    except _DAMAGED as exc:
+    except DAMAGED as exc:
         raise _unreadable(source.path, exc) from exc
     if not head.strip() and default is None:
         raise InvalidInput(f"cannot import {source.name}: it is empty.")
@@ -188,5 +185,5 @@ def _read(
                     yield replace(record, external_id=external_ids[format].derive(*parts))
                 else:
                     yield record
-    except _DAMAGED as exc:
+    except DAMAGED as exc:
         raise _unreadable(path, exc) from exc

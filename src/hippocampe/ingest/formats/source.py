@@ -5,6 +5,7 @@ import io
 import os
 import re
 import zipfile
+import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ FREE_BYTES = 4 * 2**20
 """Bytes that any archive may expand to, because short and repetitive talk compresses further."""
 MAX_DIRECTORY_BYTES = 8 * 2**20
 """Largest directory of an archive, which is read whole: that of 80,000 photos."""
+DAMAGED = (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError)
+"""The errors of a file or an archive that cannot be read."""
 _MAX_NAME = 255
 _HIDDEN = re.compile(r"(?:^|/)\.")
 
