@@ -25,6 +25,8 @@ from hippocampe.system import private
 FILE = "cells.json"
 FOLDER = "cells"
 MAX_CELLS = 64
+ORPHAN_SECONDS = 20.0
+"""Time for the cells of a server that was killed to notice it, and to leave their folders."""
 SETTLE_SECONDS = 0.01
 """Poll interval of writes under way."""
 
@@ -64,6 +66,11 @@ class Division:
         """The division with other marks: `moving`, `stale`."""
         values = {"moving": self.moving, "stale": self.stale, **marks}
         return Division(self.count, self.pinned, **values)
+
+    def settled(self, space: str, *, stale: int) -> "Division":
+        """The division after the end of a move: the copy of the space in the cell `stale` is not in force."""
+        moving = {name: at for name, at in self.moving.items() if name != space}
+        return self.marked(moving=moving, stale={**self.stale, space: stale})
 
 
 def hashed(space: str, count: int) -> int:

@@ -187,7 +187,7 @@ class Config:
 
     def _check_servers(self) -> None:
         if self.database_url is not None:
-            if not self.database_url.startswith(("postgresql://", "postgres://")):
+            if not is_database_url(self.database_url):
                 raise InvalidInput(
                     "database_url must be postgresql://user:password@host:port/database. Without it, the data is "
                     "kept in the folder."
@@ -256,6 +256,11 @@ def _checked_upstream(name: str, url: str | None) -> str | None:
             f"https://api.openai.com/v1: the key goes to {name.replace('url', 'key')}."
         )
     return None if url is None else url.rstrip("/")
+
+
+def is_database_url(text: str) -> bool:
+    """Return whether a text is the URL of a database in PostgreSQL."""
+    return text.startswith(("postgresql://", "postgres://"))
 
 
 def _address(url: str) -> SplitResult | None:

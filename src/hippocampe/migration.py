@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
 
-from hippocampe.config import Config
+from hippocampe.config import Config, is_database_url
 from hippocampe.engine.corpus import Corpus
 from hippocampe.errors import InvalidInput, StoreError
 from hippocampe.folder import copying, maintenance, opening
@@ -14,7 +14,7 @@ from hippocampe.folder.copying import Copied
 from hippocampe.folder.lock import FolderLock
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.retrieval.log import RetrievalBuffer
-from hippocampe.store.postgres import PostgresStore, is_url
+from hippocampe.store.postgres import PostgresStore
 from hippocampe.store.store import Store
 from hippocampe.types import Progress, Scope
 
@@ -42,7 +42,7 @@ def target_of(config: Config, to: str, index: str | None, collection: str | None
     Raises:
         InvalidInput: It cannot be used.
     """
-    if is_url(to):
+    if is_database_url(to):
         chosen = config.qdrant_collection if collection is None else collection
         return replace(
             config,

@@ -28,6 +28,8 @@ START_SECONDS = 60.0
 """Time limit for opening a large folder on a slow disk, as long as the process sends heartbeats."""
 DETACHED = getattr(subprocess, "DETACHED_PROCESS", 0)
 """For Windows, where there are no sessions."""
+LEAVING_SECONDS = 0.1
+"""Poll interval of a folder that another process is to leave."""
 LOG = "server.log"
 T = TypeVar("T")
 _children: list[subprocess.Popen[bytes]] = []
@@ -104,16 +106,28 @@ def own_or_join(config: Config, own: Callable[[], T], joined: Callable[[RemoteHi
         time.sleep(POLL_SECONDS)
 
 
-def take_over(folder: Path, own: Callable[[], T]) -> T:
+def take_over(folder: Path, own: Callable[[], T], *, patience: float = 0.0) -> T:
     """Open a folder in this process; a process that was started automatically releases it first.
 
     Args:
         folder: The data folder.
         own: Opens it.
+        patience: Seconds for another process to leave the folder by itself.
 
     Raises:
         FolderInUse: Another process holds the folder for good.
     """
+    ends = time.monotonic() + patience
+    while True:
+        try:
+            return _taken_over(folder, own)
+        except FolderInUse:
+            if time.monotonic() >= ends:
+                raise
+        time.sleep(LEAVING_SECONDS)
+
+
+def _taken_over(folder: Path, own: Callable[[], T]) -> T:
     held_since: float | None = None
     while True:
         try:

@@ -20,6 +20,7 @@ from hippocampe.errors import IndexUnavailable
 from hippocampe.index import build_generation
 from hippocampe.protocols import Point
 from hippocampe.store import outbox
+from hippocampe.store.driver import parts
 from hippocampe.store.shown import TABLES
 from hippocampe.store.store import Store
 from hippocampe.system import allocator, worker
@@ -47,7 +48,7 @@ def replay(writer: Writer, *, after: int = 0) -> int:
             for kind, ids in touched.items():
                 points = {
                     point.id: point
-                    for batch in _batches(sorted(ids))
+                    for batch in parts(sorted(ids), BATCH)
                     for point in stored_points(
                         connection, kind, corpus.vocabulary.embedder.model, batch
                     )
@@ -57,11 +58,6 @@ def replay(writer: Writer, *, after: int = 0) -> int:
         writer.position.behind = False
         corpus.outages.works("indexing")
     return sum(map(len, touched.values()))
-
-
-def _batches(ids: list[str]) -> Iterator[list[str]]:
-    for start in range(0, len(ids), BATCH):
-        yield ids[start : start + BATCH]
 
 
 def refill(

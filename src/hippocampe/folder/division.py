@@ -1,18 +1,17 @@
 """Divide a data folder among cells, in place, and read what all cells share."""
 
 import hashlib
-import time
 from collections import OrderedDict
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from hippocampe.cells import FOLDER, MAX_CELLS, Divided, Division, folder_of, hashed
+from hippocampe.cells import FOLDER, MAX_CELLS, ORPHAN_SECONDS, Divided, Division, folder_of, hashed
 from hippocampe.client import joining
 from hippocampe.config import DATABASE, Config
 from hippocampe.engine import api_keys
-from hippocampe.errors import FolderInUse, InvalidInput
+from hippocampe.errors import InvalidInput
 from hippocampe.folder.lock import FolderLock
 from hippocampe.folder.relocation import spaces_of
 from hippocampe.store import meta
@@ -20,9 +19,6 @@ from hippocampe.store.store import Store
 from hippocampe.system import private
 from hippocampe.types import Scope
 
-LEAVE_SECONDS = 20.0
-"""Time for the cells of a server that was killed to notice it, and to close."""
-POLL_SECONDS = 0.1
 MAX_KNOWN = 10_000
 """Most keys whose space is kept in memory."""
 
@@ -99,16 +95,12 @@ def _settled(divided: Divided) -> Division:
 @contextmanager
 def _held(folder: Path) -> Generator[None]:
     """Hold a folder; the cells of a killed server are given time to leave it."""
-    ends = time.monotonic() + LEAVE_SECONDS
     orphaned = Divided(folder).exists or folder.parent.name == FOLDER
-    while True:
-        try:
-            lock = joining.take_over(folder, lambda: FolderLock(folder, share=False))
-            break
-        except FolderInUse:
-            if not orphaned or time.monotonic() > ends:
-                raise
-            time.sleep(POLL_SECONDS)
+    lock = joining.take_over(
+        folder,
+        lambda: FolderLock(folder, share=False),
+        patience=ORPHAN_SECONDS if orphaned else 0.0,
+    )
     try:
         yield
     finally:

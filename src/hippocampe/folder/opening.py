@@ -45,7 +45,7 @@ class Opened:
     context: Context
     tracer: Tracer
     owner: FolderLock | None
-    """None when the folder was opened read-only."""
+    """None when the folder was opened read-only, or many processes share the database."""
     loading: list[Thread]
     """Threads that load in the background."""
     ending: Event
@@ -124,10 +124,7 @@ def open_read_only(config: Config, clock: Callable[[], datetime] | None, warm: L
     except BaseException:
         store.close()
         raise
-    loading, ending = list[Thread](), Event()
-    if config.background:
-        _start(loading, "warming", partial(warm, context.corpus, ending))
-    return Opened(context, tracer, None, loading, ending, Lock(), fence)
+    return _opened(context, config, tracer, warm, fence=fence)
 
 
 def _key_store(fence: Fence | None, *, read_only: bool = False) -> Store | None:
@@ -195,11 +192,7 @@ def open_folder(
     except BaseException:
         owner.release()
         raise
-    loading, ending = list[Thread](), Event()
-    if config.background:
-        _start(loading, "reading", partial(_read_ahead, context.writer, ending))
-        _start(loading, "warming", partial(warm, context.corpus, ending))
-    return Opened(context, tracer, owner, loading, ending, Lock(), fence)
+    return _opened(context, config, tracer, warm, owner, fence)
 
 
 def _open_shared(
@@ -219,10 +212,7 @@ def _open_shared(
     except BaseException:
         store.close()
         raise
-    loading, ending = list[Thread](), Event()
-    if config.background:
-        _start(loading, "warming", partial(warm, context.corpus, ending))
-    return Opened(context, tracer, None, loading, ending, Lock())
+    return _opened(context, config, tracer, warm)
 
 
 def _make_private(folder: Path) -> None:
@@ -241,6 +231,23 @@ def _make_private(folder: Path) -> None:
             refused,
             folder,
         )
+
+
+def _opened(
+    context: Context,
+    config: Config,
+    tracer: Tracer,
+    warm: Loading,
+    owner: FolderLock | None = None,
+    fence: Fence | None = None,
+) -> Opened:
+    """Begin to load in the background: the files of the index too, if they are this process's."""
+    loading, ending = list[Thread](), Event()
+    if config.background:
+        if owner is not None:
+            _start(loading, "reading", partial(_read_ahead, context.writer, ending))
+        _start(loading, "warming", partial(warm, context.corpus, ending))
+    return Opened(context, tracer, owner, loading, ending, Lock(), fence)
 
 
 def _start(loading: list[Thread], name: str, work: Callable[[], None]) -> None:

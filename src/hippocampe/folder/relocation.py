@@ -3,7 +3,7 @@
 The copy travels as a database of its own, with the tables of a data folder and the rows of one space.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from hippocampe.engine.context import Context
 from hippocampe.errors import InvalidInput
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.store import outbox, schema
+from hippocampe.store.driver import parts
 from hippocampe.store.embeddings import WORD_IDS, checksum
 from hippocampe.store.schema import api_key, meta, retrieval, retrieval_item, vector, word
 from hippocampe.store.store import Store
@@ -62,7 +63,7 @@ class Relocation:
                             for row in rows:
                                 used.update(np.frombuffer(row["words"], WORD_IDS).tolist())
                 of_ids = select(word).where(word.c.id.in_(bindparam("ids", expanding=True)))
-                for ids in _parts(sorted(used)):
+                for ids in parts(sorted(used), BATCH):
                     rows = [dict(row) for row in source.execute(of_ids, {"ids": ids}).mappings()]
                     if rows:
                         connection.execute(insert(word), rows)
@@ -145,11 +146,6 @@ def _batches(connection: Connection, query: Any) -> Iterator[list[dict[str, Any]
     rows = connection.execute(query, execution_options={"yield_per": BATCH}).mappings()
     for part in rows.partitions(BATCH):
         yield [dict(row) for row in part]
-
-
-def _parts(ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    for start in range(0, len(ids), BATCH):
-        yield ids[start : start + BATCH]
 
 
 def _store_words(source: Connection, target: Connection) -> dict[int, int]:

@@ -61,7 +61,7 @@ def payload(
 
 
 def required(where: Filter, name: Callable[[str], str] = str) -> Mapping[str, Sequence[str]] | None:
-    """The fields of which one value must match, by field; None when nothing can match.
+    """The fields that must match one of some values; None when nothing can match.
 
     Args:
         where: The filter.

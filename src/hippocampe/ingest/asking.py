@@ -28,7 +28,7 @@ def worth_asking(new: str, old: str, reason: str) -> bool:
     if reason.startswith(RESTORED):
         return True
     likely, one, other = likelihood(reason), read(new), read(old)
-    if one.language != other.language and _values(one) == _values(other):
+    if one.language != other.language and set(one.values) == set(other.values):
         # Their later updates replace both: see `hippocampe.updates.twins`.
         return True
     if reason.startswith(_DOUBT) and len(_stems(one) & _stems(other)) > 1:
@@ -47,8 +47,3 @@ def _matter(reading: Reading) -> set[str]:
     """The content words of a statement without names, numbers and dates, which many statements share."""
     tokens = [reading.tokens[at] for at in reading.content]
     return {token.stem for token in tokens if token.kind == "word" and not token.name}
-
-
-def _values(reading: Reading) -> set[str]:
-    """The names, numbers, dates and other values of a statement, which need no translation."""
-    return {token.stem for token in reading.tokens if token.kind != "word" or token.name}

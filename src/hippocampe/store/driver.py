@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, islice
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from sqlalchemy import ClauseElement, Connection, Dialect, Insert
 from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.sql.compiler import SQLCompiler
 
+T = TypeVar("T")
 ROWS_PER_INSERT = (512, 64)
 """Rows inserted by one statement, largest batches first."""
 
@@ -60,6 +61,11 @@ def listed(connection: Connection, ids: Sequence[Any]) -> Any:
 def read(connection: Connection, statement: ClauseElement, **values: Any) -> list[Any]:
     """Execute a statement and return the driver's tuples, without conversion."""
     return list(_cursor(connection, statement, values).fetchall())
+
+
+def parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """The items in parts of at most `size`."""
+    return (items[start : start + size] for start in range(0, len(items), size))
 
 
 def read_in_batches(

@@ -24,7 +24,6 @@ from hippocampe.store.postgres_schema import EVERY, SPACE
 from hippocampe.store.store import Store
 from hippocampe.store.translation import translated
 
-SCHEME = "postgresql"
 CHANNEL = "hippocampe"
 """The channel on which a commit tells other processes the space that it changed."""
 REWRITTEN: Final = ("pages", "segments")
@@ -39,11 +38,6 @@ FENCE: ContextVar[str] = ContextVar("hippocampe_space", default=EVERY)
 """The space whose rows the transactions of this call may see; by default all, for background work."""
 
 
-def is_url(url: str) -> bool:
-    """Return whether a URL names a PostgreSQL database."""
-    return url.partition("://")[0] in (SCHEME, "postgres")
-
-
 def make_engine(url: str) -> Engine:
     """Create an engine whose connections keep no state between transactions.
 
@@ -51,7 +45,7 @@ def make_engine(url: str) -> Engine:
         InvalidInput: The URL cannot be used, or the driver is not installed.
     """
     try:
-        parsed = make_url(url).set(drivername=f"{SCHEME}+psycopg")
+        parsed = make_url(url).set(drivername="postgresql+psycopg")
         options = {
             "connect_timeout": CONNECT_SECONDS,
             "prepare_threshold": None,
@@ -357,13 +351,3 @@ def _revision(connection: Connection) -> str | None:
         return None
     row = connection.exec_driver_sql("SELECT version_num FROM alembic_version").first()
     return row[0] if row else None
-
-
-def check_url(url: str) -> None:
-    """Refuse a URL that names no database of PostgreSQL.
-
-    Raises:
-        InvalidInput: It does not.
-    """
-    if not is_url(url):
-        raise InvalidInput("database_url must begin with postgresql://.")

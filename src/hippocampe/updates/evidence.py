@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from hippocampe.language.reading.statement import Reading, Token
-from hippocampe.language.reading.values import KINDS
 from hippocampe.updates.alignment import HIT, Alignment
 
 Evidence = dict[str, float]
@@ -115,18 +114,14 @@ def _before_verb(reading: Reading) -> int:
 
 def _are_moved(old: Reading, new: Reading) -> bool:
     """Return whether the names and values of both come in another order."""
-    ours, theirs = (
-        [t.stem for t in each.tokens if t.name or t.kind != "word"] for each in (old, new)
-    )
+    ours, theirs = old.values, new.values
     return [each for each in ours if each in theirs] != [each for each in theirs if each in ours]
 
 
 def _has_other_value(old: Reading, new: Reading) -> bool:
     """Return whether each has a value of some kind that the other lacks."""
-    ours, theirs = ({t.stem for t in each.tokens if t.kind != "word"} for each in (old, new))
-    gone, came = ours - theirs, theirs - ours
-    return any(
-        any(value.startswith(f"{kind} ") for value in gone)
-        and any(value.startswith(f"{kind} ") for value in came)
-        for kind in KINDS
+    ours, theirs = (
+        {t.stem: t.kind for t in each.tokens if t.kind != "word"} for each in (old, new)
     )
+    gone = {kind for stem, kind in ours.items() if stem not in theirs}
+    return any(kind in gone for stem, kind in theirs.items() if stem not in ours)

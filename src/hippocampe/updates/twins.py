@@ -39,12 +39,6 @@ def twins_of(change: UnitOfWork, replaced: Sequence[Memory], content: str) -> li
 
 def _say_the_same(old: Reading, other: Reading, new: Reading) -> bool:
     """Return whether two statements in two languages have the same values, and the new one drops one of them."""
-    values = _values(old)
-    return (
-        old.language != other.language and values == _values(other) and not values <= _values(new)
-    )
-
-
-def _values(reading: Reading) -> set[str]:
-    """The names, numbers, dates and other values of a statement, which need no translation."""
-    return {token.stem for token in reading.tokens if token.kind != "word" or token.name}
+    values = set(old.values)
+    same = old.language != other.language and values == set(other.values)
+    return same and not values <= set(new.values)

@@ -1,12 +1,13 @@
 """Jobs without a language model: hide expired memories, decay importance, prune."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import timedelta
 
 from hippocampe.curation.revise import hide
 from hippocampe.engine.context import Context
 from hippocampe.engine.writer import Writer
 from hippocampe.store import job_runs, memories
+from hippocampe.store.driver import parts
 
 UNUSED = timedelta(days=90)
 """Time without access after which an unimportant memory is pruned."""
@@ -61,14 +62,10 @@ def prune(context: Context, *, space: str) -> int:
             for faded in memories.fading(connection, space)
             if faded.importance < least and faded.used_at < now - UNUSED
         ]
-    return sum(_forget(context.writer, space, ids, least) for ids in _batches(found))
+    return sum(_forget(context.writer, space, ids, least) for ids in parts(found, BATCH))
 
 
-def _batches(ids: list[str]) -> Iterable[list[str]]:
-    return (ids[start : start + BATCH] for start in range(0, len(ids), BATCH))
-
-
-def _forget(writer: Writer, space: str, ids: list[str], least: float) -> int:
+def _forget(writer: Writer, space: str, ids: Sequence[str], least: float) -> int:
     reason = f"pruned: importance below {least:g}, not used for {UNUSED.days} days"
     with writer.change(from_reserve=True) as change:
         now = writer.corpus.store.now()

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any, Final
+from typing import Any
 
-from hippocampe.language.lexicon import languages, load
+from hippocampe.language.lexicon import load
 from hippocampe.language.text import STOP_WORDS
 from hippocampe.language.tokenizer import tokenize
-
-SIGNS: Final = tuple(load(languages()[0], "reading")["signs"])
-"""Classes of words and phrases that indicate a change of an older statement."""
 
 
 @dataclass(frozen=True, slots=True)

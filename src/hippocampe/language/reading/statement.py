@@ -109,6 +109,11 @@ class Reading:
     verbs: frozenset[str]
     question: bool
 
+    @property
+    def values(self) -> list[str]:
+        """The names, numbers, dates and other values, in order, by stem: they need no translation."""
+        return [token.stem for token in self.tokens if token.kind != "word" or token.name]
+
 
 @lru_cache(maxsize=2048)
 def read(text: str) -> Reading:

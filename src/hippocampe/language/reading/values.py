@@ -19,9 +19,6 @@ from hippocampe.language.tokenizer import Word
 Kind = Literal[
     "word", "number", "money", "time", "date", "weekday", "month", "year", "rank"
 ]  # fmt: skip
-KINDS: Final[tuple[Kind, ...]] = (
-    "number", "money", "time", "date", "weekday", "month", "year", "rank"
-)  # fmt: skip
 _CURRENCIES: Final = frozenset({"euro", "dollar", "pound"})
 _WEEKDAYS: Final = {
     name + plural: str(number) for name, number in WEEKDAYS.items() for plural in ("", "s")

@@ -3,23 +3,23 @@
 It serves until its standard input ends, which also happens when the router is killed.
 """
 
+import asyncio
 import json
 import os
 import socket
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 from threading import Thread
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx
 
-from hippocampe.cells import Division, folder_of
+from hippocampe.cells import ORPHAN_SECONDS, Division, folder_of
 from hippocampe.client import joining
 from hippocampe.config import Config
-from hippocampe.errors import FolderInUse, HippocampeError
+from hippocampe.errors import HippocampeError
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.api.operation import PROBE, Probe
 from hippocampe.server.app import create_app
@@ -36,10 +36,6 @@ from hippocampe.verbs import Verb
 FRESH_SECONDS = 2.0
 """Time to live of the spaces of other cells."""
 ASK_SECONDS = 2.0
-HELD_SECONDS = 20.0
-"""Time for a cell that was killed, or that serves a killed router, to leave its folder."""
-POLL_SECONDS = 0.1
-T = TypeVar("T")
 
 
 def sent(config: Config) -> dict[str, Any]:
@@ -84,8 +80,8 @@ class CellMemory(ServedMemory):
         found = await super()._awaited(verb, *arguments, **named)
         if verb.name != "spaces":
             return found
-        for path in self._others:
-            found = {**await self._spaces_of(path), **found}
+        for others in await asyncio.gather(*map(self._spaces_of, self._others)):
+            found = {**others, **found}
         return dict(sorted(found.items(), key=_largest_first))
 
     async def _spaces_of(self, path: str) -> dict[str, Counts]:
@@ -109,17 +105,6 @@ def _largest_first(item: tuple[str, Counts]) -> tuple[int, str]:
     return -(counts.memories + counts.messages), space
 
 
-def _opened(open_: Callable[[], T]) -> T:
-    ends = time.monotonic() + HELD_SECONDS
-    while True:
-        try:
-            return open_()
-        except FolderInUse:
-            if time.monotonic() > ends:
-                raise
-            time.sleep(POLL_SECONDS)
-
-
 def _tell(**what: Any) -> None:
     """Send a line to the router."""
     sys.stdout.write(json.dumps(what) + "\n")
@@ -134,8 +119,10 @@ def main() -> int:
     cell: int = order["cell"]
     try:
         config = _received(order["config"], cell, Division(**order["division"]))
-        hippo = _opened(
-            lambda: joining.take_over(config.folder, lambda: Hippocampe.open(config, join=False))
+        hippo = joining.take_over(
+            config.folder,
+            lambda: Hippocampe.open(config, join=False),
+            patience=ORPHAN_SECONDS,
         )
     except HippocampeError as exc:
         _tell(error=str(exc), kind=type(exc).__name__)

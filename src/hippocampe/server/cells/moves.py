@@ -86,10 +86,8 @@ class Mover:
             await self._tidy(space)
             started = time.monotonic()
             rows = await self._copied(space, source, target)
-            division = self._divided.read()
-            moving = {name: at for name, at in division.moving.items() if name != space}
-            stale = {**division.stale, space: source}
-            self._divided.write(division.having(space, target).marked(moving=moving, stale=stale))
+            moved = self._divided.read().having(space, target).settled(space, stale=source)
+            self._divided.write(moved)
             seconds = time.monotonic() - started
             log.info("space %r moved from cell %d to cell %d", space, source, target)
             with suppress(HippocampeError):
@@ -106,10 +104,7 @@ class Mover:
             await self._step(source, "copy-out", where)
             return await self._step(target, "copy-in", where)
         except BaseException:
-            division = self._divided.read()
-            moving = {name: at for name, at in division.moving.items() if name != space}
-            stale = {**division.stale, space: target}
-            self._divided.write(division.marked(moving=moving, stale=stale))
+            self._divided.write(self._divided.read().settled(space, stale=target))
             raise
         finally:
             for each in path.parent.glob(f"{path.name}*"):

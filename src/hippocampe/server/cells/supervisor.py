@@ -61,13 +61,11 @@ class Cell:
         number: Its number.
         socket: The address of its Unix socket.
         running: Set while it can be reached.
-        restarts: How often it was started again.
     """
 
     number: int
     socket: Path
     running: asyncio.Event = field(default_factory=asyncio.Event)
-    restarts: int = 0
     process: "asyncio.subprocess.Process | None" = None
     transport: httpx.AsyncHTTPTransport = field(init=False)
 
@@ -173,7 +171,6 @@ class Supervisor:
             log.error("cell %d ended (%d): it is started again in %.1f s", cell.number, code, pause)
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
-            cell.restarts += 1
             try:
                 await self._launch(cell)
             except (HippocampeError, OSError) as exc:
