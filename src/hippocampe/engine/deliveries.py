@@ -14,6 +14,7 @@ from hippocampe.engine import backlog
 from hippocampe.engine.projection import BATCH, stored_points
 from hippocampe.engine.writer import Writer
 from hippocampe.store import outbox
+from hippocampe.store.driver import parts
 from hippocampe.store.outbox import Pending
 from hippocampe.store.shown import SHOWN, TABLES
 from hippocampe.types import Progress
@@ -127,9 +128,9 @@ def refill(writer: Writer, progress: Progress | None = None) -> tuple[str, ...]:
             spaces.setdefault(space, []).append(id)
         done = 0
         for space, ids in spaces.items():
-            for start in range(0, len(ids), BATCH):
-                _refresh(writer, kind, model, space, ids[start : start + BATCH])
-                done += len(ids[start : start + BATCH])
+            for some in parts(ids, BATCH):
+                _refresh(writer, kind, model, space, some)
+                done += len(some)
                 if progress:
                     progress(f"indexing {kind}", done, len(stored))
         _refresh(writer, kind, model, None, sorted(held))
