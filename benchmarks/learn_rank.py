@@ -14,8 +14,8 @@ All collections have the same weight. Each question is asked in several pools, w
 cross-entropy of the softmax over the candidates of a query, for ranking. Weights of matches are at least 0,
 which transfers better to other collections. With `--frozen FILE`, the weights of talk and of long texts that
 the file has are kept, and their order with them; those of statements, and of signals that it lacks, are
-learnt, and decay to those of the file instead of 0. Otherwise the penalty for rivals is fitted too, on the log-odds of questions that the weights have
-not seen.
+learnt, and decay to those of the file instead of 0. Otherwise the penalty for rivals is fitted too, on the log-odds of
+questions that the weights have not seen. The shipped weights of the reader stay: see `learn_reader.py calibrate`.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def freeze(measured: Sequence[NDArray[np.float32]], path: Path | None) -> Frozen
         for number, kind in enumerate(WEIGHT_KINDS):
             if (name, kind) not in LEARNT:
                 weights[0, column, number] = entry["value"][number]
-    return Frozen(Model(usual, weights, bias, rivals), free, former)
+    return Frozen(Model(usual, weights, bias, rivals, scoring.load_model().reader), free, former)
 
 
 def learn(collections: Sequence[Sequence[Case]], frozen: Frozen) -> Model:
@@ -174,7 +174,7 @@ def learn(collections: Sequence[Sequence[Case]], frozen: Frozen) -> Model:
     bias[kinds] = solved[-len(kinds) :]
     shape = (len(WEIGHT_KINDS), len(FORMS), len(signals.SIGNALS))
     learnt = np.moveaxis(filled.reshape(shape), 0, 2)
-    return Model(model.usual, np.where(free, learnt, model.weights), bias, model.rivals)
+    return replace(model, weights=np.where(free, learnt, model.weights), bias=bias)
 
 
 @dataclass(frozen=True, slots=True)
@@ -555,8 +555,10 @@ def main() -> None:
         former = json.loads(wanted.frozen.read_text(encoding="utf-8"))["provenance"]
         provenance["talk_and_long"] = former.get("talk_and_long", former)
     taken, given = ([float(f"{weight:.4g}") for weight in row] for row in model.rivals)
+    read = [float(f"{weight:.4g}") for weight in model.reader]
     entries = {
         "provenance": provenance,
+        "reader": dict(zip(("signals", "reader", "constant"), read, strict=True)),
         "bias": [float(f"{bias:.5g}") for bias in model.bias],
         "rivals": {"taken": taken, "given": given},
         "signals": _entries(model),

@@ -101,7 +101,7 @@ class Pieces:
 
 def known_worlds(data: Path) -> list[World]:
     """All worlds to learn from and to measure."""
-    return worlds([data / "reader", data / "ask-dev"])
+    return worlds([data / "reader", data / "ask-dev", OWN / "worlds"])
 
 
 def known_pairs(data: Path) -> list[Pair]:
@@ -122,6 +122,7 @@ def prepare(options: argparse.Namespace) -> None:
     (cache / "candidates").mkdir(parents=True, exist_ok=True)
     files = [*options.texts, *(path for path in options.data.rglob("*-dev/*.jsonl"))]
     files += sorted((options.data / "reader").glob("*.t*"))
+    files += [*sorted((OWN / "worlds").glob("*.tsv")), *sorted((OWN / "statements").glob("*.txt"))]
     tokenizer, rows = reader_vocabulary.cut(Base.open(), files)
     tokenizer.save(str(cache / "tokenizer.json"))
     (cache / "rows.json").write_text(json.dumps(rows))

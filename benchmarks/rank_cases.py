@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from corpora import moment
 from hippocampe.embed.local import MODEL, LocalEmbedder
+from hippocampe.embed.questions import towards_answers
 from hippocampe.embed.word_space import WordVectors, shipped
 from hippocampe.engine.documents import embedding_text
 from hippocampe.index.bm25 import sparse_document, sparse_query
@@ -458,7 +459,7 @@ def cases(
     each = max(1, round(len(asked) / len(scopes) / 4))
     asked += _foreign(collection, foreign, scopes, each, chance)
     placed = _place(scopes, asked, vectors)
-    embedded = vectors.of([question.text for question in asked])
+    embedded = map(towards_answers, vectors.of([question.text for question in asked]))
     for question, vector in zip(asked, embedded, strict=True):
         scope = scopes[question.row["scope"]]
         right = {scope.ids[id] for id in collection.answers.get(question.id, ()) if id in scope.ids}

@@ -5,7 +5,8 @@
 Each line of a file is ``{"before": [...], "after", "label", "supersedes", "style", "topic"}``; the labels
 are those of ``benchmarks/data/updates/README.md``. Each record has a space of its own: its older statements
 are stored, the new one is judged, and nothing is written. With ``--store``, every new statement is also judged
-in one space with the older statements of all records, where it must not merge with one of another record.
+in one space with the older statements of all records, where it must not merge with one of another record, and must
+find its own.
 ``--pairs`` is a file of ``{"fr1", "fr2", "en1", "en2", "duplicate"}``, such as PAWS-X.
 
 - ``missed``: an update, a repetition or a detail that does not take the place of the older statement
@@ -170,7 +171,17 @@ def together(memory: Memory, found: Sequence[Record], show: int) -> dict[str, An
     memory.store((STORE, text, at) for at, text in enumerate(owners))
     texts = list(owners)
     wrong, listed = 0, 0
+    merging, missed, neither = 0, 0, 0
     for number, made in enumerate(memory.judge([(STORE, record.after) for record in found])):
+        record = found[number]
+        if record.label in MERGING and record.target is not None:
+            replaced, repeated, reviewed = (
+                {texts[memory.ids[id][1]] for id in ids} for ids in made[:3]
+            )
+            old = record.before[record.target]
+            merging += 1
+            missed += old not in replaced | repeated
+            neither += old not in replaced | repeated | reviewed
         others = [
             texts[memory.ids[id][1]]
             for id in (*made[0], *made[1])
@@ -185,6 +196,8 @@ def together(memory: Memory, found: Sequence[Record], show: int) -> dict[str, An
         "statements": len(owners),
         "new": len(found),
         "merged_with_another_record": {"count": wrong, "share": round(wrong / len(found), 4)},
+        "missed": {"count": missed, "share": round(missed / max(merging, 1), 4)},
+        "neither": {"count": neither, "share": round(neither / max(merging, 1), 4)},
         "listed_per_new_statement": round(listed / len(found), 2),
     }
 

@@ -24,7 +24,7 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from hippocampe.embed import mapped_weights
+from hippocampe.embed import mapped_weights, questions
 from hippocampe.embed.clean import clean
 from hippocampe.errors import EmbedderUnavailable
 from hippocampe.protocols import Vector, Vectors
@@ -134,11 +134,12 @@ class LocalEmbedder:
     def embed_query(self, text: str, words: Sequence[str] = ()) -> tuple[Vector, Vectors]:
         """Embed a query from its first 1,000 characters, and words. See `Embedder.embed_query`.
 
-        One call embeds all: for a short text, reading the weights from memory takes most of the time.
+        One call embeds all: for a short text, reading the weights from memory takes most of the time. The vector of
+        the query is then moved towards those of texts that answer it (`questions`).
         """
         query = clean(text, MAX_QUERY_CHARACTERS)
         vectors = self._encode([query, *(clean(word, MAX_CHARACTERS) for word in words)])
-        return vectors[0], vectors[1:]
+        return questions.towards_answers(vectors[0]), vectors[1:]
 
     def _encode(self, texts: list[str]) -> Vectors:
         if not texts:

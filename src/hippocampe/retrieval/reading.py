@@ -19,8 +19,8 @@ FEWEST: Final = 4
 """The least texts to read, since the others are scored by the lowest of those that were read."""
 CERTAIN, UNLIKELY = 0.97, 0.3
 """Reading changes nothing if the first score is at least the one, and all others are at most the other."""
-SHARE_OF_TIME: Final = 0.3
-"""The share of the time left that reading may take: of a turn's 100 ms some 25, and as much to wait for others."""
+SHARE_OF_TIME: Final = 0.2
+"""The share of the time left that reading may take: of a turn's 100 ms some 18, and as much to wait for others."""
 HOPE: Final = 0.9
 """The factor of the expected time after a search had no time to read: only reading shows that a load has ended."""
 PATIENCE: Final = 0.2
