@@ -30,7 +30,6 @@ from hippocampe import Config, Hippocampe, Scope
 from hippocampe.client.wire import encode
 from hippocampe.config import UPSTREAM_URL
 from hippocampe.errors import HippocampeError, InvalidInput
-from hippocampe.server.api.composed import of_one_space
 from hippocampe.server.http.access import PROXY
 from hippocampe.store import schema
 from hippocampe.verbs import SENT, VERBS
@@ -156,11 +155,6 @@ class Call:
     def reads(self) -> bool:
         """Whether it only reads."""
         return self.verb in VERBS and not VERBS[self.verb].writes
-
-    @property
-    def open_to_keys(self) -> bool:
-        """Whether a key can open it."""
-        return self.door != "RPC" or VERBS[self.name].reach == "space"
 
     def may_lack(self, name: str) -> bool:
         """Return whether a call can do without an argument."""
@@ -306,16 +300,9 @@ Rows = Mapping[str, set[str]]
 
 
 def rows(memory: Hippocampe, *spaces: str) -> Rows:
-    """All that spaces have: memories with their history, talk, settings, jobs, keys, audit, counts."""
+    """All that spaces have: memories with their history, talk, settings, jobs, keys, audit, and so their counts."""
     memory.flush()
-    found = {
-        each: {
-            repr(memory.settings(scope=Scope(space=each))),
-            # Databases count groups in different orders.
-            json.dumps(encode(of_one_space(memory.stats(scope=Scope(space=each)))), sort_keys=True),
-        }
-        for each in spaces
-    }
+    found = {each: set[str]() for each in spaces}
     with context_of(memory).corpus.store.read() as connection:
         for name, query in _queries().items():
             for row in connection.execute(query, {"spaces": spaces}):
@@ -565,13 +552,15 @@ def test_no_call_crosses_from_one_space_to_another(start: Start) -> None:
     """Every verb by every door: of its own space, where each succeeds, and with what names things of the other."""
     for door in DOORS:
         watch, sides = start()
-        numbers = [number for number, call in enumerate(sides[0].calls) if call.door == door]
-        for number in numbers:
-            watch.send(sides[1], number, foreign)
-            watch.send(sides[0], number, own)
-        calls = [sides[0].calls[number] for number in numbers]
-        refused = {each.name for each in calls if each.open_to_keys} - watch.done
-        assert numbers and not refused, (door, refused)
+        expected = set[str]()
+        for number, call in enumerate(sides[0].calls):
+            # Other arguments of a verb are the same by all doors.
+            if call.door == door and (door == "RPC" or call.name not in expected):
+                watch.send(sides[1], number, foreign)
+                watch.send(sides[0], number, own)
+                expected.add(call.name)
+        opened = {name for name in expected if door != "RPC" or VERBS[name].reach == "space"}
+        assert expected and opened <= watch.done, (door, opened - watch.done)
 
 
 def test_no_sequence_of_calls_crosses(start: Start) -> None:
