@@ -45,7 +45,8 @@ ID = re.compile(IN_BYTES.pattern.decode())
 WORDS = ("zorvexa", "plimtuko")
 """Each space has one of these words, which begins its marks; each text that it stores ends with a mark."""
 MARK = re.compile(rf"({'|'.join(WORDS)})\d+x\d+")
-NOTE = "Semis zorvexa0x1000000"
+NOTE = f"Semis {WORDS[0]}0x1000000"
+"""The title of a note, which the first space with the first word has."""
 CHAT: dict[str, Any] = {
     "model": "x",
     "messages": [{"role": "user", "content": "Que sais-tu du voilier rouge ?"}],
@@ -59,7 +60,9 @@ PROXIED = [
 ]
 DOORS = ("RPC", "REST", "MCP", "path")
 STRANGE = ("x", "../home", "%2e%2e")
+"""Ids of no form."""
 UNLIKE = 0x5A5A
+"""Makes an id that never existed of one that does: it sorts beside it."""
 
 Change = Callable[[str, str], str]
 """What becomes of a text, by the name of its argument or field."""
