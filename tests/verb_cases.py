@@ -96,44 +96,57 @@ def prepare(root: Path) -> dict[str, str]:
     (root / "files").mkdir()
     talk = '{"author": "nina", "content": "On mange à midi", "at": "2026-01-10T12:00:00"}\n'
     (root / "files" / "talk.txt").write_text(talk)
-    clock, ids = FakeClock(), dict[str, str]()
+    clock = FakeClock()
     with Hippocampe.open(config_of(root), clock=clock) as hippo:
-
-        def remember(name: str, content: str, **more: Any) -> None:
-            ids[name] = hippo.remember(content, scope=ME, **more).memory.id
-
-        hippo.update_settings(scope=ME, recent_messages=2)
-        remember("passing", "Le four est en panne", ttl="1h")
-        clock.advance(hours=2)
-        remember("boat", "Owen a un voilier rouge", subjects=["owen"], metadata=CRM)
-        port = "Le port de Sète a un phare"
-        remember("port", port, subjects=["owen"], metadata=CRM, occurred_at=SINCE)
-        remember("lyon", "Nina habite à Lyon")
-        remember("paris", "Nina cherche un appartement à Paris")
-        remember("goal", "je veux lire les images", collection="goal", category="understanding")
-        remember("wish", "je veux chanter", collection="goal", category="understanding")
-        remember("self", "je parle français", collection="self", category="capability")
-        remember("gone", "Camille élève des abeilles")
-        hippo.delete(ids["gone"], scope=ME, reason="test")
-        remember("fact", "le thé vert", key="boisson")
-        hippo.associate(ids["boat"], ids["port"], "related_to", scope=ME)
-        remember("old", "Camille adore son vieux vélo rouge")
-        remember("new", "Camille répare son vieux vélo rouge")
-        for number in range(4):
-            said = f"Le rendez-vous numéro {number} est au port"
-            ids["turn"] = hippo.after_turn(said, f"Noté : {number}", scope=ME)
-        ids["message"] = hippo.messages(scope=ME)[0].id
-        ids["hidden"] = hippo.after_turn("J'ai vu une baleine", "Où cela ?", scope=ME)
-        hippo.forget("baleine", scope=ME)
-        hippo.observe("on part à 18 h", scope=ME)
-        hippo.record_usage(scope=ME, model="m", purpose="chat", input_tokens=3, output_tokens=1)
-        ids["injection"] = hippo.before_turn("le voilier rouge", scope=ME).id
-        ids["later"] = hippo.before_turn("le phare du port", scope=ME).id
-        ids["run"] = queue(hippo, "digest", space=ME.space)
-        _park(hippo, ids["run"])
-        ids["secret"] = (made := hippo.create_key(scope=ME, role="read")).secret
-        ids["key"] = made.key.id
+        ids = furnish(hippo, clock)
         hippo.export_to(root / "files" / "export.jsonl", scope=ME)
+    return ids
+
+
+def furnish(hippo: Any, clock: FakeClock, space: str = ME.space) -> dict[str, str]:
+    """Store something for each verb; the ids by name.
+
+    Args:
+        hippo: A memory; it may store another text than it is given, and in another space than `ME.space`.
+        clock: Its clock.
+        space: The space.
+    """
+    ids = dict[str, str]()
+
+    def remember(name: str, content: str, **more: Any) -> None:
+        ids[name] = hippo.remember(content, scope=ME, **more).memory.id
+
+    hippo.update_settings(scope=ME, recent_messages=2)
+    remember("passing", "Le four est en panne", ttl="1h")
+    clock.advance(hours=2)
+    remember("boat", "Owen a un voilier rouge", subjects=["owen"], metadata=CRM)
+    port = "Le port de Sète a un phare"
+    remember("port", port, subjects=["owen"], metadata=CRM, occurred_at=SINCE)
+    remember("lyon", "Nina habite à Lyon")
+    remember("paris", "Nina cherche un appartement à Paris")
+    remember("goal", "je veux lire les images", collection="goal", category="understanding")
+    remember("wish", "je veux chanter", collection="goal", category="understanding")
+    remember("self", "je parle français", collection="self", category="capability")
+    remember("gone", "Camille élève des abeilles")
+    hippo.delete(ids["gone"], scope=ME, reason="test")
+    remember("fact", "le thé vert", key="boisson")
+    hippo.associate(ids["boat"], ids["port"], "related_to", scope=ME)
+    remember("old", "Camille adore son vieux vélo rouge")
+    remember("new", "Camille répare son vieux vélo rouge")
+    for number in range(4):
+        said = f"Le rendez-vous numéro {number} est au port"
+        ids["turn"] = hippo.after_turn(said, f"Noté : {number}", scope=ME)
+    ids["message"] = hippo.messages(scope=ME)[0].id
+    ids["hidden"] = hippo.after_turn("J'ai vu une baleine", "Où cela ?", scope=ME)
+    hippo.forget("baleine", scope=ME)
+    hippo.observe("on part à 18 h", scope=ME)
+    hippo.record_usage(scope=ME, model="m", purpose="chat", input_tokens=3, output_tokens=1)
+    ids["injection"] = hippo.before_turn("le voilier rouge", scope=ME).id
+    ids["later"] = hippo.before_turn("le phare du port", scope=ME).id
+    ids["run"] = queue(hippo, "digest", space=space)
+    _park(hippo, ids["run"])
+    ids["secret"] = (made := hippo.create_key(scope=ME, role="read")).secret
+    ids["key"] = made.key.id
     return ids
 
 

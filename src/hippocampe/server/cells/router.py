@@ -255,12 +255,13 @@ class Router:
             await asyncio.sleep(POLL_SECONDS)
 
     async def _metrics(self) -> Response:
-        texts: dict[int, str] = {}
-        for cell in self._cells:
+        async def of(cell: Cell) -> str:
             if cell.running.is_set():
                 with suppress(httpx.HTTPError):
-                    answer = await self._ask(cell.number, "metrics")
-                    texts[cell.number] = (await answer.aread()).decode()
+                    return (await (await self._ask(cell.number, "metrics")).aread()).decode()
+            return ""
+
+        texts = dict(enumerate(await asyncio.gather(*map(of, self._cells))))
         return Response(merging.metrics(texts), media_type="text/plain; version=0.0.4")
 
     def _note_login(
