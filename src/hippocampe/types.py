@@ -195,11 +195,13 @@ class Page:
         items: Its memories.
         next_cursor: Selects the next page; None on the last.
         total: The memories of all pages, if asked for.
+        states: The same number for each state, whichever is listed, if asked for.
     """
 
     items: tuple[Memory, ...]
     next_cursor: str | None = None
     total: int | None = None
+    states: Mapping[State, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
