@@ -673,7 +673,7 @@ class ApiKey:
     Attributes:
         id: Its id.
         space: The only space it opens.
-        role: `read`; `write`, which also stores and hides; `admin`, which also changes settings and
+        role: `read`; `write`, which also stores and forgets; `admin`, which also changes settings and
             runs digests.
         label: Its purpose.
         created_at: When it was made.

@@ -218,10 +218,10 @@ async def _found(access: Access, id: str, collection: str) -> Memory:
         raise NotFound("nothing has this id: search first, and copy an id exactly.") from exc
     if memory.collection != collection:
         raise NotFound(
-            f"this id is in {memory.collection}, not in {collection}: use the tool that deletes there."
+            f"this id is in {memory.collection}, not in {collection}: use the tool that forgets there."
         )
     if not memory.current:
-        raise NotFound("this is deleted or replaced already: search for what is current.")
+        raise NotFound("this is forgotten or replaced already: search for what is current.")
     return memory
 
 
