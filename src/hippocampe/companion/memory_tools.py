@@ -132,8 +132,8 @@ async def delete_memory(
         about = await access.hippo.forget(topic, scope=scope, dry_run=True)
         if len(about.ids) > MOST_AT_ONCE and not confirmed:
             raise InvalidInput(
-                f"{len(about.ids)} memories and exchanges would be hidden: ask the person first; if they agree, "
-                "call again with confirmed true. Nothing was deleted."
+                f"{len(about.ids)} memories and exchanges would be forgotten: ask the person first; if they agree, "
+                "call again with confirmed true. Nothing was forgotten yet."
             )
         await access.hippo.delete(id, scope=scope, reason=reason)
         await access.hippo.forget(topic, scope=scope)
