@@ -20,7 +20,7 @@ PARAGRAPHS = (
     "Requests below `/v1` that are not listed here are passed on to the upstream of the proxy, untouched.",
     "Writes take an `Idempotency-Key`: a write that comes again with the same key and body is made once.",
 )
-"""What holds for all endpoints; the catalogues have each paragraph for the page of the endpoints."""
+"""Facts about all endpoints; the catalogues have each paragraph for the page of the endpoints."""
 
 _ID = "0198a000-0000-7000-8000-000000000000"
 _EXAMPLES: Mapping[str, object] = {

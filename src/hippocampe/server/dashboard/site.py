@@ -116,7 +116,7 @@ class Headers:
 
 
 def _kept(connection: Connection) -> str:
-    """How long a browser keeps a response: a file whose address names its content for ever."""
+    """The caching of a response: a file whose address names its content is kept for ever."""
     if not connection["path"].startswith(STATIC):
         return "no-store"
     return "max-age=31536000, immutable" if connection["query_string"] else "no-cache"
