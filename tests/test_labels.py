@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from conftest import Connect, Opener
 from hippocampe import Config, Hippocampe, InvalidInput, Scope
+from hippocampe.ingest.formats.record import parse_label
+from hippocampe.integrations import turns
 
 LABELS = st.text(st.sampled_from("aeAé\u0301 \u00a0\u2003\tö"), min_size=1, max_size=5)
 NFC, NFD = normalize("NFC", "café"), normalize("NFD", "café")
@@ -40,6 +42,8 @@ def test_composed_and_decomposed_accents_are_one_label() -> None:
         "a\nb",
         "a\u200bb",
         "a\u202eb",
+        "ow\u200den",
+        "👪\u200d",
         "\ud800",
         "a" * 201,
     ],
@@ -48,6 +52,14 @@ def test_composed_and_decomposed_accents_are_one_label() -> None:
 def test_a_label_that_cannot_be_is_refused(name: str, typed: str) -> None:
     with pytest.raises(InvalidInput, match=f"^{name} "):
         Scope(**{name: typed})
+
+
+@pytest.mark.parametrize("emoji", ["👨\u200d👩\u200d👧", "🏳\ufe0f\u200d🌈", "👩🏽\u200d🚀 Nina"])
+def test_a_label_may_have_joined_emoji(emoji: str) -> None:
+    assert Scope(emoji, emoji, emoji) == Scope(f" {emoji} ", emoji, emoji)
+    assert Scope(emoji).space == emoji
+    assert turns.label(emoji) == parse_label(emoji, "author") == emoji
+    assert turns.label(f"a\u200d{emoji}\u202e") == f"a{emoji}"
 
 
 def test_the_length_counts_once_it_is_composed() -> None:

@@ -74,7 +74,7 @@ function tools(config: Config) {
     },
     {
       name: "hippocampe_forget",
-      description: "Hide everything about a topic from memory, at the user's request. It can be restored.",
+      description: "Forget everything about a topic, at the user's request. It can be restored.",
       parameters: text("The topic, in the user's words."),
       ask: (scope: Where, text: string) => call(config, "forget", scope, { topic: text }),
     },

@@ -67,6 +67,9 @@ RECALL_COLLECTIONS = (*MEMORY_COLLECTIONS, "turn", "live", "note")
 ASSOCIATIONS = ("updates", "contradicts", "related_to", "caused_by", "part_of", "alias_of")
 JOBS = ("extract", "digest", "compact", "settle", "expire", "decay", "prune")
 
+_JOINER, _VARIANT = "\u200d", "\ufe0f"
+"""Join emoji into one, and ask for the coloured form of a symbol; elsewhere they hide a difference of two names."""
+
 MAX_CONTENT_CHARACTERS = 100_000
 MAX_MESSAGE_CHARACTERS = 1_000_000
 MAX_LABEL_CHARACTERS = 200
@@ -82,6 +85,22 @@ def normal_label(value: str) -> str:
     return unicodedata.normalize("NFC", value).strip()
 
 
+def printable(text: str) -> str:
+    """Drop the characters that cannot be printed; the joiners within an emoji can."""
+    if text.isprintable():
+        return text
+    around = zip(f" {text}", text, f"{text[1:]} ", strict=False)
+    return "".join(
+        each
+        for before, each, after in around
+        if each.isprintable() or (each == _JOINER and _in_emoji(before) and _in_emoji(after))
+    )
+
+
+def _in_emoji(character: str) -> bool:
+    return character == _VARIANT or unicodedata.category(character).startswith("S")
+
+
 def check_label(name: str, value: str) -> str:
     """Check and normalise a label.
 
@@ -89,7 +108,7 @@ def check_label(name: str, value: str) -> str:
         InvalidInput: It is empty, too long or not printable.
     """
     label = normal_label(value)
-    if not label or len(label) > MAX_LABEL_CHARACTERS or not label.isprintable():
+    if not label or len(label) > MAX_LABEL_CHARACTERS or label != printable(label):
         raise InvalidInput(
             f"{name} {value[:40]!r} cannot be used: a {name} is 1 to {MAX_LABEL_CHARACTERS} printable "
             "characters, not only spaces."
@@ -176,11 +195,13 @@ class Page:
         items: Its memories.
         next_cursor: Selects the next page; None on the last.
         total: The memories of all pages, if asked for.
+        states: The same number for each state, whichever is listed, if asked for.
     """
 
     items: tuple[Memory, ...]
     next_cursor: str | None = None
     total: int | None = None
+    states: Mapping[State, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -652,7 +673,7 @@ class ApiKey:
     Attributes:
         id: Its id.
         space: The only space it opens.
-        role: `read`; `write`, which also stores and hides; `admin`, which also changes settings and
+        role: `read`; `write`, which also stores and forgets; `admin`, which also changes settings and
             runs digests.
         label: Its purpose.
         created_at: When it was made.

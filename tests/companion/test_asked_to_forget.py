@@ -70,10 +70,10 @@ def test_much_waits_for_the_person(
     for day in days:
         hippo.remember(f"Ana répète au tuba le {day}", scope=ANA)
     ask(companion, server, "Oublie tout ce que je t'ai dit sur le tuba")
-    assert "Pas encore caché : le tuba" in shown(server)
+    assert "Pas encore oublié : le tuba" in shown(server)
     assert len(known(hippo, "tuba")) >= len(days)
     ask(companion, server, "oui, vas-y")
-    assert "Caché juste après cette réponse" in shown(server)
+    assert "Oublié juste après cette réponse" in shown(server)
     assert known(hippo, "tuba") == set()
 
 

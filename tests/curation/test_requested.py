@@ -72,7 +72,7 @@ def test_what_the_user_said_goes_and_what_others_said_stays(tuba: Hippocampe, me
 def test_the_text_says_what_memory_does(tuba: Hippocampe) -> None:
     text = tuba.before_turn("Please forget that I play the tuba", scope=ANA).text
     assert "[Memory: a request to forget]" in text
-    assert "Hidden right after this answer" in text
+    assert "Forgotten right after this answer" in text
     tuba.update_settings(scope=ANA, language="fr")
     assert "une demande d’oubli" in tuba.before_turn("oublie que je joue du tuba", scope=ANA).text
 

@@ -78,7 +78,7 @@ def test_the_actor_is_named(memory: Hippocampe, connect: Connect) -> None:
 def test_the_command_lists_the_entries(hashed: None, folder: Path, memory: Hippocampe) -> None:
     where = ["--folder", str(folder), "--space", "home"]
     memory.close()
-    assert "Nothing was deleted" in CliRunner().invoke(app, ["audit", *where]).output
+    assert "Nothing was forgotten" in CliRunner().invoke(app, ["audit", *where]).output
     with Hippocampe.open(folder) as hippo:
         for value in (3, 4, 5):
             hippo.update_settings(

@@ -23,6 +23,7 @@ from hippocampe.language.i18n import catalogue, translate
 from hippocampe.language.lexicon import languages, relation_schema
 from hippocampe.presentation.reasons import OBJECTIONS, REASONS
 from hippocampe.presentation.stages import STAGES
+from hippocampe.server.api.description import PARAGRAPHS, SUMMARY
 from hippocampe.server.dashboard.memory import Lifetime
 from hippocampe.server.dashboard.menu import MENU
 from hippocampe.server.dashboard.search import Place
@@ -100,7 +101,6 @@ LABELS: dict[str, set[str]] = {
         *get_args(ChangeKind),
         *get_args(Action),
         *REMOVED,
-        "deleted",
         "digested",
         "read",
         "restored",
@@ -121,6 +121,7 @@ LABELS: dict[str, set[str]] = {
     "outcome": set(get_args(Outcome)),
     "companion mode": set(SETTINGS["companion_mode"].choices),
     "part": set(get_args(Part)),
+    "part of a request": {"header", "path", "query"},
     "place": set(get_args(Place)),
     "planned": REMOVED,
     "reason": {*REASONS, *OBJECTIONS.values()},
@@ -156,6 +157,7 @@ def in_source() -> set[Any]:
         | extracted(PAGES, plural, "**.py", "python")
         | extracted(PAGES, {"_": None} | plural, "templates/**.html", "jinja2.ext:babel_extract")
         | set(documentation(Settings).arguments.values())
+        | {SUMMARY, *PARAGRAPHS}
     )
 
 

@@ -120,20 +120,28 @@ def test_reasons_of_rules_and_weights_are_translated(hippo: Hippocampe) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stored", "french"),
+    ("stored", "french", "english"),
     [
-        ("19 hidden", "masqués : 19"),
-        ("forgotten on the dashboard", "oublié depuis cette page"),
+        ("19 hidden", "oubliés : 19", "19 forgotten"),
+        ("deleted by hand", "oublié à la main", "forgotten by hand"),
+        (
+            "forgotten on the dashboard",
+            "oublié depuis cette page",
+            "forgotten on the dashboard",
+        ),
         (
             "2 messages, 3 statements, 1 turns",
             "messages : 2, énoncés : 3, échanges : 1",
+            "2 messages, 3 statements, 1 turns",
         ),
-        ("parce que je le dis", "parce que je le dis"),
+        ("parce que je le dis", "parce que je le dis", "parce que je le dis"),
     ],
 )
-def test_what_the_engine_records_is_said_in_french(stored: str, french: str) -> None:
+def test_what_the_engine_records_is_said_to_the_reader(
+    stored: str, french: str, english: str
+) -> None:
     assert FRENCH.recorded(stored) == french
-    assert ENGLISH.recorded(stored) == stored
+    assert ENGLISH.recorded(stored) == english
 
 
 def test_why_a_pair_is_asked_has_no_stems() -> None:

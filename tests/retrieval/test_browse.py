@@ -262,6 +262,11 @@ class TestMemories:
         for wrong in (-1, 0.5, True):
             with pytest.raises(InvalidInput, match="skip"):
                 hippo.memories(scope=HERE, skip=wrong)  # type: ignore[arg-type]
+        hippo.delete(whole.items[3].id, scope=HERE, reason="sold")
+        remember(hippo, "la barque est là", replaces=[whole.items[0].id])
+        later = hippo.memories(scope=HERE, state="forgotten", count=True)
+        assert later.total == 1
+        assert later.states == {"current": 3, "superseded": 1, "forgotten": 1, "all": 5}
 
     def test_words_of_the_text_or_of_the_key(self, hippo: Hippocampe) -> None:
         remember(hippo, "Le canoë a 100 % de bois")

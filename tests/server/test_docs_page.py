@@ -36,8 +36,19 @@ def test_the_page_needs_no_key(connect: object) -> None:
 
 
 def test_the_page_is_readable(reader: Reader) -> None:
-    for size, theme in (((1440, 900), "light"), (PHONE, "dark")):
-        page = reader.open("/docs", size=size, theme=theme)
+    for size, theme, language in (((1440, 900), "light", "en"), (PHONE, "dark", "fr")):
+        page = reader.open("/docs", size=size, theme=theme, language=language)
+        french = language == "fr"
+        assert page.get_by_role("link", name="Tableau de bord").count() == french
+        assert ("La mémoire à long terme" in page.locator("main").inner_text()) == french
+        assert (
+            page.locator("#remember caption").first.inner_text()
+            in (
+                "Paramètres",
+                "Champs du corps",
+            )
+            or not french
+        )
         check_accessible(page)
         check_fits(page)
         shoot(page, f"docs-{theme}")

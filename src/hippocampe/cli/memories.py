@@ -170,8 +170,8 @@ def edit(call: Call, *, id: str, **changes: Any) -> None:
 
 add_memories(
     "delete",
-    "Hide a memory from recall. `restore` undoes it.",
-    lambda done: show.changed("deleted", done.result),
+    "Forget a memory: recall no longer finds it. `restore` undoes it.",
+    lambda done: show.changed("forgotten", done.result),
     overrides={"reason": BY_HAND},
 )
 add_memories(
@@ -236,8 +236,8 @@ add(
 add(
     facts_app,
     "delete",
-    "Hide a fact.",
-    lambda done: show.changed("deleted", done.result),
+    "Forget a fact.",
+    lambda done: show.changed("forgotten", done.result),
     verb="delete_fact",
     overrides={"key": text("Its name."), "reason": BY_HAND},
 )

@@ -27,7 +27,7 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")
     examples=['forget "the water heater" --dry-run'],
 )
 def forget(call: Call, *, dry_run: bool, yes: Yes = False, **topic: Any) -> None:
-    """Hide everything about a topic from recall. `restore` undoes it, by id."""
+    """Forget everything about a topic. `restore` undoes it, by id."""
 
     def confirm(planned: "Receipt") -> None:
         typer.confirm(say("Forget these?"), abort=True, err=True)
@@ -48,7 +48,7 @@ def forget(call: Call, *, dry_run: bool, yes: Yes = False, **topic: Any) -> None
     examples=["erase --subject Nadia --dry-run", "erase --of-user owen"],
 )
 def erase(call: Call, *, dry_run: bool, yes: Yes = False, **chosen: Any) -> None:
-    """Delete permanently from the database, history, index, vectors and backups."""
+    """Erase for ever from the database, history, index, vectors and backups."""
     _remove(call, "erase", chosen, "erased", _confirm_erasure, dry_run=dry_run, yes=yes)
 
 
@@ -97,7 +97,7 @@ def _confirm_erasure(planned: "Receipt") -> None:
 add(
     app,
     "expire",
-    "Hide expired memories. (Recall already excludes them.)",
+    "Forget expired memories. (Recall already excludes them.)",
     lambda done: show.receipt(done.result, "expired", timezone=done.timezone),
     panel=PANEL,
 )

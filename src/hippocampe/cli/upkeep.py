@@ -22,7 +22,7 @@ NOT_CLEAN = 4
 add(
     app,
     "audit",
-    "Show who deleted, erased, restored, or changed settings or keys, newest first.",
+    "Show who forgot, erased, restored, or changed settings or keys, newest first.",
     panel=PANEL,
     examples=["audit --since 2026-03-01"],
 )

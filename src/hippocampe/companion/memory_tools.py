@@ -132,8 +132,8 @@ async def delete_memory(
         about = await access.hippo.forget(topic, scope=scope, dry_run=True)
         if len(about.ids) > MOST_AT_ONCE and not confirmed:
             raise InvalidInput(
-                f"{len(about.ids)} memories and exchanges would be hidden: ask the person first; if they agree, "
-                "call again with confirmed true. Nothing was deleted."
+                f"{len(about.ids)} memories and exchanges would be forgotten: ask the person first; if they agree, "
+                "call again with confirmed true. Nothing was forgotten yet."
             )
         await access.hippo.delete(id, scope=scope, reason=reason)
         await access.hippo.forget(topic, scope=scope)
@@ -218,10 +218,10 @@ async def _found(access: Access, id: str, collection: str) -> Memory:
         raise NotFound("nothing has this id: search first, and copy an id exactly.") from exc
     if memory.collection != collection:
         raise NotFound(
-            f"this id is in {memory.collection}, not in {collection}: use the tool that deletes there."
+            f"this id is in {memory.collection}, not in {collection}: use the tool that forgets there."
         )
     if not memory.current:
-        raise NotFound("this is deleted or replaced already: search for what is current.")
+        raise NotFound("this is forgotten or replaced already: search for what is current.")
     return memory
 
 

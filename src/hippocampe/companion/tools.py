@@ -119,7 +119,7 @@ def _text(turn: Turn, outcome: Outcome, *, category: bool) -> str:
     if isinstance(outcome, StoreOutcome):
         return _stored(turn, outcome)
     if isinstance(outcome, DeleteOutcome):
-        return translate("Deleted: {content}", language).format(content=outcome.memory.content)
+        return translate("Forgotten: {content}", language).format(content=outcome.memory.content)
     if outcome.items:
         return _listed(outcome.items)
     if category:
@@ -134,7 +134,7 @@ def _stored(turn: Turn, outcome: StoreOutcome) -> str:
     answer = stored_text(outcome.stored, language)
     if not outcome.may_settle:
         return answer
-    notice = translate("It may settle these; delete those that it does:", language)
+    notice = translate("It may settle these; forget those that it does:", language)
     return f"{answer}\n{notice}\n{_listed(outcome.may_settle)}"
 
 

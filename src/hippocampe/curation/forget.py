@@ -21,7 +21,7 @@ BATCH = 1_000
 def forget(
     context: Context, turns: Turns, topic: str, *, scope: Scope, dry_run: bool = False
 ) -> Receipt:
-    """Hide everything about a topic from recall; `restore` brings memories and talk back.
+    """Forget everything about a topic; `restore` brings memories and talk back.
 
     An item is about the topic if recall finds it relevant (0.5 or more) and it matches most of the
     topic's words by meaning, if its text or its key contains all of them, or if it had a secret of the kind

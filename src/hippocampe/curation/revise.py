@@ -126,7 +126,7 @@ def edit(
 
 
 def delete(writer: Writer, id: str, *, scope: Scope, reason: str) -> Memory:
-    """Hide a memory from recall; it stays in history and `restore` brings it back.
+    """Forget a memory: recall no longer finds it, it stays in history, and `restore` brings it back.
 
     Args:
         id: Its id, exactly as a search gave it.
@@ -145,7 +145,7 @@ def delete(writer: Writer, id: str, *, scope: Scope, reason: str) -> Memory:
 
 
 def delete_fact(writer: Writer, key: str, *, scope: Scope, reason: str = "deleted") -> Memory:
-    """Hide a fact.
+    """Forget a fact.
 
     Raises:
         NotFound: The space has no fact of this key.
@@ -269,7 +269,7 @@ def _reconcile(
     if judgement.duplicate is not None:
         raise InvalidInput(
             f"memory {judgement.duplicate.id!r} is current and states the same "
-            f"({judgement.reason}): edit or delete that one first."
+            f"({judgement.reason}): edit or forget that one first."
         )
     edges = associations.touching(change.connection, memory.space, [memory.id])
     if successor is not None and judgement.reason != "same key":

@@ -26,7 +26,7 @@ def create_key(store: Store, *, scope: Scope, role: Role, label: str | None = No
 
     Args:
         scope: The space.
-        role: `read`; `write`, which also stores and hides; or `admin`, which also changes
+        role: `read`; `write`, which also stores and forgets; or `admin`, which also changes
             settings and runs digests.
         label: What it is for, up to 200 characters.
 

@@ -49,7 +49,7 @@ def entries(
     since: datetime | str | None = None,
     limit: int = 100,
 ) -> list[AuditEntry]:
-    """The audit log of the space, newest first: who deleted, forgot, erased, restored, changed settings or keys.
+    """The audit log of the space, newest first: who forgot, erased, restored, changed settings or keys.
 
     Args:
         scope: The space.

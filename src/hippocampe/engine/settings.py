@@ -18,7 +18,14 @@ from hippocampe.language.datetimes import as_zone, parse_ttl
 from hippocampe.language.i18n import languages
 from hippocampe.store import settings as rows
 from hippocampe.store.store import Store
-from hippocampe.types import CATEGORIES, MAX_LABEL_CHARACTERS, Scope, Settings, normal_label
+from hippocampe.types import (
+    CATEGORIES,
+    MAX_LABEL_CHARACTERS,
+    Scope,
+    Settings,
+    normal_label,
+    printable,
+)
 
 FRESH_SECONDS = 5.0
 """Age after which cached values are reloaded: another process may have changed them."""
@@ -73,7 +80,7 @@ def _number(least: float, most: float) -> Accepted:
 
 
 def _name(value: Any) -> str | None:
-    if not isinstance(value, str) or len(value) > MAX_LABEL_CHARACTERS or not value.isprintable():
+    if not isinstance(value, str) or len(value) > MAX_LABEL_CHARACTERS or value != printable(value):
         return None
     return normal_label(value) or None
 

@@ -16,7 +16,14 @@ from hippocampe.ingest.draft import event_time, make_draft
 from hippocampe.language.datetimes import parse_ttl
 from hippocampe.language.difference import proper_names
 from hippocampe.language.sentence import parse
-from hippocampe.types import DEFAULT_IMPORTANCE, MAX_LABEL_CHARACTERS, Memory, Message, Scope
+from hippocampe.types import (
+    DEFAULT_IMPORTANCE,
+    MAX_LABEL_CHARACTERS,
+    Memory,
+    Message,
+    Scope,
+    printable,
+)
 from hippocampe.updates.draft import Draft
 from hippocampe.updates.nomination import same_voice
 
@@ -61,7 +68,9 @@ def read_subjects(value: list[str] | str | None) -> list[str]:
     texts = value.split(",") if isinstance(value, str) else value or []
     cleaned = (" ".join(text.split()) for text in texts)
     return [
-        text for text in cleaned if text.isprintable() and 0 < len(text) <= MAX_LABEL_CHARACTERS
+        text
+        for text in cleaned
+        if text == printable(text) and 0 < len(text) <= MAX_LABEL_CHARACTERS
     ]
 
 

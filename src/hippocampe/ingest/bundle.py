@@ -29,7 +29,7 @@ from hippocampe.store.store import Store
 from hippocampe.store.translation import translated
 from hippocampe.system import free_space
 from hippocampe.system.atomic_file import whole_file
-from hippocampe.types import Scope
+from hippocampe.types import Scope, printable
 
 FORMAT = "okf"
 VERSION = "0.2"
@@ -256,7 +256,7 @@ def _name(id: str, content: str, current: bool) -> str:
         if len(words) > MAX_NAME_CHARACTERS
         else words
     )
-    plain = "".join(filter(str.isprintable, short)).strip(" .")
+    plain = printable(short).strip(" .")
     return f"{_CURRENT if current else _PAST}/{f'{plain} {id[-12:]}'.strip()}"
 
 
@@ -276,7 +276,7 @@ def _escaped(title: str) -> str:
 
 
 def _talk_page(channel: str, at: datetime) -> str:
-    safe = "".join(filter(str.isprintable, _UNSAFE.sub("-", channel))).strip("-.")
+    safe = printable(_UNSAFE.sub("-", channel)).strip("-.")
     safe = safe[:MAX_NAME_CHARACTERS]
     if safe != channel:
         # Two channels may differ in such characters only.

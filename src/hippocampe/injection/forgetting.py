@@ -72,12 +72,12 @@ def _lines(forgetting: Forgetting, language: str) -> tuple[str, list[str]]:
         return title, [text.format(topic=topic)]
     if not forgetting.waits:
         text = translate(
-            "Hidden right after this answer, nothing else to do (items: {number}): {topic}",
+            "Forgotten right after this answer, nothing else to do (items: {number}): {topic}",
             language,
         )
         return title, [text.format(number=number, topic=topic)]
     text = translate(
-        "Not hidden yet: {topic}. Ask the person whether to hide what follows (items: {number}); their yes hides it.",
+        "Not forgotten yet: {topic}. Ask the person whether to forget what follows (items: {number}); their yes forgets it.",
         language,
     )
     shown = [_shown(item) for item in forgetting.items[:MAX_SHOWN]]

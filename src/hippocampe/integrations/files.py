@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import HippocampeError
 from hippocampe.hippocampe import Hippocampe
-from hippocampe.types import MAX_LABEL_CHARACTERS, Memory, Scope
+from hippocampe.types import MAX_LABEL_CHARACTERS, Memory, Scope, printable
 
 ROOT = "/memories"
 KNOWN = f"{ROOT}/known"
@@ -204,7 +204,7 @@ def _checked(path: str) -> str:
     if any(part in ("", ".", "..") for part in parts[2:]):
         raise FileProblem(f"Path {path} would escape {ROOT} directory")
     clean = "/".join(parts)
-    if len(clean) > MAX_LABEL_CHARACTERS or not clean.isprintable():
+    if len(clean) > MAX_LABEL_CHARACTERS or clean != printable(clean):
         raise FileProblem(
             f"The path has more than {MAX_LABEL_CHARACTERS} characters, or control characters."
         )

@@ -29,7 +29,7 @@ _TOOLS: Mapping[str, tuple[str, str]] = {
         "The fact, as one sentence with names instead of pronouns.",
     ),
     "hippocampe_forget": (
-        "Hide everything about a topic from memory, at the user's request. It can be restored.",
+        "Forget everything about a topic, at the user's request. It can be restored.",
         "The topic, in the user's words.",
     ),
 }

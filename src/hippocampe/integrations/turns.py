@@ -13,7 +13,7 @@ from hippocampe.hippocampe import Hippocampe
 from hippocampe.integrations.conversation import Conversation, Message, conversation
 from hippocampe.integrations.reminders import Reminders
 from hippocampe.language.markers import without_injection
-from hippocampe.types import MAX_LABEL_CHARACTERS, Recollection, Scope
+from hippocampe.types import MAX_LABEL_CHARACTERS, Recollection, Scope, printable
 
 log = logging.getLogger("hippocampe")
 
@@ -142,7 +142,7 @@ def who(given: Who | None, context: Any, *, user: object = None, channel: object
 
 def label(value: object) -> str | None:
     """A label of an id of a host; None if it has none. A long one is shortened by its digest."""
-    text = "".join(each for each in str(value or "") if each.isprintable()).strip()
+    text = printable(str(value or "")).strip()
     if len(text) > MAX_LABEL_CHARACTERS:
         digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
         text = f"{text[: MAX_LABEL_CHARACTERS - 17].strip()}-{digest}"

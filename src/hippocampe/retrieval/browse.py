@@ -91,7 +91,7 @@ def memories(
         cursor: `next_cursor` of the page before; the other arguments must be the same, except
             `limit`.
         skip: Leave out this many first, for numbered pages.
-        count: Give the number of memories on all pages.
+        count: Give the number of memories on all pages, and that of each state.
 
     Raises:
         InvalidInput: An argument cannot be used, or the cursor belongs to another query.
@@ -131,8 +131,7 @@ def memories(
     after = None
     if cursor is not None:
         after = _read_cursor(check_id(cursor, name="cursor", limit=MAX_TOKEN_CHARACTERS), query)
-    conditions = [listing.in_state(state, store.now())]
-    conditions += _filters(scope.space, equal, any_of, pairs)
+    conditions = _filters(scope.space, equal, any_of, pairs)
     if min_importance is not None:
         conditions.append(memory.c.importance >= min_importance)
     conditions += [listing.has_word(each) for each in (wanted or "").split()]
@@ -140,13 +139,15 @@ def memories(
         conditions.append(memory.c.created_at >= start)
     if end is not None:
         conditions.append(memory.c.created_at < end)
+    now = store.now()
     with store.read() as connection:
-        found = listing.page(connection, scope.space, conditions, order, after, limit + 1, skip)
-        total = listing.total(connection, scope.space, conditions) if count else None
+        shown = [listing.in_state(state, now), *conditions]
+        found = listing.page(connection, scope.space, shown, order, after, limit + 1, skip)
+        states = listing.of_states(connection, scope.space, conditions, now) if count else None
     items = tuple(found[:limit])
     more = len(found) > limit
     after = _cursor(query, listing.position(items[-1], order)) if more else None
-    return Page(items, after, total)
+    return Page(items, after, None if states is None else states[state], states)
 
 
 def changes(

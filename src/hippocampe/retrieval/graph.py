@@ -1,6 +1,6 @@
 """The memories and the subjects of a space as a graph."""
 
-from hippocampe.retrieval.subject_names import subject_names
+from hippocampe.language.subject_names import subject_names
 from hippocampe.store import associations, listing
 from hippocampe.store.store import Store
 from hippocampe.types import Graph, GraphEdge, GraphNode, Scope

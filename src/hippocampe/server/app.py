@@ -15,7 +15,7 @@ from hippocampe.server.api import (
     transfer,
     verbs,
 )
-from hippocampe.server.api.description import DESCRIPTION, describe
+from hippocampe.server.api.description import PARAGRAPHS, SUMMARY, describe
 from hippocampe.server.dashboard import data, docs, site
 from hippocampe.server.http import problems
 from hippocampe.server.http.access import BEARER, PROXY, Gate
@@ -64,8 +64,8 @@ def create_app(
     mcp = endpoint.McpEndpoint(awaited)
     app = FastAPI(
         title="Hippocampe",
-        summary="The long-term memory of a conversational agent.",
-        description=DESCRIPTION,
+        summary=SUMMARY,
+        description="\n\n".join(PARAGRAPHS),
         version=__version__,
         docs_url=None,
         redoc_url=None,

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from sqlalchemy import (
     Column,
@@ -106,10 +106,14 @@ def page(
     return [found[id] for id in ids]
 
 
-def total(connection: Connection, space: str, conditions: Sequence[ColumnElement[bool]]) -> int:
-    """The number of memories of a space that meet all conditions."""
-    query = select(func.count()).select_from(memory).where(memory.c.space == space, *conditions)
-    return connection.execute(query).scalar_one()
+def of_states(
+    connection: Connection, space: str, conditions: Sequence[ColumnElement[bool]], now: datetime
+) -> dict[State, int]:
+    """The number of memories of a space that meet all conditions, by state, in one reading."""
+    names: tuple[State, ...] = get_args(State)
+    numbers = (func.count(case((in_state(name, now), 1))) for name in names)
+    query = select(*numbers).select_from(memory).where(memory.c.space == space, *conditions)
+    return dict(zip(names, connection.execute(query).one(), strict=True))
 
 
 def position(item: Memory, order: Order) -> tuple[Any, ...]:

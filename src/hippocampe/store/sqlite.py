@@ -283,7 +283,7 @@ def scrub(engine: Engine) -> None:
         )
         if busy:
             raise StoreBusy(
-                "deleted data may still be in the files: another process read the database for longer "
+                "erased data may still be in the files: another process read the database for longer "
                 "than a second. The next opening finishes the erasure."
             )
 

@@ -245,7 +245,7 @@ class Store:
         """Overwrite deleted data in the files.
 
         Raises:
-            StoreBusy: Another process is reading; deleted data may still be in the files.
+            StoreBusy: Another process is reading; erased data may still be in the files.
             StoreFull: The disk has no room for the temporary second copy.
         """
         self.check_writable()

@@ -72,6 +72,8 @@ def test_a_person_and_a_subject(reader: Reader, memory: Hippocampe) -> None:
     expect(
         page.locator("section", has=page.get_by_role("heading", name="History"))
     ).to_contain_text("Le voilier est rouge")
+    page.goto("/subjects/nantes")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Nantes")
     for path in ("/people/nobody", "/subjects/a%2Fb"):
         page.goto(path)
         expect(page.locator("main")).to_contain_text("Nothing is known about it.")
@@ -89,7 +91,7 @@ def test_a_list_of_names_is_filtered_sorted_and_paged(reader: Reader, memory: Hi
     expect(rows.first).to_contain_text("port")
     page.get_by_role("link", name="Name").click()
     page.wait_for_url("**/subjects?order=name")
-    expect(rows.first).to_contain_text("nantes")
+    expect(rows.first.get_by_role("link")).to_have_text("Nantes")  # as it is written
     page.get_by_label("Filter by name").fill("Port 11")
     page.get_by_label("Filter by name").press("Enter")
     expect(rows).to_have_count(11)

@@ -176,6 +176,12 @@ def test_export_and_backup_by_role(
     assert keyed.get("/data/backup").status_code == 403
 
 
+def test_lines_to_copy_have_plain_spaces(client: httpx.Client) -> None:
+    page = client.get("/connect", headers={"Accept-Language": "fr"}).text
+    assert page.count("Où habite David ?") >= 3
+    assert "xa0" not in page
+
+
 @pytest.mark.parametrize("role", ["read", "write"])
 def test_who_may_not_import_is_offered_nothing(connect: Any, role: str) -> None:
     reading: httpx.Client = connect(role, "home")

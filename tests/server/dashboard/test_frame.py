@@ -153,6 +153,14 @@ def test_every_answer_keeps_foreign_code_out(client: httpx.Client) -> None:
     assert "unsafe" not in POLICY
 
 
+def test_a_file_whose_address_names_its_content_is_kept(client: httpx.Client) -> None:
+    page = client.get("/memory")
+    assert page.headers["cache-control"] == "no-store"
+    (address,) = re.findall(r'href="(/static/base\.css\?\w+)"', page.text)
+    assert client.get(address).headers["cache-control"] == "max-age=31536000, immutable"
+    assert client.get("/static/base.css").headers["cache-control"] == "no-cache"
+
+
 def test_files_are_compressed_and_pages_are_not(client: httpx.Client) -> None:
     url = "/static/vendor/htmx.min.js"
     packed = client.get(url, headers={"Accept-Encoding": "gzip"})

@@ -74,8 +74,12 @@ def test_a_pair_is_decided_and_taken_back(
     undo = page.get_by_role("button", name="Undo")
     toast, content = page.locator(".toast").bounding_box(), page.locator("main").bounding_box()
     assert toast is not None and content is not None
-    # It covers nothing of the page.
+    # It covers nothing of the page, nor of the menu.
     assert toast["x"] + toast["width"] <= content["x"]
+    page.wait_for_function(
+        """() => document.querySelector(".rail > div").getBoundingClientRect().bottom
+            <= document.querySelector(".toast").getBoundingClientRect().top"""
+    )
     undo.click()
     page.get_by_text("Undone").wait_for()
     assert lived.get(first.id, scope=LOBBY).current

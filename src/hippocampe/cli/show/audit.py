@@ -26,7 +26,7 @@ def entries(found: Sequence[AuditEntry], timezone: str) -> "RenderableType":
             for entry in found
         ),
         *("when", "who", "did", "what"),
-        none=say("Nothing was deleted, restored or changed by hand yet."),
+        none=say("Nothing was forgotten, restored or changed by hand yet."),
     )
 
 

@@ -77,7 +77,7 @@ def tool(event: ToolCalled) -> "Text":
 
 
 def after(reply: Reply, by: Reader) -> "RenderableType":
-    """Below an answer: what was given and why, what was stored, replaced and deleted, the expression, the cost."""
+    """Below an answer: what was given and why, what was stored, replaced and forgotten, the expression, the cost."""
     usage = reply.usage
     notes = [reply.expression, by.amount(usage.input_tokens + usage.output_tokens, "token")]
     if usage.injected_tokens:
@@ -109,7 +109,7 @@ def _given(
 def changed(
     memories: Sequence[Memory], replaced: Mapping[str, Sequence[Memory]], by: Reader
 ) -> "list[RenderableType]":
-    """A line per memory that was stored or deleted, and per memory that it replaced."""
+    """A line per memory that was stored or forgotten, and per memory that it replaced."""
     shown: list[RenderableType] = []
     for memory in memories:
         mark = "+" if memory.current else sign("−")

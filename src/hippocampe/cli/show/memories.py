@@ -127,7 +127,7 @@ def memory(item: Memory, timezone: str) -> "RenderableType":
 
 
 def changed(action: str, item: Memory | Recollection) -> "RenderableType":
-    """The change of one memory or turn: `deleted: …`."""
+    """The change of one memory or turn: `forgotten: …`."""
     content = stated(item) if isinstance(item, Memory) else spoken(item)
     return lines(
         text(say("{key}: {value}", key=label("change", action), value=content)),

@@ -15,6 +15,7 @@ from hippocampe.types import (
     MAX_METADATA_KEYS,
     Metadata,
     MetadataValue,
+    printable,
 )
 
 T = TypeVar("T")
@@ -166,7 +167,7 @@ def parse_label(value: object, name: str) -> str:
     if not isinstance(value, str):
         raise InvalidInput(f"{name} is missing or is not text")
     line = " ".join(storable_text(value).split())
-    label = "".join(filter(str.isprintable, line))[:MAX_LABEL_CHARACTERS].strip()
+    label = printable(line)[:MAX_LABEL_CHARACTERS].strip()
     if not label:
         raise InvalidInput(f"{name} is empty")
     return label

@@ -10,17 +10,17 @@ from hippocampe.server.http.versions import HEADER
 
 Schema = dict[str, Any]
 
-DESCRIPTION = f"""\
-Every path under `/api/` is served under `/api/v1/` too, which stays unchanged when a later version differs. The
-header `{HEADER}` of every answer has the version of the package.
-
-Requests take the scope as query parameters: `space`, `user`, `channel`. On loopback no key is needed, unless
-the request came through a proxy or the server was started with `--require-key`; elsewhere, send
-`Authorization: Bearer hippo_…`. Errors are problem details (RFC 9457): what failed, why, and what to do.
-
-Requests below `/v1` that are not listed here are passed on to the upstream of the proxy, untouched.
-
-Writes take an `Idempotency-Key`: a write that comes again with the same key and body is made once."""
+SUMMARY = "The long-term memory of a conversational agent."
+PARAGRAPHS = (
+    "Every path under `/api/` is served under `/api/v1/` too, which stays unchanged when a later version differs. "
+    f"The header `{HEADER}` of every answer has the version of the package.",
+    "Requests take the scope as query parameters: `space`, `user`, `channel`. On loopback no key is needed, unless "
+    "the request came through a proxy or the server was started with `--require-key`; elsewhere, send "
+    "`Authorization: Bearer hippo_…`. Errors are problem details (RFC 9457): what failed, why, and what to do.",
+    "Requests below `/v1` that are not listed here are passed on to the upstream of the proxy, untouched.",
+    "Writes take an `Idempotency-Key`: a write that comes again with the same key and body is made once.",
+)
+"""Facts about all endpoints; the catalogues have each paragraph for the page of the endpoints."""
 
 _ID = "0198a000-0000-7000-8000-000000000000"
 _EXAMPLES: Mapping[str, object] = {

@@ -14,7 +14,7 @@ from hippocampe.server.http.dependencies import Hippo
 from hippocampe.server.http.metrics import Metrics
 from hippocampe.types import Scope
 
-router = APIRouter(tags=["Operation"])
+router = APIRouter(tags=["Server"])
 FRESH_SECONDS = 5.0
 """Time to live of a cached answer: anyone may ask, and a remote embedder costs money."""
 PROBE = Scope(space="hippocampe-readiness")

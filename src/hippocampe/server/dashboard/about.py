@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 from fastapi import Depends, Query
 from starlette.responses import Response
 
+from hippocampe.language.subject_names import as_written
 from hippocampe.language.text import fold
 from hippocampe.server.dashboard.days import by_day
 from hippocampe.server.dashboard.routing import page_router
@@ -23,6 +24,8 @@ KNOWN = 200
 CHANGES = 50
 SHOWN = 100
 """Names of a page."""
+READ = 1_000
+"""Memories in which names are looked up as people write them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +51,17 @@ Asked = Annotated[Listed, Depends()]
 @router.get("/people")
 async def people(page: ReadPage, asked: Asked) -> Response:
     """The people who talk, by how much they said."""
-    return _names(page, "people", asked, await page.hippo.users(scope=page.scope))
+    return await _names(page, "people", asked, await page.hippo.users(scope=page.scope))
 
 
 @router.get("/subjects")
 async def subjects(page: ReadPage, asked: Asked) -> Response:
     """The subjects of memories, by their number."""
     found = await page.hippo.subjects(scope=page.scope)
-    return _names(page, "subjects", asked, found)
+    return await _names(page, "subjects", asked, found)
 
 
-def _names(
+async def _names(
     page: Visit, section: str, asked: Listed, counts: Mapping[str, Counts] | Mapping[str, int]
 ) -> Response:
     """A page of names with their numbers, of those that have the words of the filter."""
@@ -68,6 +71,7 @@ def _names(
         found.sort(key=fold)
     last = max(-(-len(found) // SHOWN), 1)
     asked = replace(asked, page=min(asked.page, last))
+    shown = found[(asked.page - 1) * SHOWN :][:SHOWN]
 
     def address(**changes: Any) -> str:
         return asked.address(f"/{section}", **changes)
@@ -76,13 +80,22 @@ def _names(
         "names.html",
         section=section,
         asked=asked,
-        names={name: counts[name] for name in found[(asked.page - 1) * SHOWN :][:SHOWN]},
+        names={name: counts[name] for name in shown},
+        written=await _written(page, shown) if section == "subjects" else {},
         most=max(map(_memories, counts.values()), default=0) or 1,
         total=len(found),
         every=len(counts),
         pages=tuple(numbers(asked.page, last)),
         address=address,
     )
+
+
+async def _written(page: Visit, names: Sequence[str]) -> dict[str, str]:
+    """The subjects as people write them, from the newest memories about them."""
+    if not names:
+        return {}
+    about = await page.hippo.memories(scope=page.scope, subjects=names, limit=READ)
+    return as_written(names, ((each.content, each.subjects) for each in about.items))
 
 
 def _memories(counts: Counts | int) -> int:
@@ -125,7 +138,7 @@ async def subject(page: ReadPage, name: str) -> Response:
     return page.render(
         "about.html",
         section="subjects",
-        name=name,
+        name=as_written([name], ((each.content, each.subjects) for each in about.items))[name],
         names=(),
         told=(),
         changes=by_day(page, changes),

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
+from hippocampe.language.i18n import translate
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Visit
 from hippocampe.system.command_line import install_line
@@ -31,7 +32,8 @@ async def connect(page: ReadPage) -> Response:
 def doors(page: Visit) -> dict[str, Any]:
     """The lines of the page by template variable."""
     config = page.hippo.sync.config
-    question = page.say("Where does David live?")
+    # With plain spaces, since it is typed.
+    question = translate("Where does David live?", page.language)
     return {
         "hooks": json.dumps({"hooks": _hooks(page)}, indent=2, ensure_ascii=False),
         "proxied": (config.upstream_url or config.upstream_anthropic_url) is not None,

@@ -1,13 +1,13 @@
-"""Render the OpenAPI document as a page without scripts."""
+"""Render the OpenAPI document as a page without scripts; its frame is in the language of the reader."""
 
 import json
 from collections import defaultdict
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
-from hippocampe.server.dashboard.rendering import template_named
+from hippocampe.server.dashboard.visit import OpenPage
 
 router = APIRouter(include_in_schema=False)
 Schema = dict[str, Any]
@@ -16,9 +16,9 @@ SHARED = frozenset({"space", "user", "channel", "Idempotency-Key"})
 
 
 @router.get("/docs", response_class=HTMLResponse)
-def docs(request: Request) -> HTMLResponse:
+async def docs(page: OpenPage) -> HTMLResponse:
     """The endpoints with their parameters, bodies and answers."""
-    document: Schema = request.app.openapi()
+    document: Schema = page.request.app.openapi()
     groups: defaultdict[str, list[Schema]] = defaultdict(list)
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
@@ -32,9 +32,8 @@ def docs(request: Request) -> HTMLResponse:
             ]
             endpoint["example"] = next((each.get("example") for each in content.values()), None)
             groups[operation.get("tags", ["other"])[0]].append(endpoint)
-    page = template_named("docs.html")
-    return HTMLResponse(
-        page.render(info=document["info"], groups=groups, type_of=_type, text_of=_text)
+    return page.render(
+        "docs.html", info=document["info"], groups=groups, type_of=_type, text_of=_text
     )
 
 

@@ -82,7 +82,7 @@ async def set_fact(page: WritePage, key: Text = "", value: Text = "") -> Respons
 
 @router.post("/forget")
 async def forget(page: WritePage, key: Text) -> Response:
-    """Hide a fact; it can be restored."""
+    """Forget a fact; it can be restored."""
     hidden = await page.hippo.delete_fact(key, scope=page.scope, reason=BY_HAND)
     toast = Toast(page.say("Forgotten: {key}", key=key), f"/memory/{hidden.id}/restore")
     return page.part(toast=toast, changed=CHANGED)

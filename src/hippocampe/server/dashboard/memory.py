@@ -82,7 +82,7 @@ async def add(
 
 @router.post("/forget")
 async def forget(page: WritePage, id: Ids) -> Response:
-    """Hide several memories; they can be restored."""
+    """Forget several memories; they can be restored."""
 
     def hide(each: str) -> Awaitable[Any]:
         return page.hippo.delete(each, scope=page.scope, reason=BY_HAND)

@@ -116,7 +116,7 @@ async def edit(
 
 @router.post("/forget")
 async def forget(page: WritePage, id: str) -> Response:
-    """Hide a memory; it can be restored."""
+    """Forget a memory; it can be restored."""
     hidden = await page.hippo.delete(id, scope=page.scope, reason=BY_HAND)
     said = page.say("Forgotten: “{content}”", content=shortened(hidden.content))
     toast = Toast(said, f"/memory/{id}/restore")

@@ -1,6 +1,5 @@
 """Search in memories, talk and notes; without words, the list of memories. The address of the page is the query."""
 
-import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -212,17 +211,15 @@ async def _listed(page: Visit, asked: Asked) -> Found:
         "words": asked.q.strip()[:200] or None,
     }
 
-    async def counted(state: State) -> int:
-        found = await page.hippo.memories(**limits, state=state, limit=1, count=True)
-        return found.total or 0
-
-    listing = page.hippo.memories(
-        **limits, state=asked.state, order=asked.order, skip=(asked.page - 1) * LISTED, limit=LISTED
+    listed = await page.hippo.memories(
+        **limits,
+        state=asked.state,
+        order=asked.order,
+        skip=(asked.page - 1) * LISTED,
+        limit=LISTED,
+        count=True,
     )
-    counting = asyncio.gather(*(counted(state) for state in STATES))
-    listed, counts = await asyncio.gather(listing, counting)
-    states = dict(zip(STATES, counts, strict=True))
-    total = states[asked.state]
+    states, total = listed.states or {}, listed.total or 0
     last = -(-total // LISTED)
     if 0 < last < asked.page:
         return await _listed(page, replace(asked, page=last))

@@ -109,11 +109,17 @@ class Headers:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
-                static = connection["path"].startswith(STATIC)
-                headers.setdefault("Cache-Control", "no-cache" if static else "no-store")
+                headers.setdefault("Cache-Control", _kept(connection))
             await send(message)
 
         await self._app(connection, receive, sent if connection["type"] == "http" else send)
+
+
+def _kept(connection: Connection) -> str:
+    """The caching of a response: a file whose address names its content is kept for ever."""
+    if not connection["path"].startswith(STATIC):
+        return "no-store"
+    return "max-age=31536000, immutable" if connection["query_string"] else "no-cache"
 
 
 def install(app: FastAPI) -> None:

@@ -104,7 +104,7 @@ class Writer:
         """The result of `remember`."""
         text = stored_text(stored, self.language)
         if may_settle:
-            notice = translate("It may settle these; delete those that it does:", self.language)
+            notice = translate("It may settle these; forget those that it does:", self.language)
             text = "\n".join([text, notice, *map(self._line, may_settle)])
         answer = Stored(
             id=stored.memory.id,
@@ -118,7 +118,7 @@ class Writer:
     def deleted(self, memory: Memory) -> tuple[str, Deleted]:
         """A memory that was deleted."""
         content = quote(memory.content)
-        text = translate("Deleted: {content}", self.language).format(content=content)
+        text = translate("Forgotten: {content}", self.language).format(content=content)
         return text, Deleted(id=memory.id, content=content)
 
     def forgotten(self, receipt: Receipt) -> tuple[str, Forgotten]:

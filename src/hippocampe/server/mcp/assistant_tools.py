@@ -103,7 +103,7 @@ TOOLS = (
         "memory__forget",
         Hippocampe.forget,
         "Forget a topic",
-        "Hide everything about a topic from all searches: facts, past conversations, messages. Call it only "
+        "Forget everything about a topic in all searches: facts, past conversations, messages. Call it only "
         "when the person asks to forget something; with a wide topic, first with dry_run.",
         topic={},
         dry_run={},

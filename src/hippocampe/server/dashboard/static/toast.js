@@ -3,6 +3,11 @@ const place = document.getElementById("toasts");
 const words = document.body.dataset;
 const SHOWN_MS = 8000;
 
+// The menu is as much shorter, so that no link is covered.
+new ResizeObserver(() => {
+  document.documentElement.style.setProperty("--toasts", `${Math.ceil(place.getBoundingClientRect().height)}px`);
+}).observe(place);
+
 function button(label, press) {
   const made = document.createElement("button");
   made.type = "button";

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from hippocampe.language.lexicon import words_of
-from hippocampe.language.text import fold
+from hippocampe.language.text import fold, words
 from hippocampe.language.word_classes import word_classes
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -71,6 +71,25 @@ def subject_names(
         elif shown := _derived(name, uses, beside):
             names[name] = shown
     return names
+
+
+def as_written(
+    names: Sequence[str], memories: Iterable[tuple[str, Sequence[str]]]
+) -> dict[str, str]:
+    """Each name as people write it; as it is given, if no memory writes it.
+
+    Args:
+        names: Subjects, folded or not.
+        memories: Of each memory its text, and its tags as they were given.
+    """
+    folded = {fold(name): name for name in names}
+    shown = subject_names(
+        (text, tags, [*folded.keys() & {*words(text), *map(fold, tags)}]) for text, tags in memories
+    )
+    return {
+        name: shown[each] if fold(shown.get(each, "")) == each else name
+        for each, name in folded.items()
+    }
 
 
 def _derived(name: str, uses: defaultdict[str, _Use], beside: Sequence[set[str]]) -> str | None:

@@ -1,7 +1,7 @@
 """The names of subjects, as people write them, without words that only look like names."""
 
 from hippocampe import Hippocampe, Scope
-from hippocampe.retrieval.subject_names import subject_names
+from hippocampe.language.subject_names import as_written, subject_names
 
 ME = Scope(user="owen")
 
@@ -40,3 +40,18 @@ def test_a_title_is_no_subject_and_a_tag_always_is() -> None:
     ]
     assert subject_names(texts) == {"rouaud": "Mme Rouaud", "picaud": "Mme Picaud"}
     assert subject_names([("on en parle", ("Mme",), ("mme",))]) == {"mme": "Mme"}
+
+
+def test_names_are_given_as_people_write_them() -> None:
+    memories = [
+        ("La sœur s'appelle Élise", ["élise"]),
+        ("Marmite runs on the Raspberry Pi", []),
+        ("la voile est pliée", ["semi-marathon"]),
+    ]
+    names = ["elise", "pi", "semi-marathon", "nowhere"]
+    assert as_written(names, memories) == {
+        "elise": "Élise",
+        "pi": "pi",
+        "semi-marathon": "semi-marathon",
+        "nowhere": "nowhere",
+    }
