@@ -5,6 +5,7 @@ path of the first.
 """
 
 import array
+import atexit
 import fcntl
 import gc
 import importlib
@@ -62,31 +63,49 @@ def warm_up() -> None:
 
 
 def serve(listener: socket.socket, ending: socket.socket) -> dict[str, Any] | None:
-    """Fork for each request; return it in the forked process, and None in this one at the end."""
-    started = set[int]()
+    """Fork for each request, and report the process and its status; return the request in the forked process.
+
+    In this one, return None at the end, which is that of all its processes.
+    """
+    started: dict[int, socket.socket] = {}
+    ended, wakes = socket.socketpair()
+    wakes.setblocking(False)
+    signal.set_wakeup_fd(wakes.fileno())
+    signal.signal(signal.SIGCHLD, lambda *_: None)
     while True:
-        ready, _, _ = select.select([listener, ending], [], [])
-        with suppress(ChildProcessError):
-            while ended := os.waitpid(-1, os.WNOHANG)[0]:
-                started.discard(ended)
+        ready, _, _ = select.select([listener, ending, ended], [], [])
         if ending in ready:
             for each in started:
-                os.kill(each, signal.SIGTERM)
+                os.kill(each, signal.SIGKILL)
             return None
-        connection, _ = listener.accept()
-        request, streams = receive(connection)
-        if (pid := os.fork()) == 0:
-            listener.close()
-            ending.close()
-            fork(connection)
-            for standard, each in enumerate(streams):
-                os.dup2(each, standard)
-                os.close(each)
-            return request
-        started.add(pid)
-        connection.close()
-        for each in streams:
-            os.close(each)
+        if ended in ready:
+            ended.recv(4096)
+            report(started)
+        if listener in ready:
+            connection, _ = listener.accept()
+            request, streams = receive(connection)
+            if (pid := os.fork()) == 0:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                for each in (listener, ending, ended, wakes, connection, *started.values()):
+                    each.close()
+                for standard, stream in enumerate(streams):
+                    os.dup2(stream, standard)
+                    os.close(stream)
+                return request
+            started[pid] = connection
+            connection.sendall(pid.to_bytes(4))
+            for stream in streams:
+                os.close(stream)
+
+
+def report(started: dict[int, socket.socket]) -> None:
+    """Report the processes that ended to those who wait for them."""
+    with suppress(ChildProcessError):
+        while pid := (child := os.waitpid(-1, os.WNOHANG))[0]:
+            # Whoever started it may have ended too.
+            with started.pop(pid) as connection, suppress(OSError):
+                connection.sendall(child[1].to_bytes(4))
 
 
 def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
@@ -98,21 +117,6 @@ def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
     while len(body) < int.from_bytes(size):
         body += connection.recv(65_536)
     return json.loads(body), list(streams)
-
-
-def fork(connection: socket.socket) -> None:
-    """Fork; the parent reports the process and its status, and ends."""
-    if (pid := os.fork()) == 0:
-        connection.close()
-        return
-    # The end of the nursery is that of all its processes.
-    signal.signal(signal.SIGTERM, lambda *_: os.kill(pid, signal.SIGKILL))
-    connection.sendall(pid.to_bytes(4))
-    _, status = os.waitpid(pid, 0)
-    try:
-        connection.sendall(status.to_bytes(4))
-    finally:
-        os._exit(0)
 
 
 def become(request: dict[str, Any]) -> None:
@@ -155,6 +159,18 @@ def main() -> None:
         address.parent.rmdir()
         return
     become(request)
+    status = 0
+    try:
+        execute(request)
+    except SystemExit as exc:
+        if not isinstance(exc.code, int | None):
+            raise
+        status = exc.code or 0
+    leave(status)
+
+
+def execute(request: dict[str, Any]) -> None:
+    """Run Python's arguments."""
     kind, *arguments = request["arguments"]
     if kind == "-c":
         code, *arguments = arguments
@@ -171,6 +187,22 @@ def main() -> None:
         sys.argv = [kind, *arguments]
         sys.path.insert(0, os.fspath(Path(kind).parent))
         runpy.run_path(kind, run_name="__main__")
+
+
+def leave(status: int) -> None:
+    """End as the interpreter does, but leave the modules: to destroy them would copy every page they share."""
+    threads: Any = threading
+    threads._shutdown()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except ValueError:
+            # It was closed.
+            pass
+        except OSError:
+            status = 120
+    os._exit(status & 0xFF)
 
 
 main()

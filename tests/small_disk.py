@@ -1,9 +1,11 @@
 """Programs whose data is on a small file system of their own, which they can fill."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -55,6 +57,23 @@ def until(true):
         assert time.monotonic() < ends
         time.sleep(0.02)
 """
+_FORK = """
+import json, shutil, traceback
+
+def forked(script, output):
+    if pid := os.fork():
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    for stream in (1, 2):
+        os.dup2(os.open(f"{output}-{stream}", os.O_WRONLY | os.O_CREAT), stream)
+    exec(script, globals())
+    sys.exit()
+
+for number, script in enumerate(json.load(sys.stdin)):
+    status = forked(script, f"{disk}-{number}")
+    print(json.dumps([status, *(Path(f"{disk}-{number}-{each}").read_text() for each in (1, 2))]), flush=True)
+    shutil.rmtree(config.folder)
+    ballast.unlink(missing_ok=True)
+"""
 
 
 def _in_namespace(kind: str, folder: Path, *command: str) -> list[str]:
@@ -64,13 +83,13 @@ def _in_namespace(kind: str, folder: Path, *command: str) -> list[str]:
     return ["unshare", "--mount", *own, "sh", "-c", mounted, "sh", str(folder), *command]
 
 
-def run(kind: str, folder: Path, script: str) -> "subprocess.CompletedProcess[str]":
-    """Run Python on a disk of `MEGABYTES`; skip the test where this user may not mount one.
+def run(kind: str, folder: Path, *scripts: str) -> "Iterator[subprocess.CompletedProcess[str]]":
+    """Run scripts one after another on a disk of `MEGABYTES`; skip the test where this user may not mount one.
 
     Args:
         kind: `ext4` or `tmpfs`.
         folder: Where the disk is mounted.
-        script: Uses the names of `_START`.
+        scripts: They use the names of `_START`; each runs in a fork of an interpreter that has imported the library.
     """
     folder.mkdir()
     if shutil.which("unshare") is None:
@@ -79,10 +98,14 @@ def run(kind: str, folder: Path, script: str) -> "subprocess.CompletedProcess[st
     if tried.returncode:
         pytest.skip(f"a small disk cannot be mounted here: {tried.stderr.strip()}")
     here = (Path(hippocampe.__file__).parents[1], Path(__file__).parent)
-    command = (sys.executable, "-X", "faulthandler", "-c", _START + script, str(folder))
-    return subprocess.run(
+    command = (sys.executable, "-X", "faulthandler", "-c", _START + _FORK, str(folder))
+    done = subprocess.run(
         _in_namespace(kind, folder, *command),
         capture_output=True,
+        input=json.dumps(scripts),
         text=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, here))},
     )
+    assert done.returncode == 0, done.stderr
+    for line in done.stdout.splitlines():
+        yield subprocess.CompletedProcess(command, *json.loads(line))

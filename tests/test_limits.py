@@ -17,6 +17,7 @@ from verb_arguments import right_call, takes_scope
 
 HERE = Scope(user="dev", channel="lobby")
 LONG = "a" * (MAX_MESSAGE_CHARACTERS + 1)
+MANY_KEYS = dict.fromkeys(map(str, range(600_000)), 1)
 NOT_FROM_CALLERS = {"scope", "clock", "progress", "where"}
 """Arguments with a type of their own, and those of `open`, which no client gives."""
 SERVES_ANYTHING = {"before_turn", "preview"}
@@ -44,7 +45,7 @@ def oversized(kind: str) -> Iterator[Any]:
         yield ["a"] * 600_000
         yield [LONG] * 2
     if "Mapping" in kind:
-        yield {f"k{number}": 1 for number in range(600_000)}
+        yield MANY_KEYS
         yield {LONG: 1}
         yield {"k": LONG}
     if "int" in kind or "float" in kind:

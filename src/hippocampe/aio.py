@@ -3,7 +3,6 @@
 import asyncio
 import os
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from hippocampe.config import Config
@@ -55,10 +54,5 @@ class AsyncHippocampe(Verbs, Awaited):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()

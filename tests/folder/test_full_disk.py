@@ -19,8 +19,6 @@ from hippocampe.system import free_space
 if TYPE_CHECKING:
     import httpx
 
-KINDS = pytest.mark.parametrize("kind", ["ext4", "tmpfs"])
-
 PROGRAM = """
 hippo = Hippocampe.open(config)
 stored = [hippo.remember(f"le numéro {n} est rouge", scope=me).memory.id for n in range(20)]
@@ -86,27 +84,13 @@ with Hippocampe.open(config) as hippo:
 """
 
 
-@KINDS
-def test_a_program_goes_on_reading_and_loses_nothing(kind: str, tmp_path: Path) -> None:
-    done = small_disk.run(kind, tmp_path / "disk", PROGRAM + CLOSED)
-    assert done.returncode == 0, done.stderr
-
-
-@KINDS
-def test_a_program_that_does_not_close_ends(kind: str, tmp_path: Path) -> None:
-    done = small_disk.run(
-        kind,
-        tmp_path / "disk",
-        """
+WITHOUT_BACKGROUND = """
 config = Config(folder=config.folder, embedder=config.embedder, background=False)
 hippo = Hippocampe.open(config)
 hippo.remember("le chat est noir", scope=me)
 fill()
 print("end")
-""",
-    )
-    assert (done.returncode, done.stdout) == (0, "end\n"), done.stderr
-
+"""
 
 SERVER = """
 import httpx
@@ -141,10 +125,14 @@ print("closed")
 """
 
 
-@KINDS
-def test_a_server_answers_507_and_reads_on(kind: str, tmp_path: Path) -> None:
-    done = small_disk.run(kind, tmp_path / "disk", SERVER)
-    assert (done.returncode, done.stdout) == (0, "closed\n"), done.stderr
+@pytest.mark.parametrize("kind", ["ext4", "tmpfs"])
+def test_programs_read_on_and_lose_nothing(kind: str, tmp_path: Path) -> None:
+    """One that is told what is refused, one that does not close its memory, and a server that answers 507."""
+    scripts = (PROGRAM + CLOSED, WITHOUT_BACKGROUND, SERVER)
+    for done, printed in zip(
+        small_disk.run(kind, tmp_path / "disk", *scripts), ("", "end\n", "closed\n"), strict=True
+    ):
+        assert (done.returncode, done.stdout) == (0, printed), done.stderr
 
 
 @pytest.mark.usefixtures("hashed")

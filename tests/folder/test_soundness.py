@@ -3,19 +3,22 @@
 import logging
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from children import child
-from conftest import Opener
+from conftest import FakeClock, Opener
+from hashed import install
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.store import migrate
 from hippocampe.store.store import Store
@@ -39,14 +42,42 @@ def opener(open_hippo: Opener) -> Callable[..., Hippocampe]:
     return opened
 
 
-def filled(opener: Callable[..., Hippocampe], scope: Scope, **settings: Any) -> None:
-    hippo = opener(**settings)
-    for name in NAMES:
-        hippo.remember(f"le colis{name} attend au port{name}", scope=scope)
-    hippo.after_turn("où est le colis3 ?", "au port", scope=scope)
-    hippo.observe("le colis4 est là", scope=scope)
-    hippo.reindex()
-    hippo.close()
+Fill = Callable[..., None]
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """A folder with memories, made once for each number of points from which a graph is built."""
+
+    @cache
+    def prepare(**settings: Any) -> Path:
+        folder, scope = (
+            tmp_path_factory.mktemp("prepared") / "data",
+            Scope("default", "dev", "lobby"),
+        )
+        with pytest.MonkeyPatch.context() as patch:
+            install(patch.setattr)
+            config = Config(folder, embedder="hashed:64", background=False, **settings)
+            with Hippocampe.open(config, clock=FakeClock()) as hippo:
+                for name in NAMES:
+                    hippo.remember(f"le colis{name} attend au port{name}", scope=scope)
+                hippo.after_turn("où est le colis3 ?", "au port", scope=scope)
+                hippo.observe("le colis4 est là", scope=scope)
+                hippo.reindex()
+        return folder
+
+    return prepare
+
+
+@pytest.fixture
+def filled(prepared: Callable[..., Path], folder: Path, clock: FakeClock) -> Fill:
+    """Fill the folder of the test."""
+
+    def fill(**settings: Any) -> None:
+        shutil.copytree(prepared(**settings), folder)
+        clock.advance(minutes=1)
+
+    return fill
 
 
 @contextmanager
@@ -75,9 +106,9 @@ DAMAGE = {
 
 @pytest.mark.parametrize("how", DAMAGE)
 def test_verify_names_damaged_vectors_and_reindex_makes_them_again(
-    folder: Path, opener: Callable[..., Hippocampe], scope: Scope, how: str
+    folder: Path, opener: Callable[..., Hippocampe], filled: Fill, scope: Scope, how: str
 ) -> None:
-    filled(opener, scope)
+    filled()
     statement, column, at, bits = DAMAGE[how]
     with database(folder) as connection:
         (id,) = connection.execute("SELECT id FROM memory ORDER BY id LIMIT 1 OFFSET 7").fetchone()
@@ -103,9 +134,9 @@ def test_verify_names_damaged_vectors_and_reindex_makes_them_again(
 
 
 def test_damaged_vectors_of_words_are_made_again(
-    folder: Path, opener: Callable[..., Hippocampe], scope: Scope
+    folder: Path, opener: Callable[..., Hippocampe], filled: Fill, scope: Scope
 ) -> None:
-    filled(opener, scope)
+    filled()
     with database(folder) as connection:
         id, before = connection.execute(
             "SELECT id, vector FROM word WHERE text = 'attend'"
@@ -136,12 +167,13 @@ IMPOSSIBLE = {
 def test_recall_survives_damaged_vectors(
     folder: Path,
     opener: Callable[..., Hippocampe],
+    filled: Fill,
     scope: Scope,
     how: str,
     read_only: bool,
     stack: ExitStack,
 ) -> None:
-    filled(opener, scope)
+    filled()
     column, value = IMPOSSIBLE[how]
     with database(folder) as connection:
         connection.execute(
@@ -160,9 +192,9 @@ def test_recall_survives_damaged_vectors(
 
 
 def test_a_damaged_vector_does_not_come_into_the_index(
-    folder: Path, opener: Callable[..., Hippocampe], scope: Scope
+    folder: Path, opener: Callable[..., Hippocampe], filled: Fill, scope: Scope
 ) -> None:
-    filled(opener, scope)
+    filled()
     with database(folder) as connection:
         connection.execute("UPDATE vector SET dense = ?", (struct.pack("<64H", *[0x7E00] * 64),))
     for path in (folder / "index").rglob("manifest.json"):
@@ -177,10 +209,11 @@ def test_a_damaged_vector_does_not_come_into_the_index(
 def test_opening_repairs_a_sample_that_is_damaged(
     folder: Path,
     opener: Callable[..., Hippocampe],
+    filled: Fill,
     scope: Scope,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    filled(opener, scope)
+    filled()
     with database(folder) as connection:
         connection.execute("UPDATE vector SET dense = zeroblob(length(dense)) WHERE kind = 'turn'")
         connection.execute(
@@ -220,9 +253,9 @@ def damaged_index(folder: Path, ending: str) -> None:
 
 @pytest.mark.parametrize("ending", IN_PLACE)
 def test_verify_names_what_the_index_answers_otherwise(
-    folder: Path, opener: Callable[..., Hippocampe], scope: Scope, ending: str
+    folder: Path, opener: Callable[..., Hippocampe], filled: Fill, scope: Scope, ending: str
 ) -> None:
-    filled(opener, scope)
+    filled()
     damaged_index(folder, ending)
     hippo = opener()
     # The engine refuses some damage, and then the index was rebuilt already.
@@ -235,9 +268,9 @@ def test_verify_names_what_the_index_answers_otherwise(
 
 
 def test_vectors_of_the_index_are_compared(
-    folder: Path, opener: Callable[..., Hippocampe], scope: Scope
+    folder: Path, opener: Callable[..., Hippocampe], filled: Fill, scope: Scope
 ) -> None:
-    filled(opener, scope)
+    filled()
     damaged_index(folder, "chunk_0.mmap")
     assert opener().verify().differing_in_index["memory"]
 
@@ -245,10 +278,11 @@ def test_vectors_of_the_index_are_compared(
 def test_opening_rebuilds_an_index_that_answers_otherwise(
     folder: Path,
     opener: Callable[..., Hippocampe],
+    filled: Fill,
     scope: Scope,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    filled(opener, scope)
+    filled()
     damaged_index(folder, "chunk_0.mmap")
     with caplog.at_level(logging.WARNING, "hippocampe"):
         hippo = opener(background=True)
@@ -261,10 +295,10 @@ def test_opening_rebuilds_an_index_that_answers_otherwise(
 
 @pytest.mark.parametrize("name", ["quantized.data", "inverted_index.dat"])
 def test_damaged_files_of_a_graph_are_named_and_built_again(
-    folder: Path, opener: Callable[..., Hippocampe], scope: Scope, name: str
+    folder: Path, opener: Callable[..., Hippocampe], filled: Fill, scope: Scope, name: str
 ) -> None:
     """A search goes through these files, but none of them is part of the answer."""
-    filled(opener, scope, graph_threshold=5)
+    filled(graph_threshold=5)
     damaged_index(folder, name)
     hippo = opener(graph_threshold=5)
     checked = hippo.verify()
@@ -276,9 +310,13 @@ def test_damaged_files_of_a_graph_are_named_and_built_again(
 
 
 def test_a_damaged_file_that_ends_the_process_is_not_loaded(
-    folder: Path, opener: Callable[..., Hippocampe], scope: Scope, caplog: pytest.LogCaptureFixture
+    folder: Path,
+    opener: Callable[..., Hippocampe],
+    filled: Fill,
+    scope: Scope,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    filled(opener, scope, graph_threshold=5)
+    filled(graph_threshold=5)
     for path in folder.glob("index/*/memory/**/id_tracker.mappings"):
         # A count of points: the engine reserves memory for as many.
         path.write_bytes(b"\xff" * path.stat().st_size)
@@ -297,9 +335,13 @@ Hippocampe.open(Config(folder=folder, embedder="hashed:64", background=False))
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="a signal that cannot be handled")
 def test_an_index_that_ends_the_process_is_rebuilt_at_the_next_open(
-    folder: Path, opener: Callable[..., Hippocampe], scope: Scope, caplog: pytest.LogCaptureFixture
+    folder: Path,
+    opener: Callable[..., Hippocampe],
+    filled: Fill,
+    scope: Scope,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    filled(opener, scope)
+    filled()
     with child(KILLED, folder) as opening:
         assert opening.wait() == -signal.SIGKILL
     hippo = opener()
@@ -312,9 +354,9 @@ def test_an_index_that_ends_the_process_is_rebuilt_at_the_next_open(
 
 
 def test_writers_are_not_taken_for_damage(
-    opener: Callable[..., Hippocampe], scope: Scope, folder: Path
+    opener: Callable[..., Hippocampe], filled: Fill, scope: Scope, folder: Path
 ) -> None:
-    filled(opener, scope)
+    filled()
     hippo = opener()
     over = threading.Event()
 
@@ -342,12 +384,13 @@ def test_writers_are_not_taken_for_damage(
 def test_vectors_stay_damaged_while_the_embedder_is_down(
     folder: Path,
     opener: Callable[..., Hippocampe],
+    filled: Fill,
     scope: Scope,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from hippocampe.errors import EmbedderUnavailable
 
-    filled(opener, scope)
+    filled()
     with database(folder) as connection:
         connection.execute("UPDATE vector SET traits = traits + 4 WHERE kind = 'memory'")
     hippo = opener()
@@ -365,9 +408,9 @@ def test_vectors_stay_damaged_while_the_embedder_is_down(
 
 
 def test_rules_that_change_leave_the_checksum_of_a_damaged_row(
-    folder: Path, opener: Callable[..., Hippocampe], scope: Scope
+    folder: Path, opener: Callable[..., Hippocampe], filled: Fill, scope: Scope
 ) -> None:
-    filled(opener, scope)
+    filled()
     with database(folder) as connection:
         connection.execute("UPDATE vector SET traits = 0, dense = zeroblob(length(dense))")
         connection.execute("DELETE FROM meta WHERE name = 'rules'")
@@ -390,9 +433,9 @@ def old_tables(folder: Path) -> None:
 
 
 def test_an_upgrade_adds_the_checksums_of_all_rows(
-    folder: Path, opener: Callable[..., Hippocampe], scope: Scope
+    folder: Path, opener: Callable[..., Hippocampe], filled: Fill, scope: Scope
 ) -> None:
-    filled(opener, scope)
+    filled()
     old_tables(folder)
     hippo = opener()
     everything(hippo, scope)
@@ -401,9 +444,13 @@ def test_an_upgrade_adds_the_checksums_of_all_rows(
 
 
 def test_an_interrupted_upgrade_leaves_the_tables_as_they_were(
-    folder: Path, opener: Callable[..., Hippocampe], scope: Scope, monkeypatch: pytest.MonkeyPatch
+    folder: Path,
+    opener: Callable[..., Hippocampe],
+    filled: Fill,
+    scope: Scope,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    filled(opener, scope)
+    filled()
     old_tables(folder)
     really = migrate.upgrade
 
@@ -422,10 +469,10 @@ def test_an_interrupted_upgrade_leaves_the_tables_as_they_were(
 
 
 def test_a_damaged_index_of_the_database_is_named_and_built_again(
-    folder: Path, opener: Callable[..., Hippocampe], scope: Scope
+    folder: Path, opener: Callable[..., Hippocampe], filled: Fill, scope: Scope
 ) -> None:
     """By a damaged index, SQLite finds another row than the one asked for."""
-    filled(opener, scope)
+    filled()
     with database(folder) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         (id,) = connection.execute("SELECT id FROM vector ORDER BY id LIMIT 1").fetchone()
@@ -444,9 +491,9 @@ def test_a_damaged_index_of_the_database_is_named_and_built_again(
 
 
 def test_verify_reports_a_database_with_damage_in_several_places(
-    folder: Path, opener: Callable[..., Hippocampe], scope: Scope
+    folder: Path, opener: Callable[..., Hippocampe], filled: Fill, scope: Scope
 ) -> None:
-    filled(opener, scope)
+    filled()
     with database(folder) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         (size,) = connection.execute("PRAGMA page_size").fetchone()

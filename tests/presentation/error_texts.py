@@ -52,6 +52,7 @@ def texts(folder: Path = SOURCE) -> set[str]:
     }
 
 
+@cache
 def messages() -> dict[str, str]:
     """The messages of errors, and the texts that are inserted into them, each with its place."""
     found: dict[str, str] = {}
@@ -148,12 +149,17 @@ def _functions(tree: ast.AST) -> list[Function]:
     return [each for each in ast.walk(tree) if isinstance(each, Function)]
 
 
-def _own(scope: ast.AST) -> Iterator[ast.AST]:
+@cache
+def _own(scope: ast.AST) -> list[ast.AST]:
     """The nodes of a scope without those of its functions."""
-    for child in ast.iter_child_nodes(scope):
-        if not isinstance(child, Function):
-            yield child
-            yield from _own(child)
+    found, left = list[ast.AST](), [scope]
+    while left:
+        children = [
+            each for each in ast.iter_child_nodes(left.pop()) if not isinstance(each, Function)
+        ]
+        found += children
+        left += children
+    return found
 
 
 def _name(node: ast.AST) -> str:
