@@ -28,8 +28,6 @@ LEAST_COSINE: Final = 0.2
 """Two statements that share a keyword are weighed from this cosine on."""
 _NEAR: Final = 0.28
 """All others are weighed from this cosine on."""
-MAX_READ: Final = 3
-"""The likeliest pairs of a new statement, which are read: each takes some milliseconds."""
 _SHOWN_WORDS: Final = 5
 _SAME_WORDS, _IN_ORDER, _AS_LONG = 0.6, 0.95, 0.25
 """Least share of common words, share of words in the same order, and difference of the logarithms of the lengths,
@@ -84,9 +82,7 @@ def weigh(olds: Sequence[Weighed], new: Reading, model: Model, read: Read) -> li
         evidence_of(each, olds[at].cosine) for at, each in zip(spoken, aligned, strict=True)
     ]
     shares = model.by_evidence(evidence)
-    merging = _merging(shares)
-    best = np.argsort(-merging, kind="stable")[:MAX_READ]
-    likely = best[merging[best] >= model.thresholds["read"]]
+    likely = np.flatnonzero(_merging(shares) >= model.thresholds["read"])
     logits = read([(olds[spoken[row]].reading.text, new.text) for row in likely])
     if logits is not None and len(likely):
         shares[likely] = model.by_both([evidence[row] for row in likely], logits)
