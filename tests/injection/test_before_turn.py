@@ -159,6 +159,7 @@ class TestExamples:
         for known in ("Mickael part en vacances en Grèce", "PSG", "tomates"):
             assert known in given.text
 
+    @pytest.mark.usefixtures("reading")
     def test_talk_of_three_weeks_ago(self, meaning: Hippocampe, clock: FakeClock) -> None:
         clock.advance(days=-21)
         meaning.after_turn("le devis de la serre est trop cher", "On attend mars ?", scope=LOBBY)

@@ -4,6 +4,7 @@ import pytest
 
 from hippocampe import Hippocampe, Scope
 from hippocampe.reader.network import load_reader
+from hippocampe.retrieval import reading as reading_step
 
 LEA = Scope(user="Léa", channel="desk")
 SAID = [
@@ -135,8 +136,9 @@ def test_the_talk_of_a_room_is_the_last_of_it(lobby: Hippocampe, message: str) -
     ],
 )
 def test_a_reply_does_not_hide_what_a_person_said(
-    hippo: Hippocampe, message: str, said: str, reply: str
+    hippo: Hippocampe, message: str, said: str, reply: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(reading_step, "CERTAIN", 1.0)
     hippo.after_turn(said, reply, scope=LEA)
     [found] = hippo.recall(message, scope=LEA, collections=["turn"], explain=True)
     texts = [f"Léa: {said}", f"Léa: {said}\nassistant: {reply}"]

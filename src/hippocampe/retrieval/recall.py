@@ -205,6 +205,7 @@ class _Scored:
         loaded: All of them with their features.
         measured: Their signals, shape (n, signals).
         rivals: As from `scoring.score`.
+        rows: The row of each of them in `measured`, by id.
     """
 
     items: list[Recollection]
@@ -212,6 +213,7 @@ class _Scored:
     loaded: features.LoadedCandidates
     measured: Floats
     rivals: Floats
+    rows: Mapping[str, int]
 
 
 def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch) -> Found:
@@ -226,10 +228,10 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
     if isinstance(scored, Found):
         return scored
     items, read = scored.items, np.zeros(0, np.float32)
+    rows = scored.rows
     missing: tuple[str, ...] = ()
     if not (query.features.nothing or reading.is_certain([score for *_, score in scored.ranked])):
-        items, read, missing = _read(corpus, query.spoken, query.topic, request, items, stopwatch)
-    rows = {id: row for row, id in enumerate(scored.loaded.ids)}
+        items, read, missing = _read(corpus, query, request, scored, stopwatch)
     if query.topic is not None:
         covered = scored.measured[:, SIGNALS.index("covered")]
         items = [_recalled(item, float(covered[rows[item.id]])) for item in items]
@@ -273,7 +275,8 @@ def _search(
         stopwatch.end("score")
         items = results.load(connection, ranked, request, now)
         stopwatch.end("read")
-    return _Scored(items, ranked, loaded, measured, rivals)
+    rows = {id: row for row, id in enumerate(loaded.ids)}
+    return _Scored(items, ranked, loaded, measured, rivals, rows)
 
 
 def _recalled(item: Recollection, covered: float) -> Recollection:
@@ -285,27 +288,29 @@ def _recalled(item: Recollection, covered: float) -> Recollection:
 
 def _read(
     corpus: Corpus,
-    text: str,
-    topic: str | None,
+    query: AnalysedQuery,
     request: RecallRequest,
-    items: list[Recollection],
+    scored: _Scored,
     stopwatch: Stopwatch,
 ) -> tuple[list[Recollection], Floats, tuple[str, ...]]:
     """The results with their scores after reading, the reader's log-odds, and the missing parts.
 
-    A text answers if it answers the query as it was put, or what it asks to recall.
+    A text answers if it answers the query as it was put, or what it asks to recall. The reader does not see of whom "I"
+    speaks: it cannot raise what a rule has demoted.
     """
-    nothing = np.zeros(0, np.float32)
+    items, nothing = scored.items, np.zeros(0, np.float32)
     first = items[: request.read]
     if not first:
         return items, nothing, ()
     try:
-        queries = [text] if topic is None else [text, topic]
+        queries = [query.spoken] if query.topic is None else [query.spoken, query.topic]
         read = reading.read(corpus, queries, request.scope.user, first, stopwatch.seconds_left())
     except reading.NotRead:
         return items, nothing, ("not read",)
     except ModelUnavailable:
         return items, nothing, ("reader down",)
+    ruled_out = scoring.demoted(scored.measured[[scored.rows[item.id] for item in first]])
+    read = np.where(ruled_out[: len(read)], np.minimum(read, 0), read)
     scores = scoring.with_reader(np.array([item.score for item in items], np.float32), read)
     stopwatch.end("reader")
     said = [replace(item, score=float(score)) for item, score in zip(items, scores, strict=True)]

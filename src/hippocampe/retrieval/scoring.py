@@ -25,6 +25,7 @@ from struct import pack
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hippocampe.embed.word_space import Floats
 from hippocampe.retrieval.measured import USUAL_CANDIDATES
@@ -46,6 +47,8 @@ RIVALS: Final = "rivals"
 """The signal with the log-odds that another candidate is the answer."""
 NO_RIVAL_LOG_ODDS: Final = -3.0
 """Log-odds of a constant null candidate, so that a single hit is not evidence of relevance."""
+DEMOTING: Final = ("of_other", "about_other", "value_of_other", "value_missing")
+"""Signals of rules by which a text is no answer, whatever it says: of somebody else, or without the value asked for."""
 LOGGED_SIGNALS: Final = (*SIGNALS, RIVALS, READER)
 """The values of `pack_signals`, in order."""
 
@@ -110,6 +113,16 @@ def with_reader(scores: Floats, read: Floats, model: Model | None = None) -> Flo
     said[: len(read)] = read
     safe = np.clip(scores, LEAST, 1 - LEAST)
     return sigmoid(of_signals * np.log(safe / (1 - safe)) + of_reader * said + constant)
+
+
+def demoted(measured: Floats) -> NDArray[np.bool_]:
+    """Whether a rule demotes each candidate, shape (n,).
+
+    Args:
+        measured: Shape (n, len(SIGNALS)), from `signals.measure`.
+    """
+    columns = [SIGNALS.index(name) for name in DEMOTING]
+    return np.nan_to_num(measured[:, columns]).max(axis=1) > 0
 
 
 def explain(measured: Floats, row: int, read: float | None = None) -> tuple[Signal, ...]:
