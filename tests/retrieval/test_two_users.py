@@ -18,7 +18,7 @@ SAID = {
 
 def demoted(item: Recollection) -> bool:
     added = {signal.name: signal.contribution for signal in item.why}
-    return added.get("of_other", 0.0) < -5
+    return added.get("of_other", 0.0) < -3
 
 
 def ask(hippo: Hippocampe, question: str, scope: Scope, kind: str = "memory") -> Recollection:
