@@ -21,7 +21,7 @@ def towards_answers(question: Vector) -> Vector:
     """
     down, up = _map()
     moved = question + up @ (down @ question)
-    return moved / np.float32(np.linalg.norm(moved))
+    return (moved / np.linalg.norm(moved)).astype(np.float32)
 
 
 @cache
