@@ -116,7 +116,7 @@ def with_reader(scores: Floats, read: Floats, model: Model | None = None) -> Flo
 
 
 def demoted(measured: Floats) -> NDArray[np.bool_]:
-    """Whether a rule demotes each candidate, shape (n,).
+    """Return whether a rule demotes each candidate: shape (n,).
 
     Args:
         measured: Shape (n, len(SIGNALS)), from `signals.measure`.
