@@ -343,6 +343,19 @@ def _passed(counts: dict[str, float] | None) -> str:
     return f"{counts.get('passed', 0)} of {counts['steps']}" if counts else "–"
 
 
+def figures(results: dict[str, Any]) -> list[str]:
+    """All numbers of a benchmark without tables of its own, each with its place."""
+
+    def leaves(part: Any, place: str = "") -> Iterator[tuple[str, object]]:
+        if isinstance(part, dict):
+            for name, each in part.items():
+                yield from leaves(each, f"{place}, {name}" if place else str(name))
+        elif isinstance(part, int | float):
+            yield place, part
+
+    return [table(("figure", "value"), leaves(results))]
+
+
 SECTIONS = {
     "recall": recall,
     "injection": injection,
@@ -365,7 +378,7 @@ def markdown(reports: dict[str, dict[str, Any]]) -> str:
     """All tables."""
     parts: list[str] = []
     for name, report in reports.items():
-        section = SECTIONS[report["benchmark"]]
+        section = SECTIONS.get(report["benchmark"], figures)
         parts += [f"## {name}", provenance(report), *section(report["results"])]
     return "\n\n".join(parts) + "\n"
 

@@ -313,3 +313,9 @@ def test_questions_of_several_people_are_counted_by_kind(tmp_path: Path) -> None
     found = run("ask", tmp_path / "ask.json", folder)["results"]["folders"]["people"]
     assert found["kinds"]["direct"]["first"] == found["answerable"]["injected"] == 1.0
     assert found["kinds"]["small_talk"]["something"] == 0.0
+
+
+def test_every_stored_result_can_be_reported() -> None:
+    printed = run("report", None)["printed"]
+    for stored in (BENCHMARKS / "results").glob("*.json"):
+        assert f"## {stored.stem}\n" in printed
