@@ -2,7 +2,7 @@
 
     python benchmarks/learn_reader.py prepare --data DATA --texts FILE... --cache CACHE
     python benchmarks/learn_reader.py learn --data DATA --cache CACHE [--all] [--seconds 3600] [--name run]
-    python benchmarks/learn_reader.py export --cache CACHE --exit 6 [--name run] --output reader.zip
+    python benchmarks/learn_reader.py export --cache CACHE --exit 6 [--name run] [--begin FILE] --output reader.zip
     python benchmarks/learn_reader.py calibrate --data DATA --cache CACHE --output src/hippocampe/data/reader.zip
     python benchmarks/learn_reader.py measure --data DATA --cache CACHE [--name run] [--output reader.zip] [--out FILE]
 
@@ -192,9 +192,18 @@ def learn(options: argparse.Namespace) -> None:
 
 
 def export(options: argparse.Namespace) -> None:
-    """Write the file of the product, and compare its logits with those of the network."""
+    """Write the file of the product, and compare its logits with those of the network.
+
+    With `--begin`, the weights are the mean of those learnt and those of that file.
+    """
     cache: Path = options.cache
     network = trained(options)
+    if options.begin:
+        former = trained(options)
+        reader_export.restore(former, options.begin)
+        with torch.no_grad():
+            for own, before in zip(network.parameters(), former.parameters(), strict=True):
+                own.lerp_(before, 0.5)
     pieces = Pieces(cache / "tokenizer.json")
     some = random.Random(0).sample(known_pairs(options.data), SEEN)
     apart = reader_export.outliers(network, [(pieces(each.old), pieces(each.new)) for each in some])
@@ -413,7 +422,9 @@ def main() -> None:
     parser.add_argument("--passes", type=float, default=2.0, help="over the questions")
     parser.add_argument("--seconds", type=float, default=7200.0, help="most time to learn")
     parser.add_argument("--rate", type=float, default=RATE, help="of the layers at the beginning")
-    parser.add_argument("--begin", type=Path, help="go on from the weights of this exported file")
+    parser.add_argument(
+        "--begin", type=Path, help="learn from, or export the mean with, this exported file"
+    )
     parser.add_argument("--questions", type=int, default=QUESTIONS, help="of a step")
     parser.add_argument("--statements", type=int, default=PAIRS, help="pairs of a step")
     parser.add_argument("--threads", type=int, default=1)
