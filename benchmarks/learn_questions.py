@@ -3,10 +3,10 @@
     python benchmarks/learn_questions.py --data DATA --output src/hippocampe/data/questions.npz
 
 The default embedder puts a question near texts that resemble it, not near those that answer it. A linear map of low
-rank, added to the vector, is learnt on the worlds and talks of `DATA/reader` and `data/worlds` (`reader_data.py`), without those that are
-held out: an answer must be nearer than the other texts of its world, and than some of all worlds. It is the mean of
-several runs, cut to its rank. Prints how often an answer is among the first of those that are held out, before and
-after. Needs `benchmarks/requirements.txt`; the product does not.
+rank, added to the vector, is learnt on the worlds and talks of `DATA/reader` and `data/worlds` (`reader_data.py`),
+without those that are held out: an answer must be nearer than the other texts of its world, and than some of all worlds.
+It is the mean of several runs, cut to its rank. Prints how often an answer is among the first of those that are held
+out, before and after. Needs `benchmarks/requirements.txt`; the product does not.
 """
 
 from __future__ import annotations
