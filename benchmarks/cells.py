@@ -1,14 +1,14 @@
 """Turns per second of a server with one process and with cells, and what a busy space does to the others.
 
     python benchmarks/cells.py [--size 20000] [--turns 4000] [--workers 1,2] [--seconds 20] [--callers 4]
-                               [--reader] [--cache DIR] [--out results.json]
+                               [--without-reader] [--cache DIR] [--out results.json]
 
 As many spaces as the most workers, each with an equal part of the memories; with cells, each is in a cell of its own.
 Closed loop over HTTP, from another process: the callers of each space ask again as soon as they are answered, each turn
 on its own channel. Then noisy neighbours: one space is asked by all callers at once, another one five times a second;
 the times of the second, beside and alone. Processor time by process is given too: it does not depend on what else the
 machine does, and says what more cores would give: a router is worth `1 / router` turns per second, a cell
-`1 / cell`. Without `--reader` the reader is left out, as where its package is missing.
+`1 / cell`.
 """
 
 import asyncio
@@ -39,8 +39,6 @@ DEADLINE_MS = 2_000
 """Long, so that a turn is late and not partial where the machine is busy with other work."""
 QUIET_RATE = 5.0
 """Turns per second of the space that is not busy."""
-UNREAD = {"not read", "reader down"}
-NO_READER = 'raise ImportError("left out of this measurement")'
 Figures = dict[str, Any]
 
 
@@ -70,7 +68,7 @@ class Asker:
         status, answer = await self._connections.ask("POST", path, body)
         self.seconds.append(time.perf_counter() - started)
         trace = json.loads(answer)["trace"] if status == 200 else {"skipped": str(status)}
-        self.full += not trace["skipped"] and not set(trace["missing"]) - UNREAD
+        self.full += not trace["skipped"] and not set(trace["missing"]) - common.UNREAD
 
     async def loop(self, ends: float) -> None:
         """Ask again as soon as answered."""
@@ -106,15 +104,11 @@ async def beside(quiet: Asker, busy: Asker | None, callers: int, seconds: float)
 
 
 @contextmanager
-def serving(folder: Path, workers: int, reader: bool) -> Iterator[tuple[str, dict[str, int]]]:
+def serving(folder: Path, workers: int) -> Iterator[tuple[str, dict[str, int]]]:
     """A server: its address, and the ids of its processes by name."""
-    hiding = folder.parent / "without-reader"
-    hiding.mkdir(exist_ok=True)
-    (hiding / "onnxruntime.py").write_text(NO_READER)
-    environment = dict(os.environ) if reader else {**os.environ, "PYTHONPATH": str(hiding)}
     command = [sys.executable, "-m", "hippocampe", "serve", "--folder", str(folder), "--port", "0"]
     command += ["--workers", str(workers)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             found = re.search(r"http://\S+:\d+", process.stdout.readline())
@@ -139,11 +133,11 @@ def processor_seconds(pids: Mapping[str, int]) -> dict[str, float]:
 
 
 def measure(
-    folder: Path, plan: Plan, workers: int, seconds: float, callers: int, warm: float, reader: bool
+    folder: Path, plan: Plan, workers: int, seconds: float, callers: int, warm: float
 ) -> Figures:
     """Throughput and noisy neighbours of a server on a copy of the folder."""
     spaces = [f"space-{number}" for number in range(plan.spaces)]
-    with serving(folder, workers, reader) as (address, pids):
+    with serving(folder, workers) as (address, pids):
         if workers > 1:
             divided = Divided(folder)
             for number, space in enumerate(spaces):
@@ -229,7 +223,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement")
     parser.add_argument("--warm", type=float, default=5.0, help="seconds before the first one")
     parser.add_argument("--callers", type=int, default=4, help="of each space")
-    parser.add_argument("--reader", action="store_true", help="read the first results, too")
+    common.add_reader_option(parser)
     parser.add_argument("--cache", type=Path, help="folder of filled folders")
     options = parser.parse_args()
     workers = [int(each) for each in options.workers.split(",")]
@@ -250,7 +244,6 @@ def main() -> None:
                     options.seconds,
                     options.callers,
                     options.warm,
-                    options.reader,
                 )
             )
             shutil.rmtree(folder)
@@ -260,7 +253,7 @@ def main() -> None:
         "spaces": plan.spaces,
         "turns": plan.turns,
         "callers": options.callers,
-        "reader": options.reader,
+        "reader": not options.without_reader,
         "measured": measured,
     }
     if workers[0] == 1 and workers[-1] > 1:

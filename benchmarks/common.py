@@ -7,6 +7,7 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -22,6 +23,8 @@ from typing import Any
 import numpy as np
 
 RESULTS = Path(__file__).parent / "results"
+UNREAD = {"not read", "reader down"}
+"""In `missing` of a trace: only the reader did not take part."""
 RESAMPLES = 1_000
 """Bootstrap samples for an interval."""
 PACKAGES = (
@@ -104,6 +107,29 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
     parser.add_argument("--out", type=Path, help="the JSON file of results")
     return parser
+
+
+class _HideReader(argparse.Action):
+    """Hides the package of the reader from the processes that are started from here on."""
+
+    def __call__(self, parser: Any, namespace: Any, *_: Any) -> None:
+        hiding = Path(tempfile.gettempdir(), f"without-reader-{os.getuid()}")
+        hiding.mkdir(exist_ok=True)
+        (hiding / "onnxruntime.py").write_text("raise ImportError('left out of this measurement')")
+        os.environ["PYTHONPATH"] = str(hiding)
+        sys.path.insert(0, str(hiding))  # spawned workers copy it
+        namespace.without_reader = True
+
+
+def add_reader_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--without-reader`, for benchmarks that measure in processes of their own."""
+    parser.add_argument(
+        "--without-reader",
+        action=_HideReader,
+        nargs=0,
+        default=False,
+        help="leave the reader out, as where its package is missing",
+    )
 
 
 @contextmanager

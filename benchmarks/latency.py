@@ -1,15 +1,15 @@
 """Latency of `recall`, `before_turn`, `remember` and of opening, at several sizes.
 
     python benchmarks/latency.py [--sizes 1000,10000,100000,1000000] [--spaces 1,1,1,50]
-                                 [--turns 200,2000,20000,200000] [--texts FILE...] [--cache DIR]
-                                 [--out results.json]
+                                 [--turns 200,2000,20000,200000] [--texts FILE...] [--without-reader]
+                                 [--deadline 10000] [--cache DIR] [--out results.json]
 
 Each size is filled in bulk, then measured in its own process: before there is a graph, while one is built
 (past the size from which Hippocampe builds one), just after, and after as many questions again. A cached
 folder with its graph is only measured after. Texts beyond those given are repeated in other spaces, with
 noise added to their vectors. Every figure includes embedding the query; the first question of a space,
 which loads its word counts, is reported separately. Each turn has its own channel, so that nothing was
-given before, and a long deadline, so that slow sources are not dropped.
+given before, and by default a long deadline, so that slow sources are not dropped.
 """
 
 import json
@@ -88,10 +88,11 @@ class Served:
 class Probe:
     """Measures one open folder."""
 
-    def __init__(self, hippo: Hippocampe, plan: Plan) -> None:
+    def __init__(self, hippo: Hippocampe, plan: Plan, deadline: int) -> None:
         self._hippo = hippo
         self._held = iter(enumerate(plan.held()))
         self._plan = plan
+        self._deadline = deadline
         self._seed = 0
         self._served = 0
 
@@ -100,7 +101,7 @@ class Probe:
         seconds: list[float] = []
         for number in range(self._plan.spaces):
             scope = Scope(space=f"space-{number}")
-            self._hippo.update_settings(scope=scope, hook_timeout_ms=10_000)
+            self._hippo.update_settings(scope=scope, hook_timeout_ms=self._deadline)
             seconds.append(_timed(lambda scope=scope: self._hippo.recall("?", scope=scope)))
         return common.percentiles(seconds)
 
@@ -185,12 +186,12 @@ def _timed(call: Any) -> float:
     return time.perf_counter() - started
 
 
-def measure(folder: Path, plan: Plan, threshold: int) -> dict[str, Any]:
+def measure(folder: Path, plan: Plan, threshold: int, deadline: int) -> dict[str, Any]:
     """All phases of one size. Call it in a fresh process."""
     config = Config(folder, graph_threshold=NO_GRAPH)
     with Hippocampe.open(config) as hippo:
         parts = hippo._context.corpus
-        probe = Probe(hippo, plan)
+        probe = Probe(hippo, plan, deadline)
         found: dict[str, Any] = {"first_in_a_space": probe.first_in_each_space()}
         probe.phase()  # the first questions also warm the caches of the database
         whole = parts.index.count("memory") >= threshold > parts.index.ungraphed("memory")
@@ -236,7 +237,9 @@ def cold(folder: Path, plan: Plan, times: int) -> dict[str, float]:
     return {f"{name}_ms": round(value * 1000, 1) for name, value in named.items()} | memory
 
 
-def run(plan: Plan, keep: Path | None, threshold: int, openings: int) -> dict[str, Any]:
+def run(
+    plan: Plan, keep: Path | None, threshold: int, openings: int, deadline: int
+) -> dict[str, Any]:
     """Fill, measure and open again one size."""
     source = "+".join(path.name for path in plan.texts) or "made-up"
     name = f"{source}-{plan.size}-{plan.spaces}-{plan.turns}"
@@ -251,9 +254,14 @@ def run(plan: Plan, keep: Path | None, threshold: int, openings: int) -> dict[st
             if kept is not None:
                 shutil.copytree(used, kept)
         say("")
-        found = {"size": plan.size, "spaces": plan.spaces, "turns": plan.turns}
+        found = {
+            "size": plan.size,
+            "spaces": plan.spaces,
+            "turns": plan.turns,
+            "deadline_ms": deadline,
+        }
         found["fill_seconds"] = took
-        found |= common.in_own_process(measure, used, plan, threshold)
+        found |= common.in_own_process(measure, used, plan, threshold, deadline)
         found["cold"] = cold(used, plan, openings)
         found["disk_mib"] = common.folder_mib(used)
     return found
@@ -313,6 +321,8 @@ def main() -> None:
     )
     parser.add_argument("--queries", type=int, default=300, help="questions in each phase")
     parser.add_argument("--openings", type=int, default=3, help="cold openings, for their median")
+    parser.add_argument("--deadline", type=int, default=10_000, help="of a turn, in milliseconds")
+    common.add_reader_option(parser)
     parser.add_argument("--cache", type=Path, help="keep filled folders here")
     parser.add_argument(
         "--graph-threshold", type=int, default=Config(Path()).graph_threshold, help="see `Config`"
@@ -327,7 +337,9 @@ def main() -> None:
     found: list[dict[str, Any]] = []
     for size, spaces, turns in zip(options.sizes, *each_size, strict=True):
         plan = Plan(size, spaces, turns, options.queries, tuple(options.texts))
-        found.append(run(plan, options.cache, options.graph_threshold, options.openings))
+        found.append(
+            run(plan, options.cache, options.graph_threshold, options.openings, options.deadline)
+        )
         show(found[-1])
         common.save(options.out, "latency", {"sizes": found})
 

@@ -1,11 +1,13 @@
 """Turns per second of one process, and the share that is still served at twice that load.
 
     python benchmarks/overload.py [--size 100000] [--turns 20000] [--seconds 10] [--callers 1,2,4,8,16]
-                                  [--load 2] [--deadline 100] [--cache DIR] [--out results.json]
+                                  [--load 2] [--deadline 100] [--without-reader] [--cache DIR]
+                                  [--out results.json]
 
 Closed loop: each caller asks again as soon as it is answered. The capacity is the highest rate of turns
 served in full. Open loop: turns arrive at a fixed rate of `--load` times the capacity, regardless of
-pending answers. A turn is served in full if its trace has nothing late, down or skipped. Each turn has its
+pending answers. A turn is served in full if its trace has nothing late, down or skipped but the
+reader, which goes first under load. Each turn has its
 own channel. Settings are those of a new space, except for the deadline (`hook_timeout_ms`) if given.
 """
 
@@ -48,6 +50,7 @@ class Load:
         self.full: list[float] = []
         self.refused: list[float] = []
         self.partial: list[float] = []
+        self.read = 0
         self.why: Counter[str] = Counter()
 
     def ask(self, due: float | None = None) -> None:
@@ -63,10 +66,11 @@ class Load:
         with self._lock:
             if trace.skipped is not None:
                 self.refused.append(seconds)
-            elif trace.missing:
+            elif set(trace.missing) - common.UNREAD:
                 self.partial.append(seconds)
             else:
                 self.full.append(seconds)
+                self.read += not trace.missing
             self.why.update(trace.missing if trace.skipped is None else [trace.skipped])
 
     def figures(self, seconds: float) -> dict[str, Any]:
@@ -76,6 +80,7 @@ class Load:
             "turns": len(answered),
             "full_per_second": round(len(self.full) / seconds, 1),
             "full_share": round(len(self.full) / max(1, len(answered)), 3),
+            "read_share": round(self.read / max(1, len(self.full)), 3),
             "partial": len(self.partial),
             "refused": len(self.refused),
             "why": dict(self.why),
@@ -223,11 +228,12 @@ def main() -> None:
     )
     parser.add_argument("--load", type=float, default=2.0, help="of the capacity, in the open loop")
     parser.add_argument("--deadline", type=int, default=100, help="of a turn, in milliseconds")
+    common.add_reader_option(parser)
     parser.add_argument("--cache", type=Path, help="keep the filled folder here")
     options = parser.parse_args()
     plan = Plan(options.size, 1, options.turns, 500, ())
     how = (options.callers, options.seconds, options.load, options.deadline)
-    found = run(plan, options.cache, *how)
+    found = run(plan, options.cache, *how) | {"reader": not options.without_reader}
     show(found)
     common.save(options.out, "overload", found)
 
