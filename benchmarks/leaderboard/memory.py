@@ -1,13 +1,16 @@
 """What an adapter implements, the embedder that all share, and the data that they are asked about."""
 
 import csv
+import functools
 import gzip
 import json
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any, Protocol
 
 Found = tuple[str, float]
@@ -40,6 +43,40 @@ class Embedder:
         vectors = self._encoder.encode(list(texts)).tolist()
         self.seconds += time.perf_counter() - started
         return vectors
+
+    @functools.cached_property
+    def endpoint(self) -> str:
+        """The address of this embedder as a service in the form of OpenAI's, for memories that take one only so."""
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
+        server.embed = self
+        Thread(target=server.serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{server.server_port}/v1"
+
+
+class Service(BaseHTTPRequestHandler):
+    """`POST /v1/embeddings`."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_POST(self) -> None:
+        given = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        texts = [given["input"]] if isinstance(given["input"], str) else given["input"]
+        data = [
+            {"object": "embedding", "index": place, "embedding": vector}
+            for place, vector in enumerate(self.server.embed(texts))
+        ]
+        usage = {"prompt_tokens": 0, "total_tokens": 0}
+        answer = {"object": "list", "data": data, "model": given.get("model"), "usage": usage}
+        body = json.dumps(answer).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
 
 
 @dataclass

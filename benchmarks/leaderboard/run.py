@@ -11,7 +11,8 @@ Without `--data`, the own corpora of `benchmarks/data` are asked about. `table.p
 - `missed corrections`: of statements that correct or extend an older one, the share after which a search for the new
   one still returns the old one. `wrong corrections`: of those that correct nothing, the share after which the older
   one is not found by its own words.
-- `search ms`: of the largest corpus, without the time of the embedder.
+- `search ms`: of the largest corpus of the last folder, without the time of the embedder; measure it again with
+  `--only latency` while the machine does nothing else, and `table.py` takes the later file.
 - `lost`: of texts whose `add` had returned before SIGKILL, those that a new process does not find.
 """
 
@@ -32,14 +33,18 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from memory import Embedder, Memory, changes, corpora
+# Several threads of a matrix product on a busy machine wait for one another for hundreds of milliseconds.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from memory import Corpus, Embedder, Memory, changes, corpora
 
 OWN = Path(__file__).parents[1] / "data"
 DATA = (OWN / "memories", OWN / "talk")
 CHANGES = OWN / "updates"
 NEAR = 5
 KEPT = 0.9
-PARTS = ("recall", "changes", "durability")
+PARTS = ("recall", "latency", "changes", "durability")
+LATENCY_QUESTIONS = 200
 KILLS = 10
 MOST_WRITTEN = 1_000
 """Texts that a process writes before it waits for its end."""
@@ -53,28 +58,36 @@ def opened(adapter: Any, embed: Embedder) -> Memory:
     return adapter.Adapter(Path(tempfile.mkdtemp(dir=SCRATCH)), embed)
 
 
-def measure_recall(adapter: Any, embed: Embedder, folder: Path) -> dict[str, Any]:
-    """Recall, abstention, and the time of searches in the largest corpus of a folder."""
+def close(memory: Memory) -> None:
+    """Close a memory that needs it: some keep threads and files."""
+    getattr(memory, "close", lambda: None)()
+
+
+def filled(adapter: Any, embed: Embedder, corpus: Corpus) -> Memory:
+    """A memory with the texts of a corpus."""
+    memory = opened(adapter, embed)
+    for start in range(0, len(corpus.texts), 500):
+        memory.add(corpus.texts[start : start + 500])
+    return memory
+
+
+def measure_recall(adapter: Any, embed: Embedder, folder: Path, most: int) -> dict[str, Any]:
+    """Recall and abstention."""
     ranks: list[tuple[float, float, float]] = []
     tops: dict[bool, list[float]] = {True: [], False: []}
-    times: list[float] = []
     asked = list(corpora(folder))
-    largest = max(asked, key=lambda corpus: len(corpus.texts))
-    for corpus in asked:
-        memory = opened(adapter, embed)
-        for start in range(0, len(corpus.texts), 500):
-            memory.add(corpus.texts[start : start + 500])
-        for question, wanted in corpus.questions:
-            started, embedding = time.perf_counter(), embed.seconds
+    chosen = [(place, one) for place, corpus in enumerate(asked) for one in corpus.questions]
+    random.Random(3).shuffle(chosen)
+    for place, corpus in enumerate(asked):
+        memory = filled(adapter, embed, corpus)
+        for question, wanted in (one for where, one in chosen[:most] if where == place):
             found = memory.search(question, RESULTS)
-            took = time.perf_counter() - started - (embed.seconds - embedding)
-            if corpus is largest:
-                times.append(1000 * took)
             tops[bool(wanted)].append(max((score for _, score in found), default=float("-inf")))
             if wanted:
                 hits = [id in wanted for id, _ in found]
                 first = next((1 / place for place, hit in enumerate(hits, 1) if hit), 0.0)
                 ranks.append((sum(hits[:5]) / len(wanted), sum(hits) / len(wanted), first))
+        close(memory)
     threshold = sorted(tops[True])[int((1 - KEPT) * len(tops[True]))]
     given = [top >= threshold for top in tops[False]]
     return {
@@ -85,11 +98,27 @@ def measure_recall(adapter: Any, embed: Embedder, folder: Path) -> dict[str, Any
         "mrr": mean([each[2] for each in ranks]),
         "unanswerable": len(given),
         "given without an answer": mean([float(each) for each in given]),
-        "search ms": {
-            "p50": share(times, 0.5),
-            "p95": share(times, 0.95),
-            "texts": len(largest.texts),
-        },
+    }
+
+
+def measure_latency(adapter: Any, embed: Embedder, folder: Path) -> dict[str, Any]:
+    """The milliseconds of searches in the largest corpus of a folder, and the load of the machine."""
+    corpus = max(corpora(folder), key=lambda corpus: len(corpus.texts))
+    started = time.perf_counter()
+    memory = filled(adapter, embed, corpus)
+    stored = time.perf_counter() - started
+    times: list[float] = []
+    for question, _ in corpus.questions[:LATENCY_QUESTIONS]:
+        started, embedding = time.perf_counter(), embed.seconds
+        memory.search(question, RESULTS)
+        times.append(1000 * (time.perf_counter() - started - (embed.seconds - embedding)))
+    close(memory)
+    return {
+        "texts": len(corpus.texts),
+        "p50": share(times, 0.5),
+        "p95": share(times, 0.95),
+        "stored a second": round(len(corpus.texts) / stored, 1),
+        "load": os.getloadavg()[0],
     }
 
 
@@ -115,6 +144,7 @@ def measure_changes(adapter: Any, embed: Embedder, folder: Path, most: int) -> d
                 for number, text in enumerate(change.before)
             ]
             wrong.append(float(not all(kept)))
+        close(memory)
     return {
         "corrections": len(missed),
         "missed corrections": mean(missed),
@@ -134,9 +164,10 @@ def measure_durability(name: str, kills: int) -> dict[str, int]:
         assert writer.stdout is not None
         told = [writer.stdout.readline().strip()]
         ends = time.monotonic() + choose.uniform(0.1, 5.0)
+        waiting = select.poll()
+        waiting.register(writer.stdout, select.POLLIN)
         while (left := ends - time.monotonic()) > 0:
-            ready, _, _ = select.select([writer.stdout], [], [], left)
-            if ready and (one := writer.stdout.readline()):
+            if waiting.poll(1000 * left) and (one := writer.stdout.readline()):
                 told.append(one.strip())
         os.kill(writer.pid, signal.SIGKILL)
         told += [one.strip() for one in writer.stdout.readlines() if one.endswith("\n")]
@@ -215,6 +246,7 @@ def main() -> None:
     parser.add_argument("adapter")
     parser.add_argument("--data", type=Path, nargs="*", default=DATA)
     parser.add_argument("--changes", type=Path, default=CHANGES)
+    parser.add_argument("--most-questions", type=int, default=1_000)
     parser.add_argument("--most-changes", type=int, default=1_000)
     parser.add_argument("--kills", type=int, default=KILLS)
     parser.add_argument("--only", nargs="*", choices=PARTS, default=PARTS)
@@ -237,7 +269,10 @@ def main() -> None:
         "recall": {},
     }
     for folder in given.data if "recall" in given.only else ():
-        result["recall"][folder.name] = measure_recall(adapter, embed, folder)
+        result["recall"][folder.name] = measure_recall(adapter, embed, folder, given.most_questions)
+        save(result, given.out)
+    if "latency" in given.only:
+        result["latency"] = measure_latency(adapter, embed, given.data[-1])
         save(result, given.out)
     if "changes" in given.only:
         result["changes"] = measure_changes(adapter, embed, given.changes, given.most_changes)

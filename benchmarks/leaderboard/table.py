@@ -25,7 +25,7 @@ def row(result: dict[str, Any]) -> list[str]:
         f"{name} {number}" for name, number in result["versions"].items() if name != "python"
     ]
     statements, talk = recall.get("memories", {}), recall.get("talk", {})
-    latency = talk.get("search ms", {})
+    latency = result.get("latency", {})
     durable = result.get("durability", {})
     return [
         f"{result['adapter']} ({', '.join(versions)})" if versions else result["adapter"],

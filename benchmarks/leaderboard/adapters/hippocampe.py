@@ -23,20 +23,23 @@ class Adapter:
         found = self._hippo.recall(query, scope=self._scope, limit=limit)
         return [(each.memory.metadata["id"], each.score) for each in found if each.memory.current]
 
+    def close(self) -> None:
+        self._hippo.close()
+
 
 def time_the_embedder(embed: Embedder) -> None:
-    """Count the time of the library's own embedder, the same model, as that of the shared one."""
+    """Count the time in which the library embeds a question, by the same model, as that of the shared embedder."""
     import time
 
     from hippocampe.embed.local import LocalEmbedder
 
-    plain = LocalEmbedder._encode
+    plain = LocalEmbedder.embed_query
 
-    def timed(self, texts):
+    def timed(self, *given, **named):
         started = time.perf_counter()
         try:
-            return plain(self, texts)
+            return plain(self, *given, **named)
         finally:
             embed.seconds += time.perf_counter() - started
 
-    LocalEmbedder._encode = timed
+    LocalEmbedder.embed_query = timed
