@@ -1,5 +1,6 @@
 """txtai: vectors and BM25 together, content in SQLite; saved after each call."""
 
+import numpy as np
 from txtai import Embeddings
 
 PACKAGES = ("txtai", "txtai-minimal")
@@ -8,15 +9,13 @@ PACKAGES = ("txtai", "txtai-minimal")
 class Adapter:
     def __init__(self, folder, embed):
         self._path = str(folder / "index")
+        transform = {"transform": lambda texts: np.array(embed(texts))}
         self._items = Embeddings(
-            method="external",
-            transform=lambda texts: __import__("numpy").array(embed(texts)),
-            content=True,
-            hybrid=True,
-            backend="numpy",
+            method="external", content=True, hybrid=True, backend="numpy", **transform
         )
         if self._items.exists(self._path):
-            self._items.load(self._path)
+            # The function cannot be saved.
+            self._items.load(self._path, config=transform)
 
     def add(self, items):
         self._items.upsert([(id, text, None) for id, text in items])

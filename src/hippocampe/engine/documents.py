@@ -6,7 +6,7 @@ from datetime import datetime
 from hippocampe.language.calendar import MONTH_NAMES
 from hippocampe.language.detect import guess_language
 from hippocampe.language.subjects import fold_subjects
-from hippocampe.language.text import fold
+from hippocampe.language.text import fold, words
 from hippocampe.protocols import Point, Vector
 from hippocampe.store.notes import Piece
 from hippocampe.store.turn_rows import Turn
@@ -16,7 +16,8 @@ from hippocampe.types import Memory, Message
 def memory_text(memory: Memory) -> str:
     """The searched text of a memory: key, statement, subjects."""
     key = f"{memory.key.replace('_', ' ')}: " if memory.key else ""
-    missing = [name for name in memory.subjects if fold(name) not in fold(memory.content)]
+    stated = set(words(memory.content))
+    missing = [name for name in memory.subjects if not stated.issuperset(words(name))]
     return f"{key}{memory.content}" + (f" ({', '.join(missing)})" if missing else "")
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from threading import Lock
 from typing import Final
 
 from hippocampe.embed.word_space import Floats
 from hippocampe.engine.corpus import Corpus
+from hippocampe.engine.documents import memory_text
 from hippocampe.types import Recollection
 
 FEWEST: Final = 4
@@ -78,7 +80,7 @@ def read(
         raise NotRead
     try:
         asked = [_line(user, query) for query in queries]
-        told = [(at, item.content) for at, item in enumerate(items)]
+        told = [(at, _whole(item)) for at, item in enumerate(items)]
         told += [
             (at, alone)
             for at, item in enumerate(items)
@@ -96,6 +98,13 @@ def read(
     for (at, _), value in zip(told[len(items) : whole], best[len(items) :], strict=True):
         found[at] = max(found[at], value)
     return found
+
+
+def _whole(item: Recollection) -> str:
+    """The text of a result; of a memory with its key and the subjects that were given to it."""
+    if item.memory is None:
+        return item.content
+    return memory_text(replace(item.memory, content=item.content))
 
 
 def _without_reply(item: Recollection) -> str | None:

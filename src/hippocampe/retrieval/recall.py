@@ -21,6 +21,7 @@ from hippocampe.engine.past import known_at
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.errors import EmbedderUnavailable, ModelUnavailable
 from hippocampe.language.datetimes import as_utc
+from hippocampe.language.search_terms import search_terms
 from hippocampe.language.subjects import fold_subjects
 from hippocampe.protocols import Vector
 from hippocampe.retrieval import candidates, features, reading, results, scoring, signals
@@ -217,7 +218,41 @@ class _Scored:
 
 
 def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch) -> Found:
-    """Run the pipeline; `stopwatch` times each stage."""
+    """Run the pipeline; `stopwatch` times each stage. A query that lists topics is searched for each of them too."""
+    topics = search_terms(text)
+    found = _find(corpus, text, request, stopwatch, topics)
+    if len(topics) < 2 or request.mode != "hybrid":
+        return found
+    return _together(
+        [found, *(_find(corpus, each, request, stopwatch, (each,)) for each in topics)],
+        request.limit,
+    )
+
+
+def _together(found: Sequence[Found], limit: int) -> Found:
+    """The results of several searches, each with its best score."""
+    best: dict[str, tuple[Recollection, Found]] = {}
+    for each in found:
+        for item in each.items:
+            if item.id not in best or item.score > best[item.id][0].score:
+                best[item.id] = item, each
+    items = sorted((item for item, _ in best.values()), key=lambda item: -item.score)[:limit]
+    return Found(
+        items,
+        {id: vector for each in found for id, vector in each.vectors.items()},
+        lambda id: best[id][1].explain(id),
+        lambda id: best[id][1].packed(id),
+        tuple(dict.fromkeys(part for each in found for part in each.missing)),
+    )
+
+
+def _find(
+    corpus: Corpus,
+    text: str,
+    request: RecallRequest,
+    stopwatch: Stopwatch,
+    topics: Sequence[str],
+) -> Found:
     now = corpus.store.now()
     query = analyse(corpus, text, request.scope, now, embed=request.mode != "text")
     stopwatch.end("analyse")
@@ -231,7 +266,9 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
     rows = scored.rows
     missing: tuple[str, ...] = ()
     if not (query.features.nothing or reading.is_certain([score for *_, score in scored.ranked])):
-        items, read, missing = _read(corpus, query, request, scored, stopwatch)
+        items, read, missing = _read(
+            corpus, query, request, scored, stopwatch, compare=bool(topics)
+        )
     if query.topic is not None:
         covered = scored.measured[:, SIGNALS.index("covered")]
         items = [_recalled(item, float(covered[rows[item.id]])) for item in items]
@@ -292,11 +329,14 @@ def _read(
     request: RecallRequest,
     scored: _Scored,
     stopwatch: Stopwatch,
+    *,
+    compare: bool,
 ) -> tuple[list[Recollection], Floats, tuple[str, ...]]:
     """The results with their scores after reading, the reader's log-odds, and the missing parts.
 
     A text answers if it answers the query as it was put, or what it asks to recall. The reader does not see of whom "I"
-    speaks: it cannot raise what a rule has demoted.
+    speaks: it cannot raise what a rule has demoted. To `compare`, its best log-odds count as 0: it learnt what answers a
+    question, so of search terms it finds that nothing does, but knows which text does best.
     """
     items, nothing = scored.items, np.zeros(0, np.float32)
     first = items[: request.read]
@@ -309,6 +349,8 @@ def _read(
         return items, nothing, ("not read",)
     except ModelUnavailable:
         return items, nothing, ("reader down",)
+    if compare and len(read):
+        read = read - read.max()
     ruled_out = scoring.demoted(scored.measured[[scored.rows[item.id] for item in first]])
     read = np.where(ruled_out[: len(read)], np.minimum(read, 0), read)
     scores = scoring.with_reader(np.array([item.score for item in items], np.float32), read)

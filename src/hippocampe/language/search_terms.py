@@ -1,0 +1,46 @@
+"""Queries in the manner of a search box, which name topics without a sentence. Pure.
+
+"Redis and RabbitMQ" asks for two topics, and nothing answers both; "electricity bill" is no question, so how well a
+text answers it is only known in comparison with other texts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from hippocampe.language.lexicon import words_of
+from hippocampe.language.text import STOP_WORDS, fold, words
+
+MAX_TERMS: Final = 4
+"""Each is a search of its own."""
+MAX_WORDS: Final = 3
+"""Of a term: without function words, a longer one is a statement in note form."""
+
+_UNION: Final = words_of("union")
+_CHUNK = re.compile(r"[,;/&+]|[^\s,;/&+]+")
+_SENTENCE = re.compile(r"[?!…]|\.(?:\s|$)|:\s")
+
+
+def search_terms(query: str) -> tuple[str, ...]:
+    """The topics that a query lists, as they are written; none for a sentence or a question.
+
+    A word of function other than "and" makes a sentence, as does a mark at its end.
+    """
+    if _SENTENCE.search(query):
+        return ()
+    terms: list[list[str]] = [[]]
+    for chunk in _CHUNK.findall(query):
+        if chunk in ",;/&+" or fold(chunk) in _UNION:
+            terms.append([])
+        else:
+            terms[-1].append(chunk)
+    listed = tuple(dict.fromkeys(" ".join(term) for term in terms if term))
+    if not 1 <= len(listed) <= MAX_TERMS or not all(map(_is_term, listed)):
+        return ()
+    return listed
+
+
+def _is_term(text: str) -> bool:
+    spoken = words(text)
+    return 1 <= len(spoken) <= MAX_WORDS and STOP_WORDS.isdisjoint(spoken)
