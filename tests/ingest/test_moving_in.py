@@ -313,14 +313,14 @@ def test_a_vault_is_a_folder_or_a_zip_of_notes(tmp_path: Path) -> None:
     write(
         vault / "people",
         "Filou.md",
-        "A cat who [[sleeps|dozes]] [all day](https://x.y).\n\n[![](a)](b)\n\n- likes #tuna",
+        "A cat who [[sleeps|dozes]] [all day](https://x.y).\n\n[![](a)](b)\n\n- likes #tuna\n- lives in Lille",
     )
     (vault / "people" / "link.md").symlink_to(vault / ".obsidian" / "hidden.md")
     path = tmp_path / "vault.zip"
     with zipfile.ZipFile(path, "w") as archive:
         for each in ("index.md", "people/Filou.md", ".obsidian/hidden.md"):
             archive.write(vault / each, each)
-    expected = ["Filou: A cat who dozes all day.", "Filou: likes"]
+    expected = ["Filou: A cat who dozes all day.", "Filou: likes", "Filou lives in Lille"]
     for source in (vault, path):
         assert [each.content for each in read(source)] == expected
     empty = tmp_path / "empty"

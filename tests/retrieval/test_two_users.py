@@ -128,3 +128,39 @@ def test_the_value_of_somebody_else_is_no_answer(
     hippo.remember(fact, scope=BEA)
     hippo.remember("Zoé et Samir adorent ma mère", scope=BEA)
     assert all(item.score < 0.5 for item in hippo.recall(question, scope=BEA))
+
+
+THIRD = {
+    "Camille lives in Lille": ("where do I live?", "I moved to Nantes"),
+    "Théo travaille chez Airbus": ("je travaille où ?", "J'ai commencé chez Thales"),
+}
+
+
+@pytest.mark.parametrize(("other", "asked"), THIRD.items())
+def test_a_fact_about_a_third_person_is_no_answer(
+    hippo: Hippocampe, other: str, asked: tuple[str, str]
+) -> None:
+    question, own = asked
+    hippo.remember(other, scope=ALEX)
+    hippo.remember(own, scope=ALEX)
+    found = hippo.recall(question, scope=ALEX, explain=True)
+    assert found[0].content == own
+    (third,) = (item for item in found if item.content == other)
+    assert third.score < 0.3
+    assert demoted(third)
+
+
+@pytest.mark.parametrize(
+    ("fact", "question"),
+    [
+        ("Camille lives in Lille", "where does my sister Camille live?"),
+        ("Camille lives in Lille", "where does my friend live?"),
+        ("Alex lives in Nantes", "where do I live?"),
+        ("Nantes is where I live", "where do I live?"),
+    ],
+)
+def test_what_is_about_the_asker_or_a_relative_may_answer(
+    hippo: Hippocampe, fact: str, question: str
+) -> None:
+    hippo.remember(fact, scope=ALEX)
+    assert not demoted(ask(hippo, question, ALEX))

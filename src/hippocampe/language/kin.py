@@ -44,6 +44,21 @@ def kin_asked(question: str) -> Kin:
     return tuple(_words_of()[kin] for kin in named)
 
 
+def names_relation(question: str) -> bool:
+    """Return whether a question names a relative, a friend, a colleague: it is not about the speaker alone."""
+    return not _relations().isdisjoint(words(question))
+
+
+@cache
+def _relations() -> frozenset[str]:
+    return frozenset(
+        word
+        for language in languages()
+        for listed in load(language, "reading")["kin"].values()
+        for word in listed.split()
+    )
+
+
 @cache
 def _kin_of() -> dict[str, str]:
     return {

@@ -24,7 +24,7 @@ from sqlalchemy import (
 from hippocampe.engine.caches import Kept
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.language import traits as trait
-from hippocampe.language.kin import Kin
+from hippocampe.language.kin import Kin, names_relation
 from hippocampe.language.person import is_about_speaker, is_to_somebody
 from hippocampe.language.text import fold
 from hippocampe.language.text import words as spoken_words
@@ -35,7 +35,7 @@ from hippocampe.retrieval.measured import CandidateFeatures
 from hippocampe.retrieval.query import AnalysedQuery
 from hippocampe.store.driver import read_by_ids
 from hippocampe.store.embeddings import unpack_all, unpack_words
-from hippocampe.store.schema import memory, message, note, turn, vector
+from hippocampe.store.schema import claim, memory, message, note, turn, vector
 
 
 class _Row(NamedTuple):
@@ -130,7 +130,7 @@ def load(
         at=np.array([row.at / 1e6 for row in rows]),
         importance=_numbers([row.importance for row in rows]),
         uses=_numbers([row.uses for row in rows]),
-        of_other=_of_other(connection, rows, kinds, tellers, query.asker) if query.asker else None,
+        of_other=_of_other(connection, rows, kinds, tellers, query) if query.asker else None,
         values=of_rows >> trait.VALUES,
         names=of_rows >> trait.FIRST_NAME & trait.NAMES,
         kin=_kin(vocabulary, words, query.features.kin, len(rows)),
@@ -229,6 +229,17 @@ _SAID: dict[str, Any] = {
 }
 
 
+_CLAIMED = (
+    select(claim.c.memory_id, claim.c.relation, claim.c.subject, memory.c.content)
+    .select_from(claim.join(memory, memory.c.id == claim.c.memory_id))
+    .where(claim.c.memory_id.in_(bindparam("ids", expanding=True)))
+)
+_OF_SPEAKER = frozenset({"", "user"})
+"""Subjects of a claim about its speaker."""
+_OF_THINGS = frozenset({"name", "choice", "deadline", "budget", "rent", "language", "time zone"})
+"""Relations that things have as well as people."""
+
+
 def _tellers(rows: Sequence[_Row]) -> dict[str, str]:
     """The folded name of each user."""
     return {name: fold(name) for name in {row.teller for row in rows if row.teller}}
@@ -239,17 +250,16 @@ def _of_other(
     rows: Sequence[_Row],
     kinds: Mapping[str, str],
     users: Mapping[str, str],
-    asker: frozenset[str],
+    query: AnalysedQuery,
 ) -> NDArray[np.bool_]:
-    """Shape (candidates,): whether it is another user's statement about themselves alone.
+    """Shape (candidates,): whether it is another user's statement about themselves alone, or about a third person.
 
     "My dog" of another user is another dog. A text that names the asker or addresses somebody may
     still answer: "I lent my bike to Alex", "j'ai rangé ton vélo".
     """
+    asker = query.asker
     of_others = [row for row in rows if row.teller and users[row.teller] not in asker]
-    if not of_others:
-        return np.zeros(len(rows), bool)
-    found: set[str] = set()
+    found = _of_third_persons(connection, rows, kinds, query)
     for kind, statement in _SAID.items():
         tellers = {row.id: row.teller for row in of_others if kinds[row.id] == kind}
         spoken = read_by_ids(connection, statement, list(tellers)) if tellers else ()
@@ -262,6 +272,27 @@ def _of_other(
             and not _names(content, asker)
         )
     return np.array([row.id in found for row in rows], bool)
+
+
+def _of_third_persons(
+    connection: Connection, rows: Sequence[_Row], kinds: Mapping[str, str], query: AnalysedQuery
+) -> set[str]:
+    """The memories that say where somebody else lives, works and so on: no answer to "where do I live?"."""
+    if names_relation(query.spoken):
+        return set()
+    own = {*query.asker, *_OF_SPEAKER}
+    spoken = frozenset(query.features.words)
+    stated = [row.id for row in rows if kinds[row.id] == "memory"]
+    return {
+        id
+        for id, relation, subject, content in read_by_ids(connection, _CLAIMED, stated)
+        if subject not in own
+        and relation not in _OF_THINGS
+        and spoken.isdisjoint(subject.split())
+        # Without an article, a name.
+        and content[:1].isupper()
+        and fold(content).startswith(subject)
+    }
 
 
 def _owners(

@@ -4,6 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from hippocampe.language.relations import relation_of
+from hippocampe.language.text import fold
+
 _HEADING = re.compile(r"#{1,6}\s+(\S.*?)[\s#]*|\*\*([^*]+?)\*\*:?\s*")
 _ITEM = re.compile(r"(\s*)(?:[-*+•]|\d{1,3}[.)])\s+(\S.*)")
 _DATED = re.compile(r"\[(\d{4}-\d{2}-\d{2})\]\s*(?:[-–—:]\s*)?(\S.*)", re.S)
@@ -76,7 +79,12 @@ def passages(text: str) -> Iterator[Passage]:
 
 
 def about(name: str | None, text: str) -> str:
-    """A statement with the name of what it is about, unless it has the name already."""
+    """A statement with the name of what it is about, unless it has the name already.
+
+    Where both read as one sentence, as "Camille" and "lives in Lille", they are one.
+    """
     if name is None or name.casefold() in text.casefold():
         return text
-    return f"{name}: {text}"
+    sentence = f"{name} {text}"
+    stated = relation_of(sentence) if text[:1].islower() else None
+    return sentence if stated and fold(stated.subject) == fold(name) else f"{name}: {text}"
