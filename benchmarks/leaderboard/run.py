@@ -199,10 +199,12 @@ def numbered(number: int) -> tuple[str, str]:
 
 def write_until_killed(adapter: Any, folder: Path) -> None:
     """Store texts one by one; print each that is acknowledged."""
+    # Servers of MCP on standard input and output take it over.
+    told = os.dup(1)
     memory = adapter.Adapter(folder, Embedder())
     for number in range(MOST_WRITTEN):
         memory.add([numbered(number)])
-        print(number, flush=True)
+        os.write(told, b"%d\n" % number)
     signal.pause()
 
 
@@ -261,7 +263,9 @@ def main() -> None:
         write_until_killed(adapter, given.child)
         return
     if given.count:
-        print(count_lost(adapter, Path(given.count[0]), int(given.count[1])))
+        told = os.dup(1)
+        lost = count_lost(adapter, Path(given.count[0]), int(given.count[1]))
+        os.write(told, b"%d\n" % lost)
         return
     embed = Embedder()
     result: dict[str, Any] = {
