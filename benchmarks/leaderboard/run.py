@@ -42,7 +42,7 @@ OWN = Path(__file__).parents[1] / "data"
 DATA = (OWN / "memories", OWN / "talk")
 CHANGES = OWN / "updates"
 NEAR = 5
-FAR = 50
+FAR = 100
 """Results among which a stored text counts as found by its own words: ranking is measured elsewhere."""
 KEPT = 0.9
 PARTS = ("recall", "latency", "changes", "durability")

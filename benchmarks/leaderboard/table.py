@@ -13,8 +13,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import common
 
 COLUMNS = (
-    *("memory", "recall@5, statements", "recall@5, talk", "given without an answer"),
-    *("missed corrections", "wrong corrections", "search p50 / p95 ms", "lost / acknowledged"),
+    *("memory", "recall@5: statements", "talk", "LoCoMo", "PIAF", "given without an answer"),
+    *("missed corrections", "wrong", "search p50 / p95 ms", "lost / acknowledged"),
 )
 
 
@@ -24,13 +24,13 @@ def row(result: dict[str, Any]) -> list[str]:
     versions = [
         f"{name} {number}" for name, number in result["versions"].items() if name != "python"
     ]
-    statements, talk = recall.get("memories", {}), recall.get("talk", {})
+    statements = recall.get("memories", {})
     latency = result.get("latency", {})
     durable = result.get("durability", {})
     return [
         f"{result['adapter']} ({', '.join(versions)})" if versions else result["adapter"],
         _share(statements.get("recall@5")),
-        _share(talk.get("recall@5")),
+        *(_share(recall.get(name, {}).get("recall@5")) for name in ("talk", "locomo", "piaf")),
         _share(statements.get("given without an answer")),
         _share(changes.get("missed corrections")),
         _share(changes.get("wrong corrections")),
