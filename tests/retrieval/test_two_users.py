@@ -156,6 +156,7 @@ def test_a_fact_about_a_third_person_is_no_answer(
         ("Camille lives in Lille", "where does my sister Camille live?"),
         ("Camille lives in Lille", "where does my friend live?"),
         ("Alex lives in Nantes", "where do I live?"),
+        ("Rex is three years old", "how old is my dog?"),
         ("Nantes is where I live", "where do I live?"),
     ],
 )
@@ -164,3 +165,10 @@ def test_what_is_about_the_asker_or_a_relative_may_answer(
 ) -> None:
     hippo.remember(fact, scope=ALEX)
     assert not demoted(ask(hippo, question, ALEX))
+
+
+def test_the_asker_is_known_by_name_without_a_capital(hippo: Hippocampe) -> None:
+    for fact in ("Nora works at Thales", "Camille lives in Lille", "Nora moved to Nantes"):
+        hippo.remember(fact, scope=Scope(user="nora"))
+    found = hippo.recall("where does nora live?", scope=Scope(user="nora"))
+    assert found[0].content == "Nora moved to Nantes"

@@ -236,8 +236,13 @@ _CLAIMED = (
 )
 _OF_SPEAKER = frozenset({"", "user"})
 """Subjects of a claim about its speaker."""
-_OF_THINGS = frozenset({"name", "choice", "deadline", "budget", "rent", "language", "time zone"})
-"""Relations that things have as well as people."""
+_OF_THINGS = frozenset(
+    {
+        *("name", "choice", "deadline", "budget", "rent", "language", "time zone"),
+        *("age", "birth date", "weight", "height", "diet"),
+    }
+)
+"""Relations that things or animals have as well as people: "my dog" has a name that the question does not say."""
 
 
 def _tellers(rows: Sequence[_Row]) -> dict[str, str]:

@@ -89,6 +89,9 @@ def analyse(
     asker = own if is_about_speaker(query) else frozenset[str]()
     called = {word for group in groups if group for word in group[0].split()}
     names = named_in(query, features.words, unknown) | called
+    if scope.user:
+        # The asker is known by name, with a capital or without.
+        names |= set(words(scope.user)) & set(features.words)
     return AnalysedQuery(
         spoken=plain,
         topic=topic,
