@@ -20,6 +20,8 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import common
 from hippocampe import Config, Hippocampe, Scope
 
 LINES = 60
@@ -120,10 +122,9 @@ def main() -> None:
             for path in sorted(run_dir.rglob("*summary*.json"))
         }
         result = {"sessions": sessions, "questions": questions, "summaries": summaries}
-    text = json.dumps(result, indent=1, ensure_ascii=False)
+    print(json.dumps(result, indent=1)[:4_000])
     if given.out:
-        given.out.write_text(f"{text}\n", encoding="utf-8")
-    print(text[:4_000])
+        common.save(given.out, "bm-bench", result)
 
 
 def messages(page: Path) -> list[dict[str, str]]:
