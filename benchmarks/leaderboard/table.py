@@ -14,7 +14,7 @@ import common
 
 COLUMNS = (
     *("memory", "recall@5: statements", "talk", "LoCoMo", "PIAF", "given without an answer"),
-    *("missed corrections", "wrong", "search p50 / p95 ms", "lost / acknowledged"),
+    *("missed corrections", "wrong", "search, processor ms p50 / p95", "lost / acknowledged"),
 )
 
 
@@ -25,7 +25,7 @@ def row(result: dict[str, Any]) -> list[str]:
         f"{name} {number}" for name, number in result["versions"].items() if name != "python"
     ]
     statements = recall.get("memories", {})
-    latency = result.get("latency", {})
+    latency = result.get("latency", {}).get("processor", {})
     durable = result.get("durability", {})
     return [
         f"{result['adapter']} ({', '.join(versions)})" if versions else result["adapter"],

@@ -58,6 +58,8 @@ def started(folder, embed):
         "BASIC_MEMORY_SEMANTIC_EMBEDDING_API_BASE": embed.endpoint,
         "BASIC_MEMORY_SEMANTIC_EMBEDDING_API_KEY": "unused",
         "BASIC_MEMORY_SEMANTIC_EMBEDDING_DIMENSIONS": str(embed.dimensions),
+        # The default is for the scale of another embedder.
+        "BASIC_MEMORY_SEMANTIC_MIN_SIMILARITY": "0",
     }
     from basic_memory.index.local_schedulers import drain_background_tasks
     from basic_memory.mcp import tools  # noqa: F401 - they register themselves

@@ -29,17 +29,15 @@ class Adapter:
 
 def time_the_embedder(embed: Embedder) -> None:
     """Count the time in which the library embeds a question, by the same model, as that of the shared embedder."""
-    import time
-
     from hippocampe.embed.local import LocalEmbedder
 
     plain = LocalEmbedder.embed_query
+    if hasattr(plain, "timed"):
+        return
 
     def timed(self, *given, **named):
-        started = time.perf_counter()
-        try:
+        with embed.timed():
             return plain(self, *given, **named)
-        finally:
-            embed.seconds += time.perf_counter() - started
 
+    timed.timed = True
     LocalEmbedder.embed_query = timed
