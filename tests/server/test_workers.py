@@ -298,6 +298,11 @@ def test_a_space_moves_while_it_is_read_and_written(
     division = Divided(divided).read()
     assert (division.cell_of(space), division.moving, division.stale) == (1, {}, {})
     assert run(divided, "move-space", space, "1", "--json")
+    spread = json.loads(run(divided, "spread-spaces", "--json"))
+    assert space in {each["space"] for each in spread}
+    division = Divided(divided).read()
+    assert (set(division.pinned) - {"default"}, division.moving, division.stale) == (set(), {}, {})
+    assert json.loads(run(divided, "spread-spaces", "--json")) == []
     assert "no cell 9" in run(divided, "move-space", space, "9", code=1)
 
 
