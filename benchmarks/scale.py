@@ -1,10 +1,10 @@
 """Many spaces at once: what loading, a turn, a write, memory and disk take, embedded, with cells and on the server tier.
 
-    python benchmarks/scale.py [--size 1000000] [--spaces 1000] [--turns 200000] [--queries 1000]
+    python benchmarks/scale.py [--sizes 10000,100000,1000000] [--spaces 10,100,1000] [--queries 1000]
                                [--sides embedded,cells,tier,tier-exact-vectors] [--workers 2] [--without-reader]
-                               [--cache DIR] [--out results.json]
+                               [--cache DIR] [--resume] [--out results.json]
 
-One folder is filled as for latency, and each side gets its data: `embedded` opens it, `cells` is a server of `--workers`
+A folder of each size is filled as for latency, with a fifth as many turns as memories, and each side gets its data: `embedded` opens it, `cells` is a server of `--workers`
 cells, to which the spaces are moved that their names hash to, the tier is one PostgreSQL and one Qdrant, on the disk of
 the same machine. Loading: rows per second of filling, of moving spaces, of the move to the tier with its index. Each
 space is asked once (`first`, which loads what the process keeps of it), then as many questions are asked at random
@@ -12,13 +12,14 @@ space is asked once (`first`, which loads what the process keeps of it), then as
 not one of them. The turns have a long deadline.
 """
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,6 @@ import common
 from cells import serving
 from filling import Plan, fill
 from hippocampe import Config, Hippocampe, Scope, migration
-from hippocampe.cells import hashed
 from hippocampe.server.cells import ordering
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -98,11 +98,8 @@ def cells(folder: Path, plan: Plan, workers: int) -> Figures:
     with serving(folder, workers) as (address, pids):
         started = time.perf_counter()
         moved = 0
-        for number in range(plan.spaces):
-            space = f"space-{number}"
-            if target := hashed(space, workers):
-                ordering.move(folder, space, target)
-                moved += 1
+        while some := ordering.spread(folder):
+            moved += len(some)
         spent = time.perf_counter() - started
         each = (plan.size + plan.turns) / plan.spaces
         found = measure(lambda: Hippocampe.connect(address), plan)
@@ -208,46 +205,56 @@ def show(side: str, found: Figures) -> None:
             print(f"  {name:18} {value}")
 
 
+def run(
+    plan: Plan, sides: Sequence[str], workers: int, cache: Path | None
+) -> Iterator[tuple[str, Figures]]:
+    """Fill a folder, or use a cached one, and measure each side of it."""
+    with tempfile.TemporaryDirectory() as scratch:
+        kept = (cache or Path(scratch)) / f"made-up-{plan.size}-{plan.spaces}-{plan.turns}"
+        filled = {} if kept.exists() else fill_measured(kept, plan)
+        for side in sides:
+            if side in ("embedded", "cells"):
+                used = copied(kept, Path(scratch) / side)
+                if side == "embedded":
+                    yield side, filled | embedded(used, plan)
+                else:
+                    yield side, cells(used, plan, workers)
+                shutil.rmtree(used)
+            else:
+                yield side, tier(kept, plan, quantized=side == "tier")
+
+
 def main() -> None:
-    """Measure one size, on the sides given on the command line."""
+    """Measure the sizes and sides given on the command line."""
     parser = common.arguments(__doc__)
-    parser.add_argument("--size", type=int, default=1_000_000, help="memories")
-    parser.add_argument("--spaces", type=int, default=1_000)
-    parser.add_argument("--turns", type=int, help="of talk; default: a fifth of the memories")
+    parser.add_argument(
+        "--sizes", type=common.numbers, default=[10_000, 100_000, 1_000_000], help="memories"
+    )
+    parser.add_argument("--spaces", type=common.numbers, default=[10, 100, 1_000], help="per size")
     parser.add_argument("--queries", type=int, default=1_000, help="turns asked for")
     parser.add_argument("--sides", default="embedded,cells,tier,tier-exact-vectors")
     parser.add_argument("--workers", type=int, default=2, help="cells")
     common.add_reader_option(parser)
-    parser.add_argument("--cache", type=Path, help="keep the filled folder here")
+    parser.add_argument("--cache", type=Path, help="keep filled folders here")
+    parser.add_argument("--resume", action="store_true", help="keep what the file of results has")
     options = parser.parse_args()
-    turns = options.size // 5 if options.turns is None else options.turns
-    plan = Plan(options.size, options.spaces, turns, options.queries, ())
-    results: Figures = {
-        "size": plan.size,
-        "spaces": plan.spaces,
-        "turns": plan.turns,
-        "reader": not options.without_reader,
-        "sides": {},
-    }
-    with tempfile.TemporaryDirectory() as scratch:
-        kept = (options.cache or Path(scratch)) / f"made-up-{plan.size}-{plan.spaces}-{plan.turns}"
-        filled: Figures = {}
-        if not kept.exists():
-            filled = fill_measured(kept, plan)
-        for side in options.sides.split(","):
-            if side == "embedded":
-                used = copied(kept, Path(scratch) / "embedded")
-                found = filled | embedded(used, plan)
-                shutil.rmtree(used)
-            elif side == "cells":
-                used = copied(kept, Path(scratch) / "cells")
-                found = cells(used, plan, options.workers)
-                shutil.rmtree(used)
-            else:
-                found = tier(kept, plan, quantized=side == "tier")
+    results: Figures = {"reader": not options.without_reader, "sizes": []}
+    out = options.out or common.RESULTS / "scale.json"
+    if options.resume and out.exists():
+        results = json.loads(out.read_text(encoding="utf-8"))["results"]
+    for size, spaces in zip(options.sizes, options.spaces, strict=True):
+        plan = Plan(size, spaces, size // 5, options.queries, ())
+        shape = {"size": size, "spaces": spaces, "turns": plan.turns}
+        known = [each for each in results["sizes"] if each.items() >= shape.items()]
+        if not known:
+            results["sizes"].append(shape | {"sides": {}})
+        sides = (known or results["sizes"])[-1]["sides"]
+        wanted = [side for side in options.sides.split(",") if side not in sides]
+        print(f"{size:,} memories and {plan.turns:,} turns in {spaces:,} spaces")
+        for side, found in run(plan, wanted, options.workers, options.cache):
             show(side, found)
-            results["sides"][side] = found
-            common.save(options.out, "scale", results)
+            sides[side] = found
+            common.save(out, "scale", results)
 
 
 if __name__ == "__main__":
