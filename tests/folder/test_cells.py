@@ -9,8 +9,9 @@ import pytest
 from children import child
 from conftest import Opener
 from hippocampe import Config, Hippocampe, InvalidInput, Scope, SpaceElsewhere
-from hippocampe.cells import FILE, Divided, Division, Fence, folder_of, hashed
+from hippocampe.cells import Divided, Division, Fence, folder_of, hashed
 from hippocampe.hippocampe import divide
+from hippocampe.system.local_socket import DIVISION
 
 EMBEDDER = "hashed:32"
 SPACES = [f"space-{number}" for number in range(8)]
@@ -87,7 +88,7 @@ def test_a_cell_is_added_and_only_an_empty_one_dropped(hashed: None, folder: Pat
         second.relocation.remove([there])
     Divided(folder).write(Divided(folder).read().having(there, 0))
     divide(config(folder), 1)
-    assert not (folder / FILE).exists()
+    assert not (folder / DIVISION).exists()
 
 
 def test_a_cell_refuses_the_spaces_of_others(hashed: None, folder: Path) -> None:
@@ -186,6 +187,7 @@ def test_a_copy_has_everything_and_leaves_nothing_behind(
 _DIVIDING = """
 import os, signal
 from hippocampe.hippocampe import divide
+from hippocampe.system.local_socket import DIVISION
 from hippocampe.system import private
 from pathlib import Path
 before, when = Path.replace, sys.argv[2]
@@ -255,7 +257,7 @@ def test_a_kill_while_moving_leaves_one_copy(
     with child(_MOVING, folder, SPACES[0], "tidy") as process:
         assert process.wait(60) == 0
     assert contents(folder)[SPACES[0]] == [cell]
-    assert json.loads((folder / FILE).read_text())["stale"] == {}
+    assert json.loads((folder / DIVISION).read_text())["stale"] == {}
 
 
 @pytest.mark.usefixtures("hashed")

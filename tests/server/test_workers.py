@@ -306,6 +306,33 @@ def test_a_space_moves_while_it_is_read_and_written(
     assert "no cell 9" in run(divided, "move-space", space, "9", code=1)
 
 
+def test_a_hook_asks_the_cell_of_its_space(
+    client: httpx.Client, divided: Path, names: tuple[str, str]
+) -> None:
+    for space in names:
+        assert remember(client, space, f"le voilier de {space} est à Nantes").status_code == 201
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "hippocampe",
+                "hook",
+                "prompt-submit",
+                "--folder",
+                str(divided),
+                "--space",
+                space,
+            ],
+            input=json.dumps({"prompt": "Où est le voilier ?", "cwd": "/home/paul"}),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        assert done.stderr == ""
+        assert f"voilier de {space}" in done.stdout
+
+
 def test_a_killed_cell_loses_no_acknowledged_write_and_heals(
     client: httpx.Client, divided: Path, names: tuple[str, str]
 ) -> None:
