@@ -59,7 +59,7 @@ def made(made: NewKey) -> "RenderableType":
 
 
 def spread(moved: Sequence["Moved"]) -> "RenderableType":
-    """What `spread-spaces` did."""
+    """The result of `spread-spaces`."""
     if not moved:
         return text(say("Each space is in its cell already."))
     return text(
