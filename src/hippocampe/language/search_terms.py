@@ -10,6 +10,7 @@ import re
 from typing import Final
 
 from hippocampe.language.lexicon import words_of
+from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.text import STOP_WORDS, fold, words
 
 MAX_TERMS: Final = 4
@@ -25,7 +26,7 @@ _SENTENCE = re.compile(r"[?!…]|\.(?:\s|$)|:\s")
 def search_terms(query: str) -> tuple[str, ...]:
     """The topics that a query lists, as they are written; none for a sentence or a question.
 
-    A word of function other than "and" makes a sentence, as does a mark at its end.
+    A word of function other than "and" makes a sentence, as does a mark at its end; a word of small talk makes talk.
     """
     if _SENTENCE.search(query):
         return ()
@@ -43,4 +44,7 @@ def search_terms(query: str) -> tuple[str, ...]:
 
 def _is_term(text: str) -> bool:
     spoken = words(text)
-    return 1 <= len(spoken) <= MAX_WORDS and STOP_WORDS.isdisjoint(spoken)
+    if not 1 <= len(spoken) <= MAX_WORDS or not STOP_WORDS.isdisjoint(spoken):
+        return False
+    # "thanks love" is talk.
+    return not any(map(is_small_talk, spoken))
