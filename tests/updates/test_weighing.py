@@ -117,6 +117,67 @@ def test_a_plain_correction_replaces(hippo: Hippocampe, reading: None, old: str,
     assert hippo.remember(new, scope=SCOPE).replaced == (first.memory.id,)
 
 
+READ = [
+    # Negated, and ended.
+    ("Je ne peux pas chercher sur le web", "Je peux chercher sur le web"),
+    ("J'aime le thé", "J'aime pas le thé"),
+    ("Léa a un chien", "Léa n'a plus de chien"),
+    ("Léa parle à Marc", "Léa ne parle plus à Marc depuis mars"),
+    ("Sam has a car", "Sam doesn't have a car"),
+    ("Sam can't swim", "Sam can swim"),
+    ("Emma apprend le japonais", "Emma a arrêté d'apprendre le japonais en mai"),
+    ("I play golf", "I've given up playing golf"),
+    ("Emma has quit running", "Emma runs"),
+    # With more detail.
+    ("Mickael s'est cassé l'épaule", "Mickael s'est cassé l'épaule le 10 janvier 2026"),
+    ("Léa a un fils", "Léa a un fils et une fille"),
+    ("Léa part en Grèce", "Léa part en Grèce en février avec Marc"),
+    ("Alice plays the piano", "Alice plays the piano every Sunday with her father"),
+    ("Sam has a son", "Sam has a son, Peter"),
+    ("Sam adopted a cat", "Sam adopted a cat named Felix"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), READ)
+def test_a_negation_an_end_or_a_detail_replaces(
+    hippo: Hippocampe, reading: None, old: str, new: str
+) -> None:
+    first = hippo.remember(old, scope=SCOPE)
+    assert hippo.remember(new, scope=SCOPE).replaced == (first.memory.id,)
+
+
+@pytest.mark.parametrize(
+    ("plan", "fact"),
+    [
+        ("Camille veut courir le semi-marathon en 1h55", "Le record de Camille est 1h58"),
+        (
+            "Camille compte courir le semi-marathon en 1h55",
+            "Camille a couru le semi-marathon en 1h58",
+        ),
+        (
+            "Camille plans to run the half-marathon in 1:55",
+            "Camille's personal best in the half-marathon is 1:58",
+        ),
+        ("Camille wants to run the half-marathon in 1:55", "Camille's record is 1:58"),
+        ("J'aimerais habiter à Lyon", "J'habite à Pau"),
+        ("I'd like to live in Leeds", "I live in York"),
+    ],
+)
+def test_a_fact_does_not_replace_a_plan(
+    hippo: Hippocampe, reading: None, plan: str, fact: str
+) -> None:
+    hippo.remember(plan, scope=SCOPE)
+    assert hippo.remember(fact, scope=SCOPE).action == "inserted"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("Sam eats meat", "Sam rarely eats meat"), ("Mark smokes", "Mark wants to quit smoking")],
+)
+def test_more_words_are_never_a_repetition(old: str, new: str) -> None:
+    assert concluded(old, new, {"same": 0.9})[0] is Verdict.UPDATED
+
+
 def test_the_decision_is_deterministic() -> None:
     old, new = read("Le marché est le mardi"), read("Le marché est désormais le jeudi")
     rule = decide(new.text, old.text)

@@ -24,7 +24,7 @@ TABLES_OF_WORDS: Final = frozenset(
     {
         *("reading.spellings", "reading.glued", "reading.numbers", "reading.ordinals"),
         *("reading.units", "reading.kin", "reading.changes"),
-        *("words.elided", "words.clitics", "words.contracted", "words.irregular"),
+        *("words.elided", "words.clitics", "words.contracted"),
         *("questions.idioms", "questions.memory.macros", "questions.memory.rewritten"),
         "questions.memory.spellings",
         *("time.capital_months", "time.feasts", "time.amounts", "relations.macros"),

@@ -65,7 +65,6 @@ class Statement:
         core: Words without openers, neutral adverbs ("now") and negation.
         negations: Number of negations.
         unclear: Whether it has a negation no rule can handle ("not only", "ne … que").
-        auxiliary: Whether the negation removed a "do" ("does not like").
         question: Whether it is a question.
         subjects: Its subject tags, folded.
         aside: The words of the aside about its subject: "le frère de Mickael".
@@ -81,7 +80,6 @@ class Statement:
     core: tuple[Word, ...]
     negations: int
     unclear: bool
-    auxiliary: bool
     question: bool
     subjects: frozenset[str]
     aside: frozenset[str]
@@ -155,7 +153,7 @@ def _parse(text: str, subjects: tuple[str, ...], names: tuple[_Renaming, ...]) -
     folded = fold(text)
     words = _renamed(tokenize(text), canonical)
     norms = tuple([word.norm for word in words])
-    core, negations, unclear, auxiliary = _without_negation(_without_openers(words, norms), text)
+    core, negations, unclear = _without_negation(_without_openers(words, norms), text)
     tags = (_renamed(tokenize(subject), canonical) for subject in subjects)
     counts = Counter(norms)
     plain = without_aside(text)
@@ -169,7 +167,6 @@ def _parse(text: str, subjects: tuple[str, ...], names: tuple[_Renaming, ...]) -
         core=tuple(core),
         negations=negations,
         unclear=unclear,
-        auxiliary=auxiliary,
         question="?" in text or folded.lstrip().startswith(_FORMAL_QUESTIONS),
         subjects=frozenset(" ".join(w.norm for w in tag) for tag in tags) - {""},
         aside=plain.aside if plain else frozenset(),
@@ -225,12 +222,12 @@ def _without_openers(words: Sequence[Word], norms: Sequence[str]) -> list[Word]:
     return remaining or list(words)
 
 
-def _without_negation(words: Sequence[Word], text: str) -> tuple[list[Word], int, bool, bool]:
-    """Return the words without negation, its count, whether it is unclear, and whether "do" was removed."""
+def _without_negation(words: Sequence[Word], text: str) -> tuple[list[Word], int, bool]:
+    """Return the words without negation, its count, and whether it is unclear."""
     norms = [word.norm for word in words]
     unclear = word_classes().occurs("not_quite", norms)
     if _NEGATING.isdisjoint(norms):
-        return list(words), 0, unclear, False
+        return list(words), 0, unclear
     dropped: set[int] = set()
     count = 0
     for at in range(len(words)):
@@ -253,7 +250,7 @@ def _without_negation(words: Sequence[Word], text: str) -> tuple[list[Word], int
                 pass
     do = {at for at, norm in enumerate(norms) if norm in _SUPPORT and at + 1 in dropped}
     core = [word for at, word in enumerate(words) if at not in dropped | do]
-    return core, count, unclear or count > 1, bool(do)
+    return core, count, unclear or count > 1
 
 
 def _negating_role(

@@ -26,7 +26,6 @@ class Alignment:
         new: The new one.
         best_old: The best similarity of each old content word to a new one, 0 to 1, by spelling, kin, name and value.
         best_new: Of each new one to an old one.
-        matches: Positions of the repeated old tokens, each with that of the new token that repeats it.
         replaced: Positions of the old tokens that another word of the new statement replaces.
     """
 
@@ -34,7 +33,6 @@ class Alignment:
     new: Reading
     best_old: tuple[float, ...]
     best_new: tuple[float, ...]
-    matches: tuple[tuple[int, int], ...]
     replaced: frozenset[int]
 
     @property
@@ -56,13 +54,8 @@ def align(old: Reading, new: Reading) -> Alignment:
     ]
     best_old = tuple(max(row) for row in table)
     best_new = tuple(max(column) for column in zip(*table, strict=True))
-    matches = tuple(
-        (at, new.content[row.index(best)])
-        for at, row, best in zip(old.content, table, best_old, strict=True)
-        if best >= HIT
-    )
     replaced = _replaced(old, new, _open(old, best_old), _open(new, best_new))
-    return Alignment(old, new, best_old, best_new, matches, replaced)
+    return Alignment(old, new, best_old, best_new, replaced)
 
 
 def _open(reading: Reading, best: Sequence[float]) -> list[int]:

@@ -24,6 +24,7 @@ from hippocampe.updates.decide import Decision, Verdict
 from hippocampe.updates.evidence import evidence_of
 from hippocampe.updates.learnt import MERGING, OUTCOMES, SAME, SEPARATE, Floats, Model
 
+_NEVER_THE_SAME: Final = ("other_polarity", "hedged", "no_longer_hedged", "one_substituted")
 LEAST_COSINE: Final = 0.2
 """Two statements that share a keyword are weighed from this cosine on."""
 _NEAR: Final = 0.28
@@ -163,14 +164,14 @@ def conclude(
 
 
 def needs_care(evidence: Mapping[str, float]) -> bool:
-    """Return whether two statements are long, differ in one verb or subject, or have the same words in another order.
+    """Return whether two statements are long, differ in one common word, or have the same words in another order.
 
     Such statements resemble each other whether or not they say the same.
     """
     reordered = evidence["jaccard"] >= _SAME_WORDS and evidence["in_order"] < _IN_ORDER
     reordered = reordered and abs(evidence["longer"]) < _AS_LONG and not evidence["short"]
-    swapped = evidence["one_verb"] or evidence["one_subject"]
-    return bool(evidence["long"] or (swapped if evidence["one_substituted"] else reordered))
+    differs = evidence["one_word"] if evidence["one_substituted"] else reordered
+    return bool(evidence["long"] or differs)
 
 
 def apart(rule: Decision) -> Decision:
@@ -190,12 +191,14 @@ def merge_probability(shares: Floats, evidence: Mapping[str, float]) -> float:
 def likeliest(shares: Floats, evidence: Mapping[str, float]) -> str:
     """The likeliest merging outcome.
 
-    "same" drops the new words, so it needs most of the probability, the same polarity, and more than one other word.
+    "same" drops the new words, so it needs most of the probability, the same polarity and modality, more than one other
+    word, and no word beside all of the old ones.
     """
     best = int(shares[:MERGING].argmax())
     rare = best == SAME and shares[best] < shares[:MERGING].sum() / 2
-    differs = rare or evidence["other_polarity"] or evidence["one_substituted"]
-    return "update" if differs else OUTCOMES[best]
+    adds = evidence["covered"] == 1 and evidence["longer"] > 0
+    differs = any(evidence[name] for name in _NEVER_THE_SAME)
+    return "update" if rare or adds or differs else OUTCOMES[best]
 
 
 def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> str | None:

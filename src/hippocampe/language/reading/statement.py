@@ -15,7 +15,7 @@ from typing import Final
 from hippocampe.language.questions import is_question
 from hippocampe.language.reading.lexis import Lexis, lexis, plain_stem
 from hippocampe.language.reading.values import Found, Kind, value_at
-from hippocampe.language.sentence import language_of
+from hippocampe.language.sentence import is_hedged, language_of
 from hippocampe.language.text import STOP_WORDS
 from hippocampe.language.tokenizer import Word, tokenize
 
@@ -34,9 +34,7 @@ _SUBJECT_OF_ROLE: Final = (
     ("definite", "definite"), ("own", "own"), ("others_own", "other_own"), ("indefinite", "indefinite"),
     ("first_person", "speaker"), ("third_person", "third"),
 )  # fmt: skip
-_DETERMINING: Final = {
-    "definite": "definite", "own": "own", "others_own": "own", "indefinite": "indefinite",
-}  # fmt: skip
+_DETERMINING: Final = frozenset({"definite", "own", "others_own", "indefinite"})
 _BEFORE_NOUN: Final = frozenset({"definite", "indefinite", "own", "others_own", "of", "at"})
 _LINKS: Final = ("of", "at", "be", "have")
 _VERBAL: Final = frozenset({"have", "auxiliary", "conjunctions"})
@@ -92,8 +90,8 @@ class Reading:
         subject: One of `SUBJECTS`.
         signs: The signs of change, and "negation" and "future".
         links: For each token the role of its preposition or light verb: "of", "at", "be", "have" or "".
-        determiners: For each token its determiner: "definite", "own", "indefinite" or "".
         verbs: The stems of its verbs, without auxiliaries.
+        hedged: Whether it tells a wish, a plan, a guess or a condition.
         question: Whether it asks.
     """
 
@@ -105,8 +103,8 @@ class Reading:
     subject: str
     signs: frozenset[str]
     links: tuple[str, ...]
-    determiners: tuple[str, ...]
     verbs: frozenset[str]
+    hedged: bool
     question: bool
 
     @property
@@ -132,8 +130,8 @@ def read(text: str) -> Reading:
         subject=_subject(tokens),
         signs=known.signs(norms, stems) | _moods(tokens, known),
         links=tuple(_link(tokens, at) for at in range(len(tokens))),
-        determiners=tuple(_determiner(tokens, at) for at in range(len(tokens))),
         verbs=frozenset(each for each in stems if each in known.verbs),
+        hedged=is_hedged(tokenize(text)),
         question=is_question(text),
     )
 
@@ -244,19 +242,6 @@ def _link(tokens: Sequence[Token], at: int) -> str:
         for role in _LINKS:
             if role in before.roles:
                 return role
-        if not before.roles & _DETERMINING.keys():
-            return ""
-    return ""
-
-
-def _determiner(tokens: Sequence[Token], at: int) -> str:
-    """The determiner of a word, across an adjective."""
-    for before in reversed(tokens[max(0, at - 3) : at]):
-        for role, determiner in _DETERMINING.items():
-            if role in before.roles or before.norm == "'s":
-                return "own" if before.norm == "'s" else determiner
-        if before.kind in ("number", "rank"):
-            return "indefinite"
-        if before.roles:
+        if not before.roles & _DETERMINING:
             return ""
     return ""
