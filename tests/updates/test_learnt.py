@@ -6,14 +6,14 @@ import random
 import numpy as np
 import pytest
 
-from hippocampe.language.reading.statement import read
+from hippocampe.language.statement import parse
 from hippocampe.updates.alignment import align
 from hippocampe.updates.evidence import Evidence, common_subsequence, evidence_of
 from hippocampe.updates.learnt import OUTCOMES, from_json, load_model, log_softmax, to_json
 
 
 def told(old: str, new: str) -> Evidence:
-    return evidence_of(align(read(old), read(new)), 0.6)
+    return evidence_of(align(parse(old), parse(new)), 0.6)
 
 
 def test_the_model_survives_storing() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hippocampe import Hippocampe, Scope
-from hippocampe.language.reading.statement import read
+from hippocampe.language.statement import parse
 from hippocampe.updates.alignment import align
 from hippocampe.updates.decide import Decision, Verdict, decide
 from hippocampe.updates.evidence import evidence_of
@@ -20,7 +20,7 @@ THRESHOLDS = {"merge": 0.7, "careful": 0.8, "review": 0.2, "read": 0.03}
 def concluded(
     old: str, new: str, shares: Mapping[str, float], *, was_read: bool = True
 ) -> tuple[Verdict, str]:
-    aligned = align(read(old), read(new))
+    aligned = align(parse(old), parse(new))
     shares = {"separate": 1 - sum(shares.values()), **shares}
     share = np.array([shares.get(outcome, 0.0) for outcome in OUTCOMES], np.float32)
     decision = conclude(
@@ -179,7 +179,7 @@ def test_more_words_are_never_a_repetition(old: str, new: str) -> None:
 
 
 def test_the_decision_is_deterministic() -> None:
-    old, new = read("Le marché est le mardi"), read("Le marché est désormais le jeudi")
+    old, new = parse("Le marché est le mardi"), parse("Le marché est désormais le jeudi")
     rule = decide(new.text, old.text)
     (first, second) = weigh([Weighed(old, 0.8, rule)] * 2, new, load_model(), unread)
     assert first == second
@@ -192,7 +192,7 @@ def unread(pairs: Sequence[tuple[str, str]]) -> None:
 
 
 def test_what_may_merge_is_read_and_the_reader_counts() -> None:
-    old, new = read("Le marché est le mardi"), read("Le marché est désormais le jeudi")
+    old, new = parse("Le marché est le mardi"), parse("Le marché est désormais le jeudi")
     rule = Decision(Verdict.RELATED, "weighed", "no rule")
     asked: list[Sequence[tuple[str, str]]] = []
 
@@ -219,7 +219,7 @@ def test_what_may_merge_is_read_and_the_reader_counts() -> None:
     ],
 )
 def test_words_that_an_update_loses(old: str, new: str, lost: list[str]) -> None:
-    assert lost_words(read(old), read(new)) == lost
+    assert lost_words(parse(old), parse(new)) == lost
 
 
 @pytest.mark.parametrize(
@@ -293,16 +293,16 @@ def test_a_statement_without_words_stops_nothing(hippo: Hippocampe, bare: str) -
     for each in (bare, "ok", "it is", f"{bare} {bare}", "le la les", bare):
         hippo.remember(each, scope=SCOPE)
     rule = decide("Le marché est le jeudi", bare)
-    market = read("Le marché est le jeudi")
-    assert weigh([Weighed(read(bare), 0.8, rule)], market, load_model(), unread) == [rule]
-    assert weigh([Weighed(market, 0.8, rule)], read(bare), load_model(), unread) == [rule]
+    market = parse("Le marché est le jeudi")
+    assert weigh([Weighed(parse(bare), 0.8, rule)], market, load_model(), unread) == [rule]
+    assert weigh([Weighed(market, 0.8, rule)], parse(bare), load_model(), unread) == [rule]
 
 
 @pytest.mark.parametrize("other", ["Camille a 34 ans", "Camille joue du violoncelle"])
 def test_two_names_for_one_person_ask_nothing_about_her(hippo: Hippocampe, other: str) -> None:
     rule = decide(other, "cam = Camille")
-    weighed = [Weighed(read("cam = Camille"), 0.8, rule)]
-    assert weigh(weighed, read(other), load_model(), unread) == [rule]
+    weighed = [Weighed(parse("cam = Camille"), 0.8, rule)]
+    assert weigh(weighed, parse(other), load_model(), unread) == [rule]
     for each in ("cam = Camille", other, "Camille se fait appeler cam"):
         hippo.remember(each, scope=SCOPE)
     assert hippo.reviews(scope=SCOPE) == []

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from hippocampe.language.reading.statement import Reading, Token
+from hippocampe.language.statement import Statement
+from hippocampe.language.tokens import Token
 
 HIT: Final = 0.55
 """Least similarity at which a word counts as repeated."""
@@ -29,8 +30,8 @@ class Alignment:
         replaced: Positions of the old tokens that another word of the new statement replaces.
     """
 
-    old: Reading
-    new: Reading
+    old: Statement
+    new: Statement
     best_old: tuple[float, ...]
     best_new: tuple[float, ...]
     replaced: frozenset[int]
@@ -46,7 +47,7 @@ class Alignment:
         return _open(self.new, self.best_new)
 
 
-def align(old: Reading, new: Reading) -> Alignment:
+def align(old: Statement, new: Statement) -> Alignment:
     """Align two statements, each with at least one content word."""
     table = [
         [_similarity(old.tokens[at], new.tokens[other]) for other in new.content]
@@ -58,7 +59,7 @@ def align(old: Reading, new: Reading) -> Alignment:
     return Alignment(old, new, best_old, best_new, replaced)
 
 
-def _open(reading: Reading, best: Sequence[float]) -> list[int]:
+def _open(reading: Statement, best: Sequence[float]) -> list[int]:
     return [at for at, each in zip(reading.content, best, strict=True) if each < HIT]
 
 
@@ -74,7 +75,7 @@ def _similarity(ours: Token, theirs: Token) -> float:
 
 
 def _replaced(
-    old: Reading, new: Reading, open_old: Sequence[int], open_new: Sequence[int]
+    old: Statement, new: Statement, open_old: Sequence[int], open_new: Sequence[int]
 ) -> frozenset[int]:
     """Pair the lost words with the added ones: the only ones, or by the words around."""
     lost = [at for at in open_old if old.tokens[at].kind == "word"]
@@ -92,7 +93,7 @@ def _replaced(
     return frozenset(found)
 
 
-def _fits(old: Reading, at: int, new: Reading, other: int) -> float:
+def _fits(old: Statement, at: int, new: Statement, other: int) -> float:
     """Score how well one word takes the place of another."""
     ours, theirs = old.tokens, new.tokens
     linked = old.links[at] == new.links[other] != ""

@@ -15,10 +15,11 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from hippocampe.language.difference import SWAPPED, difference, proper_names, shared_words
+from hippocampe.language.equality import spelling
 from hippocampe.language.lexicon import load_all
-from hippocampe.language.reading.statement import read
+from hippocampe.language.names import CanonicalNames
 from hippocampe.language.relations import Relation, relations
-from hippocampe.language.sentence import CanonicalNames, Statement, parse, spelling
+from hippocampe.language.statement import Statement, parse
 from hippocampe.language.text import fold
 from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.supersession import ValueChange, value_change
@@ -134,10 +135,7 @@ def _compare(new: Statement, old: Statement) -> Decision:
 
 def _same(new: Statement, old: Statement) -> Decision | None:
     if new.norms or old.norms:
-        # Comparing letters is cheap and rules out most pairs before spelling is compared.
-        same = new.norms == old.norms or (
-            new.letters == old.letters and spelling(new.text) == spelling(old.text)
-        )
+        same = new.norms == old.norms or spelling(new.text) == spelling(old.text)
     else:
         same = new.text.strip() == old.text.strip()
     if not same:
@@ -242,7 +240,7 @@ def _past(new: Statement, old: Statement) -> Decision | None:
 
 def _has_ended(statement: Statement) -> bool:
     """Return whether a plan or an activity has ended."""
-    signs = read(statement.text).signs
+    signs = statement.signs
     ceased = "future" in signs or word_classes().occurs("ceased", statement.norms)
     return "ended" in signs or bool(statement.negations and ceased)
 

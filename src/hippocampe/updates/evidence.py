@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from hippocampe.language.reading.statement import Reading, Token
+from hippocampe.language.statement import Statement
+from hippocampe.language.tokens import Token
 from hippocampe.updates.alignment import HIT, Alignment
 
 Evidence = dict[str, float]
@@ -82,22 +83,22 @@ def _substituted(ours: Sequence[Token], theirs: Sequence[Token]) -> tuple[Token,
     return differ[0] if len(differ) == 1 else ()
 
 
-def _names_before_verb(reading: Reading) -> set[str]:
+def _names_before_verb(reading: Statement) -> set[str]:
     return {token.norm for token in reading.tokens[: max(reading.verb, 1)] if token.name}
 
 
-def _before_verb(reading: Reading) -> int:
+def _before_verb(reading: Statement) -> int:
     """The number of content words before the verb."""
     return sum(at < reading.verb for at in reading.content)
 
 
-def _are_moved(old: Reading, new: Reading) -> bool:
+def _are_moved(old: Statement, new: Statement) -> bool:
     """Return whether the names and values of both come in another order."""
     ours, theirs = old.values, new.values
     return [each for each in ours if each in theirs] != [each for each in theirs if each in ours]
 
 
-def _has_other_value(old: Reading, new: Reading) -> bool:
+def _has_other_value(old: Statement, new: Statement) -> bool:
     """Return whether each has a value of some kind that the other lacks."""
     ours, theirs = (
         {t.stem: t.kind for t in each.tokens if t.kind != "word"} for each in (old, new)

@@ -17,7 +17,7 @@ import numpy as np
 
 from hippocampe.language.difference import SWAPPED
 from hippocampe.language.equated import equated_names
-from hippocampe.language.reading.statement import Reading
+from hippocampe.language.statement import Statement
 from hippocampe.language.text import keywords
 from hippocampe.updates.alignment import Alignment, align
 from hippocampe.updates.decide import Decision, Verdict
@@ -41,12 +41,12 @@ class Weighed:
     """An old statement to weigh a new one against.
 
     Attributes:
-        reading: The old statement.
+        statement: The old statement.
         cosine: The cosine of the two, as evidence.
         rule: The decision of the rules, which is no merge.
     """
 
-    reading: Reading
+    statement: Statement
     cosine: float
     rule: Decision
 
@@ -62,7 +62,7 @@ Read = Callable[[Sequence[tuple[str, str]]], Floats | None]
 """The reader's logits of pairs of an old and a new statement, shape (pairs, outcomes); None while it is down."""
 
 
-def weigh(olds: Sequence[Weighed], new: Reading, model: Model, read: Read) -> list[Decision]:
+def weigh(olds: Sequence[Weighed], new: Statement, model: Model, read: Read) -> list[Decision]:
     """Decide on a new statement against old ones that no sure rule decides.
 
     A statement of less than two words ("👍") states nothing, and one that equates two names ("cam = Camille") states
@@ -75,16 +75,16 @@ def weigh(olds: Sequence[Weighed], new: Reading, model: Model, read: Read) -> li
         read: Reads the pairs that may merge.
     """
     decided = [old.rule for old in olds]
-    spoken = [at for at, old in enumerate(olds) if _speaks(new) and _speaks(old.reading)]
+    spoken = [at for at, old in enumerate(olds) if _speaks(new) and _speaks(old.statement)]
     if not spoken:
         return decided
-    aligned = [align(olds[at].reading, new) for at in spoken]
+    aligned = [align(olds[at].statement, new) for at in spoken]
     evidence = [
         evidence_of(each, olds[at].cosine) for at, each in zip(spoken, aligned, strict=True)
     ]
     shares = model.by_evidence(evidence)
     likely = np.flatnonzero(_merging(shares) >= model.thresholds["read"])
-    logits = read([(olds[spoken[row]].reading.text, new.text) for row in likely])
+    logits = read([(olds[spoken[row]].statement.text, new.text) for row in likely])
     if logits is not None and len(likely):
         shares[likely] = model.by_both([evidence[row] for row in likely], logits)
     for row, at in enumerate(spoken):
@@ -99,16 +99,16 @@ def _merging(shares: Floats) -> Floats:
     return shares[:, :MERGING].sum(axis=1)
 
 
-def _speaks(reading: Reading) -> bool:
+def _speaks(statement: Statement) -> bool:
     """Return whether a statement can be weighed: it has several words, and does more than equate two names.
 
     One word, such as the value of a keyed fact, states nothing by itself.
     """
-    words = sum(token.norm[0].isalnum() for token in reading.tokens)
-    return words > 1 and equated_names(reading.text) is None
+    words = sum(token.norm[0].isalnum() for token in statement.tokens)
+    return words > 1 and equated_names(statement.text) is None
 
 
-def lost_words(old: Reading, new: Reading) -> list[str]:
+def lost_words(old: Statement, new: Statement) -> list[str]:
     """The words of an old statement that its update neither repeats nor replaces.
 
     A value is replaced by a value of its kind, a word by the word in its place; a verb alone is not a fact.

@@ -1,4 +1,4 @@
-"""The lexicon of one language by the roles of words in a statement, from its `reading.toml`."""
+"""The grammar of one language: the words of each role, verbs, stems, units and signs of change."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hippocampe.language.tokenizer import tokenize
 
 
 @dataclass(frozen=True, slots=True)
-class Lexis:
-    """The lexicon of a language.
+class Grammar:
+    """The grammar of a language.
 
     Attributes:
         language: Its code.
@@ -24,7 +24,7 @@ class Lexis:
         ordinals: Rank by ordinal.
         units: Unit by word or sign.
         kin: Relationship by word.
-        grammar: Words by grammatical role.
+        roles: Grammatical roles by word.
         verbs: Stems of verbs.
         future: Endings of the future.
         clock: Words of a time of day.
@@ -37,7 +37,7 @@ class Lexis:
     ordinals: Mapping[str, int]
     units: Mapping[str, str]
     kin: Mapping[str, str]
-    grammar: Mapping[str, frozenset[str]]
+    roles: Mapping[str, frozenset[str]]
     verbs: frozenset[str]
     future: tuple[str, ...]
     clock: Mapping[str, frozenset[str]]
@@ -87,8 +87,8 @@ def _endings(language: str) -> tuple[tuple[str, ...], int]:
 
 
 @cache
-def lexis(language: str) -> Lexis:
-    """The lexicon of a language."""
+def grammar(language: str) -> Grammar:
+    """The grammar of a language."""
     data = load(language, "reading")
     single: dict[str, set[str]] = {}
     phrases: dict[str, list[tuple[tuple[str, ...], str]]] = {}
@@ -99,11 +99,11 @@ def lexis(language: str) -> Lexis:
                 single.setdefault(plain_stem(norms[0], language), set()).add(sign)
             else:
                 phrases.setdefault(norms[0], []).append((norms, sign))
-    grammar: dict[str, set[str]] = {}
+    of_role: dict[str, set[str]] = {}
     for role, words in data["grammar"].items():
         for word in words.split():
-            grammar.setdefault(word, set()).add(role)
-    return Lexis(
+            of_role.setdefault(word, set()).add(role)
+    return Grammar(
         language=language,
         spellings={word: tuple(meant.split()) for word, meant in data["spellings"].items()},
         glued=data["glued"],
@@ -111,7 +111,7 @@ def lexis(language: str) -> Lexis:
         ordinals=_by_word(data["ordinals"], int),
         units=_by_word(data["units"], str),
         kin=_by_word(data["kin"], str),
-        grammar={word: frozenset(roles) for word, roles in grammar.items()},
+        roles={word: frozenset(roles) for word, roles in of_role.items()},
         verbs=frozenset(plain_stem(word, language) for word in data["verbs"].split()),
         future=tuple(data["future"]),
         clock={name: frozenset(words.split()) for name, words in data["clock"].items()},
