@@ -88,7 +88,7 @@ def test_stems_and_classes_of_both_languages() -> None:
     assert stem("habitait", "fr") == stem("habite", "fr")
     assert stem("running", "en") == stem("run", "en")
     assert grammar("fr").kin.keys() & {"frere"}
-    assert {"ended", "doubt", "now"} <= load("fr", "reading")["signs"].keys()
+    assert {"ended", "doubt", "now"} <= load("fr", "words")["signs"].keys()
 
 
 def test_any_text_is_read_and_forgotten() -> None:

@@ -75,13 +75,13 @@ def plain_stem(word: str, language: str) -> str:
 
 @cache
 def _function_words(language: str) -> frozenset[str]:
-    roles = load(language, "reading")["grammar"].values()
+    roles = load(language, "words")["grammar"].values()
     return frozenset(word for words in roles for word in words.split())
 
 
 @cache
 def _endings(language: str) -> tuple[tuple[str, ...], int]:
-    data = load(language, "reading")
+    data = load(language, "words")
     longest_first = sorted(data["endings"].split(), key=len, reverse=True)
     return tuple(longest_first), data["shortest_stem"]
 
@@ -89,7 +89,7 @@ def _endings(language: str) -> tuple[tuple[str, ...], int]:
 @cache
 def grammar(language: str) -> Grammar:
     """The grammar of a language."""
-    data = load(language, "reading")
+    data = load(language, "words")
     single: dict[str, set[str]] = {}
     phrases: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     for sign, entries in data["signs"].items():
@@ -107,7 +107,8 @@ def grammar(language: str) -> Grammar:
         language=language,
         spellings={word: tuple(meant.split()) for word, meant in data["spellings"].items()},
         glued=data["glued"],
-        numbers=_by_word(data["numbers"], int),
+        # "Un" is an article more often.
+        numbers={word: n for word, n in _by_word(data["numbers"], int).items() if n > 1},
         ordinals=_by_word(data["ordinals"], int),
         units=_by_word(data["units"], str),
         kin=_by_word(data["kin"], str),
