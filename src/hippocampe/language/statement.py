@@ -18,7 +18,7 @@ from typing import Final
 from hippocampe.language.asides import without_aside
 from hippocampe.language.calendar import ORDINALS
 from hippocampe.language.detect import language_of
-from hippocampe.language.grammar import grammar
+from hippocampe.language.grammar import grammar, stem
 from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.names import NO_ALIASES, CanonicalNames, Renaming, renamed
 from hippocampe.language.negation import without_negation
@@ -87,12 +87,12 @@ class Statement:
 
     @cached_property
     def question(self) -> bool:
-        """Whether it is a question."""
+        """Return whether it is a question."""
         return "?" in self.text or fold(self.text).lstrip().startswith(_FORMAL_QUESTIONS)
 
     @cached_property
     def hedged(self) -> bool:
-        """Whether it tells a wish, a plan, a guess or a condition."""
+        """Return whether it tells a wish, a plan, a guess or a condition."""
         return is_hedged(self.words)
 
     @cached_property
@@ -198,7 +198,7 @@ def _without_openers(words: Sequence[Word], norms: Sequence[str]) -> list[Word]:
 
 def clear_caches() -> None:
     """Drop cached texts, so that erased text does not stay in memory."""
-    for cached in (tokenize, _parse, language_of):
+    for cached in (tokenize, _parse, language_of, stem):
         cached.cache_clear()
 
 
