@@ -8,7 +8,6 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import ModelUnavailable, NotFound
-from hippocampe.language.asides import without_aside
 from hippocampe.language.equality import equality_digest
 from hippocampe.language.names import CanonicalNames
 from hippocampe.language.statement import parse
@@ -206,15 +205,16 @@ def _weigh_nearest(corpus: Corpus, content: str, compared: list[Compared]) -> li
     ]
     unmerged.sort(reverse=True)
     nearest, farther = unmerged[:MAX_WEIGHED], unmerged[MAX_WEIGHED:]
-    known = [compared[row][0].content for _, row in nearest]
-    if without_aside(content) is None:
-        known = [(plain.text if (plain := without_aside(each)) else each) for each in known]
+    new = parse(content)
+    known = [parse(compared[row][0].content) for _, row in nearest]
+    if new.plain is None:
+        known = [each.plain or each for each in known]
     model, embedder = load_model(), corpus.vocabulary.embedder.model
     olds = [
-        Weighed(parse(each), model.cosine(cosine, embedder), compared[row][2])
+        Weighed(each, model.cosine(cosine, embedder), compared[row][2])
         for each, (cosine, row) in zip(known, nearest, strict=True)
     ]
-    weighed = weigh(olds, parse(content), model, lambda pairs: read_pairs(corpus, pairs))
+    weighed = weigh(olds, new, model, lambda pairs: read_pairs(corpus, pairs))
     decisions = {row: decision for (_, row), decision in zip(nearest, weighed, strict=True)}
     for _, row in farther:
         rule = compared[row][2]
