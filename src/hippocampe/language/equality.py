@@ -8,6 +8,7 @@ from typing import Final
 from hippocampe.language.text import APOSTROPHE, fold
 from hippocampe.language.tokenizer import TOKEN, is_meaningful
 
+_NO_LETTERS: Final = bytes(set(range(128)) - set(b"abcdefghijklmnopqrstuvwxyz"))
 _NOT_BETWEEN_DIGITS: Final = re.compile(r"(?<!\d) | (?!\d)")
 
 
@@ -27,6 +28,18 @@ def spelling(text: str) -> str:
     return _NOT_BETWEEN_DIGITS.sub("", " ".join(words))
 
 
+def same_spelling(one: str, other: str) -> bool:
+    """Return whether two texts have one spelling. Comparing letters is cheap and rules out most pairs."""
+    return _letters(one) == _letters(other) and spelling(one) == spelling(other)
+
+
+@lru_cache(maxsize=1024)
+def _letters(text: str) -> bytes:
+    """The ASCII letters of the folded text, in order."""
+    return fold(text).encode("ascii", "ignore").translate(None, _NO_LETTERS)
+
+
 def clear_caches() -> None:
     """Drop cached texts, so that erased text does not stay in memory."""
-    spelling.cache_clear()
+    for cached in (spelling, _letters):
+        cached.cache_clear()

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from hippocampe.language.difference import SWAPPED, difference, proper_names, shared_words
-from hippocampe.language.equality import spelling
+from hippocampe.language.equality import same_spelling
 from hippocampe.language.lexicon import load_all
 from hippocampe.language.names import CanonicalNames
 from hippocampe.language.relations import Relation, relations
@@ -135,7 +135,7 @@ def _compare(new: Statement, old: Statement) -> Decision:
 
 def _same(new: Statement, old: Statement) -> Decision | None:
     if new.norms or old.norms:
-        same = new.norms == old.norms or spelling(new.text) == spelling(old.text)
+        same = new.norms == old.norms or same_spelling(new.text, old.text)
     else:
         same = new.text.strip() == old.text.strip()
     if not same:
@@ -233,7 +233,7 @@ def _past(new: Statement, old: Statement) -> Decision | None:
     Unless both tell the achievement: "has never won" may correct "has won".
     """
     for ended, told in ((new, old), (old, new)):
-        if _has_ended(ended) and _is_achieved(told) and not _is_achieved(ended):
+        if _is_achieved(told) and not _is_achieved(ended) and _has_ended(ended):
             return Decision(Verdict.RELATED, "past", "an end does not undo what was achieved")
     return None
 
