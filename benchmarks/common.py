@@ -109,6 +109,11 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
     return parser
 
 
+def numbers(text: str) -> list[int]:
+    """The type of an option with numbers between commas."""
+    return [int(each) for each in text.split(",")]
+
+
 class _HideReader(argparse.Action):
     """Hides the package of the reader from the processes that are started from here on."""
 

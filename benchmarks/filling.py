@@ -18,6 +18,7 @@ from uuid6 import uuid7
 import common
 from hippocampe import Config, Hippocampe
 from hippocampe.engine.context import Context
+from hippocampe.folder import rederivation
 from hippocampe.ingest import conversation
 from hippocampe.language.equality import equality_digest
 from hippocampe.language.relations import relation_of
@@ -92,6 +93,7 @@ def fill(folder: Path, plan: Plan) -> float:
     started = time.perf_counter()
     with Hippocampe.open(Config(folder, background=False)) as hippo:
         context = hippo._context
+        rederivation.rederive(context.writer)  # of nothing: the rows below follow the current rules
         known = plan.known()
         prepared: list[embeddings.Embedded] = []
         for start in range(0, len(known), ROWS):

@@ -295,20 +295,18 @@ def show(found: dict[str, Any]) -> None:
     print(f"  memory {last['memory_mib']} MiB, peak {found['peak_memory_mib']} MiB", flush=True)
 
 
-def _numbers(text: str) -> list[int]:
-    return [int(each) for each in text.split(",")]
-
-
 def main() -> None:
     """Measure the sizes given on the command line."""
     parser = common.arguments(__doc__)
     parser.add_argument(
-        "--sizes", type=_numbers, default=[1_000, 10_000, 100_000, 1_000_000], help="memories"
+        "--sizes", type=common.numbers, default=[1_000, 10_000, 100_000, 1_000_000], help="memories"
     )
-    parser.add_argument("--spaces", type=_numbers, default=[1, 1, 1, 50], help="per size, or one")
+    parser.add_argument(
+        "--spaces", type=common.numbers, default=[1, 1, 1, 50], help="per size, or one"
+    )
     parser.add_argument(
         "--turns",
-        type=_numbers,
+        type=common.numbers,
         default=[200, 2_000, 20_000, 200_000],
         help="of talk, beside the memories: per size, or one",
     )

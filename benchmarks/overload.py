@@ -222,7 +222,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0, help="of each loop")
     parser.add_argument(
         "--callers",
-        type=lambda text: [int(each) for each in text.split(",")],
+        type=common.numbers,
         default=[1, 2, 4, 8, 16],
         help="of the closed loop",
     )

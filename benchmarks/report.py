@@ -339,6 +339,41 @@ def cells(results: dict[str, Any]) -> Iterator[str]:
         yield table(["cores", "turns a second", "of one process, per core"], computed)
 
 
+def scale(results: dict[str, Any]) -> Iterator[str]:
+    """Loading, turns, writes, memory and disk by size and side."""
+    yield f"{'With' if results['reader'] else 'Without'} the reader; p50 / p95 in ms."
+    rows: list[list[object]] = []
+    for size in results["sizes"]:
+        for side, of in size["sides"].items():
+            timed = [
+                f"{of[name]['p50']:.0f} / {of[name]['p95']:.0f}"
+                for name in ("first_in_a_space", "before_turn", "remember")
+            ]
+            rows.append(
+                [
+                    f"{side}, {size['size']:,} in {size['spaces']:,}",
+                    of.get("load_per_second") or "–",
+                    *timed,
+                    round(_total(of["memory_mib"], of.get("server_memory_mib", 0))),
+                    round(_total(of["disk_mib"])),
+                ]
+            )
+    head = [
+        "rows loaded a second",
+        "first turn of a space",
+        "turn",
+        "remember",
+        "memory MiB",
+        "disk MiB",
+    ]
+    yield table(["", *head], rows)
+
+
+def _total(*values: Any) -> float:
+    """The sum of numbers, and of tables of numbers."""
+    return sum(sum(each.values()) if isinstance(each, dict) else each for each in values)
+
+
 def _passed(counts: dict[str, float] | None) -> str:
     return f"{counts.get('passed', 0)} of {counts['steps']}" if counts else "–"
 
@@ -363,6 +398,7 @@ SECTIONS = {
     "overload": overload,
     "server_load": server_load,
     "cells": cells,
+    "scale": scale,
     "pages": pages,
     "hook": hook,
     "sharing": sharing,
@@ -481,7 +517,28 @@ def _latency(axes: Any, results: dict[str, Any], what: str) -> None:
     axes.legend(fontsize="small")
 
 
+def _growth(axes: Any, results: dict[str, Any]) -> None:
+    for number, side in enumerate(
+        dict.fromkeys(s for size in results["sizes"] for s in size["sides"])
+    ):
+        of_side = [size for size in results["sizes"] if side in size["sides"]]
+        for quantile, line in (("p50", ":"), ("p95", "-")):
+            times = [size["sides"][side]["before_turn"][quantile] for size in of_side]
+            axes.plot(
+                [size["size"] for size in of_side],
+                times,
+                line,
+                marker="o",
+                color=f"C{number}",
+                label=f"{side}, {quantile}",
+            )
+    axes.set(xscale="log", xlabel="memories, in spaces of 1,000", ylabel="before_turn, ms")
+    axes.set_ylim(bottom=0)
+    axes.legend(fontsize="small")
+
+
 _DRAWN = {
+    "scale": (_growth,),
     "recall": (_quality, _reliability),
     "injection": (_hits,),
     "latency": (_recall_latency, _before_turn_latency),

@@ -25,7 +25,7 @@ ALLOWED: dict[str, str] = {
     "language": "errors",
     "presentation": "types language",
     "validation": "errors types language",
-    "client": "errors types verbs config system language",
+    "client": "errors types verbs config system language cells",
     "store": "errors types protocols system",
     "embed": "errors protocols system",
     "model": "errors types protocols system",

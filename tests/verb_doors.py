@@ -378,7 +378,7 @@ NOT_COMMANDS = VERBS.keys() - COMMANDS.keys() - {"close"}
 NO_VERB_COMMANDS = {
     *("serve", "mcp", "hook prompt-submit", "hook session-start", "hook stop", "chat", "worker"),
     *("self list", "self load", "doctor", "demo", "settings reset", "migrate", "scrub"),
-    "move-space",
+    *("move-space", "spread-spaces"),
 }
 """Commands that are no verb; they have tests of their own."""
 OTHER_OPTIONS = {

@@ -21,8 +21,8 @@ from pathlib import Path
 
 from hippocampe.errors import InvalidInput, SpaceElsewhere, StoreError
 from hippocampe.system import private
+from hippocampe.system.local_socket import DIVISION
 
-FILE = "cells.json"
 FOLDER = "cells"
 MAX_CELLS = 64
 ORPHAN_SECONDS = 20.0
@@ -88,13 +88,23 @@ def folder_of(root: Path, cell: int) -> Path:
     return root if cell == 0 else root / FOLDER / str(cell)
 
 
+def home_of(folder: Path, space: str) -> Path:
+    """The folder of the cell that has a space; the folder itself if it is not divided.
+
+    Raises:
+        StoreError: The division cannot be read.
+    """
+    divided = Divided(folder)
+    return folder_of(folder, divided.read().cell_of(space)) if divided.exists else folder
+
+
 def located(folder: Path) -> tuple[Path, int] | None:
     """The divided data folder, and the number of the cell, whose folder this is; None if it is not a cell."""
     folder = folder.absolute()
-    if (folder / FILE).is_file():
+    if (folder / DIVISION).is_file():
         return folder, 0
     root = folder.parent.parent
-    if folder.parent.name == FOLDER and folder.name.isdecimal() and (root / FILE).is_file():
+    if folder.parent.name == FOLDER and folder.name.isdecimal() and (root / DIVISION).is_file():
         return root, int(folder.name)
     return None
 
@@ -108,7 +118,7 @@ class Divided:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._file = root / FILE
+        self._file = root / DIVISION
         self._seen: tuple[tuple[int, int, int], Division] | None = None
 
     @property

@@ -120,7 +120,8 @@ def test_what_is_over_is_hidden_and_kept(hippo: Hippocampe, scope: Scope, clock:
     clock.advance(hours=2)
     receipt = hippo.expire(scope=scope)
     assert (receipt.ids, receipt.counts) == ((short.id,), {"memory": 1})
-    assert hippo.get(short.id, scope=scope).forgotten_reason == "expired"
+    hidden = hippo.get(short.id, scope=scope)
+    assert (hidden.forgotten_reason, hidden.forgotten_at) == ("expired", short.expires_at)
     assert hippo.expire(scope=scope).ids == ()
     assert hippo.expire(scope=elsewhere).counts == {"memory": 1}
     assert hippo.verify().ok

@@ -9,8 +9,9 @@ import pytest
 from children import child
 from conftest import Opener
 from hippocampe import Config, Hippocampe, InvalidInput, Scope, SpaceElsewhere
-from hippocampe.cells import FILE, Divided, Division, Fence, folder_of, hashed
+from hippocampe.cells import Divided, Division, Fence, folder_of, hashed
 from hippocampe.hippocampe import divide
+from hippocampe.system.local_socket import DIVISION
 
 EMBEDDER = "hashed:32"
 SPACES = [f"space-{number}" for number in range(8)]
@@ -84,10 +85,10 @@ def test_a_cell_is_added_and_only_an_empty_one_dropped(hashed: None, folder: Pat
     ):
         second.relocation.copy_out(there, path)
         first.relocation.copy_in(there, path)
-        second.relocation.remove(there)
+        second.relocation.remove([there])
     Divided(folder).write(Divided(folder).read().having(there, 0))
     divide(config(folder), 1)
-    assert not (folder / FILE).exists()
+    assert not (folder / DIVISION).exists()
 
 
 def test_a_cell_refuses_the_spaces_of_others(hashed: None, folder: Path) -> None:
@@ -177,7 +178,7 @@ def test_a_copy_has_everything_and_leaves_nothing_behind(
     # Again, as after a crash: nothing is doubled.
     assert target.relocation.copy_in("home", path) == rows
     assert target.verify().ok
-    source.relocation.remove("home")
+    source.relocation.remove(["home"])
     assert source.spaces() == {}
     assert source.verify(absent=["rhubarbe", "Brest"]).ok
     assert target.recall("le bureau", scope=other)
@@ -186,6 +187,7 @@ def test_a_copy_has_everything_and_leaves_nothing_behind(
 _DIVIDING = """
 import os, signal
 from hippocampe.hippocampe import divide
+from hippocampe.system.local_socket import DIVISION
 from hippocampe.system import private
 from pathlib import Path
 before, when = Path.replace, sys.argv[2]
@@ -217,6 +219,7 @@ steps, space, dying = [], sys.argv[2], sys.argv[3]
 cells = [Hippocampe.open(Config(folder_of(folder, each), embedder="hashed:32", background=False)) for each in (0, 1)]
 async def ask(cell, name, arguments):
     if dying == f"before {name}": os.kill(os.getpid(), signal.SIGKILL)
+    if name == "spaces": return httpx.Response(200, content=json.dumps(list(cells[cell].spaces())))
     relocation = cells[cell].relocation
     step = {"copy-out": relocation.copy_out, "copy-in": relocation.copy_in, "remove": relocation.remove}[name]
     named = {each: Path(value) if each == "path" else value for each, value in arguments.items()}
@@ -226,6 +229,8 @@ async def ask(cell, name, arguments):
 async def main():
     mover = Mover(Divided(folder), ask, None)
     if dying == "tidy": await mover.tidy()
+    elif space == "spread":
+        while await mover.spread(): pass
     else: await mover.move(space, 1)
 asyncio.run(main())
 for each in cells: each.close()
@@ -252,4 +257,25 @@ def test_a_kill_while_moving_leaves_one_copy(
     with child(_MOVING, folder, SPACES[0], "tidy") as process:
         assert process.wait(60) == 0
     assert contents(folder)[SPACES[0]] == [cell]
-    assert json.loads((folder / FILE).read_text())["stale"] == {}
+    assert json.loads((folder / DIVISION).read_text())["stale"] == {}
+
+
+@pytest.mark.usefixtures("hashed")
+@pytest.mark.parametrize("dying", ["never", "before copy-in", "before remove", "after remove"])
+def test_spreading_puts_each_space_where_its_name_hashes_to(folder: Path, dying: str) -> None:
+    fill(folder)
+    divide(config(folder), 2)
+    astray = [space for space in SPACES if hashed(space, 2)]
+    assert len(astray) > 1
+    if dying != "never":
+        with child(_MOVING, folder, "spread", dying) as process:
+            assert process.wait(60) == -signal.SIGKILL
+        divide(config(folder), 2)
+    with child(_MOVING, folder, "spread", "never") as process:
+        assert process.wait(60) == 0
+    assert contents(folder) == {space: [hashed(space, 2)] for space in SPACES}
+    division = Divided(folder).read()
+    assert (set(division.pinned) - {"default"}, division.moving, division.stale) == (set(), {}, {})
+    for cell in (0, 1):
+        with Hippocampe.open(config(folder_of(folder, cell))) as hippo:
+            assert hippo.verify().ok

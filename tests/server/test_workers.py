@@ -298,7 +298,39 @@ def test_a_space_moves_while_it_is_read_and_written(
     division = Divided(divided).read()
     assert (division.cell_of(space), division.moving, division.stale) == (1, {}, {})
     assert run(divided, "move-space", space, "1", "--json")
+    spread = json.loads(run(divided, "spread-spaces", "--json"))
+    assert space in {each["space"] for each in spread}
+    division = Divided(divided).read()
+    assert (set(division.pinned) - {"default"}, division.moving, division.stale) == (set(), {}, {})
+    assert json.loads(run(divided, "spread-spaces", "--json")) == []
     assert "no cell 9" in run(divided, "move-space", space, "9", code=1)
+
+
+def test_a_hook_asks_the_cell_of_its_space(
+    client: httpx.Client, divided: Path, names: tuple[str, str]
+) -> None:
+    for space in names:
+        assert remember(client, space, f"le voilier de {space} est à Nantes").status_code == 201
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "hippocampe",
+                "hook",
+                "prompt-submit",
+                "--folder",
+                str(divided),
+                "--space",
+                space,
+            ],
+            input=json.dumps({"prompt": "Où est le voilier ?", "cwd": "/home/paul"}),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        assert done.stderr == ""
+        assert f"voilier de {space}" in done.stdout
 
 
 def test_a_killed_cell_loses_no_acknowledged_write_and_heals(

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from hippocampe import config_sources
-from hippocampe.cells import Divided, folder_of
+from hippocampe.cells import home_of
 from hippocampe.cli import terminal
 from hippocampe.cli.help import BREAK, EXAMPLES, Command, Group
 from hippocampe.config import Config
@@ -72,11 +72,9 @@ class Call:
     def _of_cell(self) -> Config:
         """The configuration; of a divided folder, a command on one space uses the cell that has it."""
         config = self.loaded.config
-        divided = Divided(config.folder)
-        if not (self.of_space and divided.exists):
+        if not self.of_space:
             return config
-        cell = divided.read().cell_of(self.scope.space)
-        return replace(config, folder=folder_of(config.folder, cell))
+        return replace(config, folder=home_of(config.folder, self.scope.space))
 
     @property
     def lasting_config(self) -> Config:

@@ -120,6 +120,19 @@ def move_space(
     call.answer(moved, lambda: show.moved(moved))
 
 
+@command(app, "spread-spaces", panel=PANEL, shared=("folder", "json"))
+def spread_spaces(call: Call) -> None:
+    """Move each space to the cell that its name hashes to: once after a folder was divided or cells were added."""
+    from hippocampe.server.cells import ordering
+
+    moved: list[ordering.Moved] = []
+    with terminal.progress() as progress:
+        while some := ordering.spread(call.config.folder):
+            moved += some
+            progress("moving spaces", len(moved), 0)
+    call.answer(moved, lambda: show.spread(moved))
+
+
 @command(keys_app, "list", shared=("folder", "embedder", "json"))
 def list_keys(call: Call) -> None:
     """Show the keys of all spaces, newest first. Their text is not stored."""

@@ -4,7 +4,7 @@ The transaction that deletes the rows also marks which kinds of the index to reb
 dies before the files are clean, the mark makes the next open finish the work.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -196,17 +196,19 @@ def erase(
     return Receipt(counts, tuple(sorted(doomed.ids)), dry_run, tuple(items), named, remains)
 
 
-def remove_moved(writer: Writer, turns: Turns, space: str) -> None:
-    """Remove the copy of a space that has moved to another folder, as `erase` does with a whole space; its keys
-    stay. Idempotent."""
-    corpus, request = writer.corpus, _Request(space, None, None, None, True, moved=True)
+def remove_moved(writer: Writer, turns: Turns, spaces: Sequence[str]) -> None:
+    """Remove the copies of spaces that have moved to another folder, as `erase` does with a whole space; their keys
+    stay. The files are written again once for all. Idempotent."""
+    corpus = writer.corpus
     with writer.builder.building:
-        with corpus.store.exclusive():
-            corpus.check_serving()
-            with corpus.store.read() as connection:
-                doomed = request.select(connection)
-            with corpus.store.copying:
-                _erase(writer, turns, request, doomed)
+        for space in spaces:
+            request = _Request(space, None, None, None, True, moved=True)
+            with corpus.store.exclusive():
+                corpus.check_serving()
+                with corpus.store.read() as connection:
+                    doomed = request.select(connection)
+                with corpus.store.copying:
+                    _erase(writer, turns, request, doomed)
         finish_erasure(writer)
 
 

@@ -115,7 +115,8 @@ def hide_expired(writer: Writer, space: str, *, audited: bool = False) -> Receip
         with writer.change(from_reserve=True) as change:
             batch = memories.find(change.connection, *conditions, limit=BATCH)
             for memory in batch:
-                hide(change, memory, now, "expired")
+                expired = memory.expires_at or now
+                hide(change, memory, max(expired, memory.created_at), "expired")
                 hidden.append(about.of_memory(memory, "expired"))
             if audited:
                 detail = audit.ids([memory.id for memory in batch])

@@ -3,7 +3,7 @@
 The copy travels as a database of its own, with the tables of a data folder and the rows of one space.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,7 +81,7 @@ class Relocation:
         """
         writer = self.context.writer
         corpus = writer.corpus
-        self.remove(space)
+        self.remove([space])
         copied = 0
         source = Store.open(path, path.parent, read_only=True)
         try:
@@ -106,12 +106,12 @@ class Relocation:
         backlog.embed_imported(writer)
         return copied
 
-    def remove(self, space: str) -> None:
-        """Remove all of a space from the files of this folder, because another one has it. Idempotent."""
+    def remove(self, spaces: Sequence[str]) -> None:
+        """Remove all of some spaces from the files of this folder, because other ones have them. Idempotent."""
         with self.context.corpus.store.read() as connection:
-            if not _has(connection, space):
-                return
-        remove_moved(self.context.writer, self.turns, space)
+            found = [space for space in spaces if _has(connection, space)]
+        if found:
+            remove_moved(self.context.writer, self.turns, found)
 
 
 def spaces_of(connection: Connection) -> list[str]:
@@ -150,25 +150,24 @@ def _batches(connection: Connection, query: Any) -> Iterator[list[dict[str, Any]
 
 def _store_words(source: Connection, target: Connection) -> dict[int, int]:
     """Store the words that the target lacks; return the ids of all there, by their ids in the source."""
-    known = {
-        (model, text): id
-        for id, model, text in target.execute(select(word.c.id, word.c.model, word.c.text))
-    }
-    columns = (word.c.model, word.c.text, word.c.vector, word.c.checksum)
-    for rows in _batches(source, select(*columns)):
-        new = [row for row in rows if (row["model"], row["text"]) not in known]
+    of_texts = select(word.c.id, word.c.model, word.c.text).where(
+        word.c.text.in_(bindparam("texts", expanding=True))
+    )
+
+    def known(rows: list[dict[str, Any]]) -> dict[tuple[str, str], int]:
+        found = target.execute(of_texts, {"texts": [row["text"] for row in rows]})
+        return {(model, text): id for id, model, text in found}
+
+    renumbered: dict[int, int] = {}
+    for rows in _batches(source, select(word)):
+        before = known(rows)
+        new = [row for row in rows if (row["model"], row["text"]) not in before]
         if new:
-            target.execute(insert(word), new)
-    known |= {
-        (model, text): id
-        for id, model, text in target.execute(
-            select(word.c.id, word.c.model, word.c.text).where(
-                word.c.id > max(known.values(), default=0)
-            )
-        )
-    }
-    listed = source.execute(select(word.c.id, word.c.model, word.c.text))
-    return {id: known[model, text] for id, model, text in listed}
+            columns = (word.c.model, word.c.text, word.c.vector, word.c.checksum)
+            target.execute(insert(word), [{c.name: row[c.name] for c in columns} for row in new])
+        after = known(rows) if new else before
+        renumbered |= {row["id"]: after[row["model"], row["text"]] for row in rows}
+    return renumbered
 
 
 def _renumbered(row: dict[str, Any], ids: dict[int, int]) -> dict[str, Any]:

@@ -509,6 +509,8 @@ def _connect(url: str, key: str | None) -> QdrantClient:
         https=parts.scheme == "https",
         api_key=key,
         prefer_grpc=True,
+        # Nothing needs inference, for which the client searches each value of each point otherwise.
+        cloud_inference=True,
         timeout=round(SEARCH_SECONDS),
         check_compatibility=False,
         grpc_options={

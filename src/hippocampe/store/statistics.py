@@ -24,12 +24,13 @@ def count(connection: Connection, space: str, now: datetime) -> dict[str, Any]:
 
     shown = living(space, now)
     grouped = select(memory.c.collection, memory.c.category, func.count()).where(shown)
-    rows = connection.execute(grouped.group_by(memory.c.collection, memory.c.category)).all()
+    by = memory.c.collection, memory.c.category
+    rows = connection.execute(grouped.group_by(*by).order_by(*by)).all()
     by_collection: dict[str, int] = {}
     for collection, _, many in rows:
         by_collection[collection] = by_collection.get(collection, 0) + many
     runs = select(job_run.c.state, func.count().label("many")).where(job_run.c.space == space)
-    states = connection.execute(runs.group_by(job_run.c.state))
+    states = connection.execute(runs.group_by(job_run.c.state).order_by(job_run.c.state))
     last = select(func.max(memory.c.updated_at)).where(memory.c.space == space)
     return {
         "memories": by_collection,

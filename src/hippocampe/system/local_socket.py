@@ -19,6 +19,8 @@ SOCKET = "owner.sock"
 TOKEN = "owner.token"
 FILES = (SOCKET, TOKEN)
 """Names in the data folder; only the process that holds the folder writes these files."""
+DIVISION = "cells.json"
+"""The file of a data folder that is divided among several owners."""
 WAITING_CONNECTIONS = 128
 SILENCE_SECONDS = 1.5
 """An owner that sends nothing for so long is stopped or frozen."""

@@ -58,6 +58,19 @@ def made(made: NewKey) -> "RenderableType":
     )
 
 
+def spread(moved: Sequence["Moved"]) -> "RenderableType":
+    """What `spread-spaces` did."""
+    if not moved:
+        return text(say("Each space is in its cell already."))
+    return text(
+        say(
+            "Spaces moved: {count}. Writes of each waited at most {seconds} s.",
+            count=len(moved),
+            seconds=f"{max(each.seconds for each in moved):.2f}",
+        )
+    )
+
+
 def moved(moved: "Moved") -> "RenderableType":
     """The cell of a space that was moved."""
     if moved.source == moved.target:

@@ -1,11 +1,12 @@
 """Client of the process that owns a memory, for hooks; starts that process if there is none."""
 
 import json
+import os
 import socket
 
 from hippocampe.client.hooks.options import Options
 from hippocampe.client.reaching import Held, NotStarted, Unreached, reach
-from hippocampe.system.local_socket import SILENCE_SECONDS, Untrusted, connect
+from hippocampe.system.local_socket import DIVISION, SILENCE_SECONDS, Untrusted, connect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +46,28 @@ def call(
     if options.address is not None:
         return _call_server(options.address, options.key, scope, verb, field, arguments)
     request = {"verb": verb, "named": {**arguments, "scope": scope}, "field": field}
-    return _call_owner(options.folder, json.dumps(request).encode() + b"\n")
+    return _call_owner(_home(options), json.dumps(request).encode() + b"\n")
+
+
+def _home(options: Options) -> str:
+    """The folder of the data, or of the cell that has the space.
+
+    Raises:
+        HookFailed: The file that divides the folder cannot be read.
+    """
+    if not os.path.exists(os.path.join(options.folder, DIVISION)):
+        return options.folder
+    # Only for a divided folder: to load them takes milliseconds.
+    from pathlib import Path
+
+    from hippocampe.cells import home_of
+    from hippocampe.errors import HippocampeError
+    from hippocampe.types import Scope
+
+    try:
+        return os.fspath(home_of(Path(options.folder), options.space or Scope().space))
+    except HippocampeError as exc:
+        raise HookFailed(str(exc)) from exc
 
 
 def _call_owner(folder: str, request: bytes) -> str:

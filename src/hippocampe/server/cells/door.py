@@ -118,8 +118,8 @@ def internal(
     def copy_in(space: str, path: str) -> int:
         return hippo.relocation.copy_in(space, Path(path))
 
-    def remove(space: str) -> None:
-        hippo.relocation.remove(space)
+    def remove(spaces: list[str]) -> None:
+        hippo.relocation.remove(spaces)
 
     def endpoint(step: Callable[..., Any]) -> Any:
         async def answer(request: Request) -> Response:

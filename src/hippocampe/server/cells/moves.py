@@ -14,7 +14,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from secrets import token_hex
@@ -22,13 +22,15 @@ from typing import Any
 
 import httpx
 
-from hippocampe.cells import FOLDER, Divided
+from hippocampe.cells import FOLDER, Divided, hashed
 from hippocampe.errors import HippocampeError, InvalidInput, ServerUnavailable
 
 log = logging.getLogger("hippocampe.cells")
 PREFIX = "moving-"
-Ask = Callable[[int, str, dict[str, Any]], Awaitable[httpx.Response]]
-"""Sends a request of the router to a cell: its number, the name of the step, and the arguments."""
+SPREAD = 100
+"""Spaces of one `spread`. After it each cell writes its files again, which takes minutes for a million memories."""
+Ask = Callable[[int, str, dict[str, Any] | None], Awaitable[httpx.Response]]
+"""Sends a request of the router to a cell: its number, the name of the step, and the arguments; without, it reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +85,47 @@ class Mover:
                 )
             if source == target:
                 return Moved(space, source, target, 0, 0.0)
-            await self._tidy(space)
-            started = time.monotonic()
-            rows = await self._copied(space, source, target)
-            moved = self._divided.read().having(space, target).settled(space, stale=source)
-            self._divided.write(moved)
-            seconds = time.monotonic() - started
-            log.info("space %r moved from cell %d to cell %d", space, source, target)
+            if space in division.stale:
+                await self._tidy([division.stale[space]])
+            moved = await self._moved(space, source, target)
             with suppress(HippocampeError):
-                await self._tidy(space)
-            return Moved(space, source, target, rows, round(seconds, 3))
+                await self._tidy([source])
+            return moved
+
+    async def spread(self) -> list[Moved]:
+        """Move spaces to the cells that their names hash to: at most `SPREAD`, so that the caller can show progress.
+
+        Returns:
+            The moves; none if each space is where its name hashes to.
+
+        Raises:
+            HippocampeError: A cell failed; the moves before it are done.
+        """
+        async with self._moving:
+            division = self._divided.read()
+            await self._tidy(division.stale.values())
+            found: list[tuple[str, int]] = []
+            for cell in range(division.count):
+                answer = json.loads(await (await self._ask(cell, "spaces", None)).aread())
+                found += [(space, cell) for space in answer if division.cell_of(space) == cell]
+            astray = [
+                (space, cell, target)
+                for space, cell in sorted(found)
+                if (target := hashed(space, division.count)) != cell and space != self._notes_space
+            ]
+            try:
+                return [await self._moved(*each) for each in astray[:SPREAD]]
+            finally:
+                with suppress(HippocampeError):
+                    await self._tidy(self._divided.read().stale.values())
+
+    async def _moved(self, space: str, source: int, target: int) -> Moved:
+        started = time.monotonic()
+        rows = await self._copied(space, source, target)
+        self._divided.write(self._divided.read().having(space, target).settled(space, stale=source))
+        seconds = time.monotonic() - started
+        log.info("space %r moved from cell %d to cell %d", space, source, target)
+        return Moved(space, source, target, rows, round(seconds, 3))
 
     async def _copied(self, space: str, source: int, target: int) -> int:
         """Copy the rows; if that fails, writes go on at the source."""
@@ -115,18 +148,19 @@ class Mover:
         async with self._moving:
             for path in (self._divided.root / FOLDER).glob(f"{PREFIX}*"):
                 path.unlink(missing_ok=True)
-            for space in self._divided.read().stale:
+            for cell in set(self._divided.read().stale.values()):
                 with suppress(HippocampeError):
-                    await self._tidy(space)
+                    await self._tidy([cell])
 
-    async def _tidy(self, space: str) -> None:
-        division = self._divided.read()
-        if (cell := division.stale.get(space)) is None:
-            return
-        await self._step(cell, "remove", {"space": space})
-        division = self._divided.read()
-        stale = {name: at for name, at in division.stale.items() if name != space}
-        self._divided.write(division.marked(stale=stale))
+    async def _tidy(self, cells: Iterable[int]) -> None:
+        """Remove the stale copies of some cells, those of a cell at once: it then writes its files again once."""
+        for cell in sorted(set(cells)):
+            stale = self._divided.read().stale
+            spaces = [space for space, at in stale.items() if at == cell]
+            await self._step(cell, "remove", {"spaces": spaces})
+            division = self._divided.read()
+            left = {name: at for name, at in division.stale.items() if name not in spaces}
+            self._divided.write(division.marked(stale=left))
 
     async def _step(self, cell: int, name: str, arguments: dict[str, Any]) -> Any:
         try:

@@ -2,6 +2,7 @@
 
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -18,11 +19,28 @@ def move(root: Path, space: str, target: int) -> Moved:
         ServerUnavailable: No server with cells serves the folder.
         HippocampeError: The space cannot be moved; it stays where it is.
     """
+    return _moved(_order(root, "move", {"space": space, "target": target}))
+
+
+def spread(root: Path) -> list[Moved]:
+    """Move some of the spaces that are not in the cell that their name hashes to; none if each is.
+
+    Raises:
+        ServerUnavailable: No server with cells serves the folder.
+        HippocampeError: A cell failed; each space is where it was or where it belongs.
+    """
+    return [_moved(each) for each in _order(root, "spread", {})]
+
+
+def _moved(content: dict[str, Any]) -> Moved:
+    return Moved(**{each.name: content[each.name] for each in fields(Moved)})
+
+
+def _order(root: Path, name: str, order: dict[str, object]) -> Any:
     transport = httpx.HTTPTransport(uds=router_socket(root))
-    order = {"space": space, "target": target}
     try:
         with httpx.Client(transport=transport, timeout=None) as client:
-            answer = client.post(f"http://router{INTERNAL}move", json=order)
+            answer = client.post(f"http://router{INTERNAL}{name}", json=order)
             content = answer.json()
     except (httpx.HTTPError, ValueError) as exc:
         raise ServerUnavailable(
@@ -30,4 +48,4 @@ def move(root: Path, space: str, target: int) -> Moved:
         ) from exc
     if answer.status_code >= 400:
         raise HippocampeError(content["detail"])
-    return Moved(**{each.name: content[each.name] for each in fields(Moved)})
+    return content

@@ -145,6 +145,8 @@ class Router:
             return problems.response(problems.of_status(404, "there is no endpoint at this path."))
         body = await _Body.of(receive)
         try:
+            if connection["path"] == f"{passing.INTERNAL}spread":
+                return JSONResponse(encode(await self.mover.spread()))
             order = json.loads(body.kept)
             space, target = Scope(space=order["space"]).space, int(order["target"])
         except (ValueError, LookupError, TypeError) as exc:
