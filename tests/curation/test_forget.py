@@ -326,8 +326,9 @@ def test_others_write_while_the_index_is_built_again(
 
 def test_erased_texts_leave_the_caches(hippo: Hippocampe, scope: Scope) -> None:
     hippo.remember("Zéphyrine habite à Pau, tout près du château", scope=scope)
-    hippo.remember("Zéphyrine vend du pain à Pau, près du château", scope=scope)
     hippo.recall("Zéphyrine ?", scope=scope)
+    assert statement.parse("Zéphyrine habite à Pau").tokens
+    assert not equality.same_spelling("Zéphyrine habite à Pau", "Zéphyrine vit à Pau")
     cached = (
         *(
             text._fold_word,
