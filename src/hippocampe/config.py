@@ -52,7 +52,7 @@ class Config:
             `voyageai:voyage-3.5`, `fastembed:…`).
         embedder_url: Base URL of a server compatible with the provider's API.
         embedder_timeout: Seconds before a remote embedding call is given up.
-        graph_threshold: Points in one kind of the index before an HNSW graph is built; under it a
+        graph_threshold: Points of one kind in one space before an HNSW graph of the kind is built; under it a
             scan is exact and fast enough (20,000 x 512 dimensions scan in about 4 ms).
         flush_seconds: Interval at which the index is made durable, which halts the process for 20 to
             300 ms; the store is durable at once, so a crash in between only means a replay.

@@ -427,6 +427,20 @@ def test_closing_does_not_wait_for_a_graph(
         assert again.verify().ok
 
 
+def test_many_small_spaces_need_no_graph(
+    opener: Callable[..., Hippocampe], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(generations, "_BUILDER", ("-c", "raise SystemExit('no graph is due')"))
+    hippo = opener(graph_threshold=20)
+    for number in range(3):
+        fill(hippo, Scope(space=f"space-{number}"), range(10))
+    index = hippo._context.corpus.index
+    assert isinstance(index, EdgeIndex)
+    maintenance.grow_graphs(hippo._context.writer)
+    assert hippo.reindex().without_graph == ()
+    assert index.ungraphed("memory") == 30
+
+
 def test_a_program_that_cannot_start_python_goes_without_graphs(
     opener: Callable[..., Hippocampe],
     scope: Scope,

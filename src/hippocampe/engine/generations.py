@@ -21,7 +21,7 @@ from hippocampe.index import build_generation
 from hippocampe.protocols import Point
 from hippocampe.store import outbox
 from hippocampe.store.driver import parts
-from hippocampe.store.shown import TABLES
+from hippocampe.store.shown import TABLES, largest_space
 from hippocampe.store.store import Store
 from hippocampe.system import allocator, worker
 from hippocampe.types import Progress
@@ -69,10 +69,10 @@ def refill(
     35 MB of memory.
 
     Args:
-        graphs: Build the kinds above the graph threshold with their graphs, in a child process.
+        graphs: Build the kinds with a space above the graph threshold with their graphs, in a child process.
 
     Returns:
-        The kinds above the threshold that have no graph yet.
+        The kinds with such a space that have no graph yet.
     """
     corpus = writer.corpus
     if corpus.store.shared:
@@ -82,7 +82,8 @@ def refill(
     for kind in TABLES:
         with corpus.store.read(whole=True) as connection:
             shown = count_shown(connection, kind)
-        large = shown >= corpus.config.graph_threshold
+            # A search scans one space only, however many there are.
+            large = largest_space(connection, kind) >= corpus.config.graph_threshold
         if large and not (graphs and _built_with_graph(writer, kind, shown, progress)):
             without.append(kind)
         if kind in without or (not large and (shown or corpus.index.count(kind))):

@@ -33,7 +33,7 @@ from hippocampe.language.text import STOP_WORDS
 from hippocampe.protocols import KINDS, Embedder, Index, is_point_id
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.retrieval.log import RetrievalBuffer
-from hippocampe.store import embeddings, meta, outbox
+from hippocampe.store import embeddings, meta, outbox, shown
 from hippocampe.store.store import Store
 from hippocampe.system import free_space
 from hippocampe.types import Progress, Reindexed
@@ -215,12 +215,17 @@ def scrub(writer: Writer, progress: Progress | None = None) -> tuple[str, ...]:
 
 
 def grow_graphs(writer: Writer) -> None:
-    """Build a graph for each kind that is too large for fast scans."""
+    """Build a graph for each kind with a space that is too large for fast scans."""
     corpus = writer.corpus
+    threshold = corpus.config.graph_threshold
     for kind in KINDS:
         loose = corpus.index.ungraphed(kind)
         # A rebuild costs minutes per 100,000 points, so it waits until a tenth is outside the graph.
-        if loose >= max(corpus.config.graph_threshold, corpus.index.count(kind) // 10):
+        if loose < max(threshold, corpus.index.count(kind) // 10):
+            continue
+        with corpus.store.read() as connection:
+            large = shown.largest_space(connection, kind) >= threshold
+        if large:
             with writer.builder.building:
                 if not corpus.retired:
                     _grow_graph(writer, kind)

@@ -101,6 +101,13 @@ def about(connection: Connection, space: str, name: str) -> list[str]:
     return [row[0] for row in read(connection, _ABOUT, space=space, name=name)]
 
 
+def largest_space(connection: Connection, kind: str) -> int:
+    """Count the searchable rows of a kind in the space with the most."""
+    table, many = TABLES[kind], func.count()
+    of_spaces = select(many).select_from(table).where(SHOWN[kind]).group_by(table.c.space)
+    return connection.execute(of_spaces.order_by(many.desc()).limit(1)).scalar() or 0
+
+
 def embedded_ids(connection: Connection, kind: str, model: str) -> list[str]:
     """The ids of all searchable rows of a kind that a model has embedded."""
     return [row[0] for row in read(connection, _IDS[kind], model=model)]
