@@ -33,7 +33,7 @@ import common
 import reader_data
 import updates
 from hippocampe.embed.local import MODEL, LocalEmbedder
-from hippocampe.language.reading.statement import read
+from hippocampe.language.statement import parse
 from hippocampe.language.text import keywords
 from hippocampe.reader.network import load_reader
 from hippocampe.updates.alignment import align
@@ -61,7 +61,7 @@ STRANGERS: Final = 2
 """Near old statements of other groups that each new one is paired with."""
 ALIKE: Final = 0.92
 """Statements of two groups that are nearer than this may be one statement."""
-BUDGETS: Final = {"natural": 0.0175, "minimal": 0.03, "sentences": 0.01, "stranger": 0.015}
+BUDGETS: Final = {"natural": 0.015, "minimal": 0.03, "sentences": 0.01, "stranger": 0.015}
 """The share of pairs to keep that may be merged, by source. Most natural ones were written to be mistaken, and half of the
 strangers that are merged do conflict."""
 REVIEW: Final = 0.25
@@ -164,7 +164,7 @@ def strangers(found: Sequence[Pair], vectors: Mapping[str, NDArray[np.float32]])
 def tell(found: Sequence[Pair], vectors: Mapping[str, NDArray[np.float32]]) -> None:
     """Add the evidence and the decision of the rules to each pair."""
     for pair in found:
-        aligned = align(read(pair.old), read(pair.new))
+        aligned = align(parse(pair.old), parse(pair.new))
         pair.evidence = evidence_of(aligned, float(vectors[pair.old] @ vectors[pair.new]))
         pair.rule = decide(pair.new, pair.old)
         pair.vetoed = veto(aligned, pair.evidence, pair.rule) is not None

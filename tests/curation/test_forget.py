@@ -13,7 +13,7 @@ from hippocampe import Hippocampe, Scope
 from hippocampe.errors import InvalidInput, NotFound, StoreFull
 from hippocampe.index import bm25
 from hippocampe.index.edge import EdgeIndex
-from hippocampe.language import relations, sentence, text, tokenizer
+from hippocampe.language import detect, equality, relations, statement, text, tokenizer
 from hippocampe.store import audits
 from hippocampe.store.store import Store
 
@@ -327,8 +327,18 @@ def test_others_write_while_the_index_is_built_again(
 def test_erased_texts_leave_the_caches(hippo: Hippocampe, scope: Scope) -> None:
     hippo.remember("Zéphyrine habite à Pau, tout près du château", scope=scope)
     hippo.recall("Zéphyrine ?", scope=scope)
+    assert statement.parse("Zéphyrine habite à Pau").tokens
+    assert not equality.same_spelling("Zéphyrine habite à Pau", "Zéphyrine vit à Pau")
     cached = (
-        *(text._fold_word, text._fold_text, tokenizer.tokenize, sentence._parse, sentence.spelling),
+        *(
+            text._fold_word,
+            text._fold_text,
+            tokenizer.tokenize,
+            statement._parse,
+            equality.spelling,
+            equality._letters,
+            detect.language_of,
+        ),
         *(relations.relations, bm25.sparse_query, bm25.terms_of),
     )
     assert all(each.cache_info().currsize for each in cached)

@@ -64,8 +64,8 @@ def test_an_exact_double_of_a_current_memory_is_not_restored(
 
 
 def test_restoring_takes_a_detail_back(hippo: Hippocampe, scope: Scope) -> None:
-    old = add(hippo, scope, "Mickael s'est cassé l'épaule")
-    new = add(hippo, scope, "Mickael s'est cassé l'épaule le 10 janvier 2026")
+    old = add(hippo, scope, "Mickael habite à Pau")
+    new = add(hippo, scope, "Mickael habite à Pau depuis le 10 janvier 2026")
     hippo.restore(old.id, scope=scope)
     assert contents(hippo, scope) == [old.content]
     assert hippo.get(new.id, scope=scope).superseded_by == old.id
@@ -74,9 +74,9 @@ def test_restoring_takes_a_detail_back(hippo: Hippocampe, scope: Scope) -> None:
 def test_what_another_memory_says_with_more_detail_is_not_restored(
     hippo: Hippocampe, scope: Scope
 ) -> None:
-    old = add(hippo, scope, "Mickael s'est cassé l'épaule")
+    old = add(hippo, scope, "Mickael habite à Pau")
     hippo.delete(old.id, scope=scope, reason="faux")
-    new = add(hippo, scope, "Mickael s'est cassé l'épaule le 10 janvier 2026")
+    new = add(hippo, scope, "Mickael habite à Pau depuis le 10 janvier 2026")
     with pytest.raises(InvalidInput, match=new.id):
         hippo.restore(old.id, scope=scope)
 

@@ -6,14 +6,14 @@ import random
 import numpy as np
 import pytest
 
-from hippocampe.language.reading.statement import read
+from hippocampe.language.statement import parse
 from hippocampe.updates.alignment import align
 from hippocampe.updates.evidence import Evidence, common_subsequence, evidence_of
 from hippocampe.updates.learnt import OUTCOMES, from_json, load_model, log_softmax, to_json
 
 
 def told(old: str, new: str) -> Evidence:
-    return evidence_of(align(read(old), read(new)), 0.6)
+    return evidence_of(align(parse(old), parse(new)), 0.6)
 
 
 def test_the_model_survives_storing() -> None:
@@ -51,21 +51,16 @@ def test_the_cosine_of_another_embedder_counts_as_average() -> None:
         ("Anna lives in Lille", "Anna lives happily in Lyon", "one_substituted", 0),
         ("Anna lives in Lille", "Anna lives in Lyon", "one_word", 0),
         ("the cat is black", "the cat is white", "one_word", 1),
-        ("the cat is black", "the cat is white", "one_verb", 0),
-        ("Marc achète un vélo", "Marc vend un vélo", "one_verb", 1),
-        ("Le numéro 12 est pris", "Le numéro 13 est pris", "one_subject", 1),
-        ("Anna lives in Lille", "Paul lives in Lille", "one_subject", 1),
-        ("Anna lives in Lille", "Anna lives in Lyon", "one_subject", 0),
-        ("User name: Michel", "User name: Paul", "one_subject", 0),
-        ("Anna has a cat", "Anna has a small black cat", "only_added", 1),
-        ("Anna has a small black cat", "Anna has a cat", "only_added", 0),
-        ("Anna a un chat", "Anna a un chat et deux chiens", "only_added", 1),
         ("Anna lives in Lille", "Paul lives in Lille", "other_name", 1),
         ("Anna lives in Lille", "she lives in Lille", "other_name", 0),
         ("Tal is the uncle of Ryder", "Ryder is the uncle of Tal", "names_moved", 1),
         ("Anna lives in Lille", "Lille is where Anna lives", "names_moved", 1),
         ("Anna lives in Lille", "Anna moved to Lyon", "names_moved", 0),
         ("Anna smokes", "Anna no longer smokes", "other_polarity", 1),
+        ("Anna smokes", "Anna has quit smoking", "other_polarity", 1),
+        ("Anna fume", "Anna veut fumer", "hedged", 1),
+        ("Anna wants to run", "Anna runs", "no_longer_hedged", 1),
+        ("Anna wants to run", "Anna hopes to run", "no_longer_hedged", 0),
         ("the train leaves at 8 am", "the train leaves at 9 am", "other_value", 1),
         ("the train leaves at 8 am", "the train leaves on Monday", "other_value", 0),
         ("le cours est le lundi", "le cours est désormais le mardi", "change", 1),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hippocampe import Hippocampe, Scope
-from hippocampe.language.reading.statement import read
+from hippocampe.language.statement import parse
 from hippocampe.updates.alignment import align
 from hippocampe.updates.decide import Decision, Verdict, decide
 from hippocampe.updates.evidence import evidence_of
@@ -20,7 +20,7 @@ THRESHOLDS = {"merge": 0.7, "careful": 0.8, "review": 0.2, "read": 0.03}
 def concluded(
     old: str, new: str, shares: Mapping[str, float], *, was_read: bool = True
 ) -> tuple[Verdict, str]:
-    aligned = align(read(old), read(new))
+    aligned = align(parse(old), parse(new))
     shares = {"separate": 1 - sum(shares.values()), **shares}
     share = np.array([shares.get(outcome, 0.0) for outcome in OUTCOMES], np.float32)
     decision = conclude(
@@ -117,8 +117,69 @@ def test_a_plain_correction_replaces(hippo: Hippocampe, reading: None, old: str,
     assert hippo.remember(new, scope=SCOPE).replaced == (first.memory.id,)
 
 
+READ = [
+    # Negated, and ended.
+    ("Je ne peux pas chercher sur le web", "Je peux chercher sur le web"),
+    ("J'aime le thé", "J'aime pas le thé"),
+    ("Léa a un chien", "Léa n'a plus de chien"),
+    ("Léa parle à Marc", "Léa ne parle plus à Marc depuis mars"),
+    ("Sam has a car", "Sam doesn't have a car"),
+    ("Sam can't swim", "Sam can swim"),
+    ("Emma apprend le japonais", "Emma a arrêté d'apprendre le japonais en mai"),
+    ("I play golf", "I've given up playing golf"),
+    ("Emma has quit running", "Emma runs"),
+    # With more detail.
+    ("Mickael s'est cassé l'épaule", "Mickael s'est cassé l'épaule le 10 janvier 2026"),
+    ("Léa a un fils", "Léa a un fils et une fille"),
+    ("Léa part en Grèce", "Léa part en Grèce en février avec Marc"),
+    ("Alice plays the piano", "Alice plays the piano every Sunday with her father"),
+    ("Sam has a son", "Sam has a son, Peter"),
+    ("Sam adopted a cat", "Sam adopted a cat named Felix"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), READ)
+def test_a_negation_an_end_or_a_detail_replaces(
+    hippo: Hippocampe, reading: None, old: str, new: str
+) -> None:
+    first = hippo.remember(old, scope=SCOPE)
+    assert hippo.remember(new, scope=SCOPE).replaced == (first.memory.id,)
+
+
+@pytest.mark.parametrize(
+    ("plan", "fact"),
+    [
+        ("Camille veut courir le semi-marathon en 1h55", "Le record de Camille est 1h58"),
+        (
+            "Camille compte courir le semi-marathon en 1h55",
+            "Camille a couru le semi-marathon en 1h58",
+        ),
+        (
+            "Camille plans to run the half-marathon in 1:55",
+            "Camille's personal best in the half-marathon is 1:58",
+        ),
+        ("Camille wants to run the half-marathon in 1:55", "Camille's record is 1:58"),
+        ("J'aimerais habiter à Lyon", "J'habite à Pau"),
+        ("I'd like to live in Leeds", "I live in York"),
+    ],
+)
+def test_a_fact_does_not_replace_a_plan(
+    hippo: Hippocampe, reading: None, plan: str, fact: str
+) -> None:
+    hippo.remember(plan, scope=SCOPE)
+    assert hippo.remember(fact, scope=SCOPE).action == "inserted"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("Sam eats meat", "Sam rarely eats meat"), ("Mark smokes", "Mark wants to quit smoking")],
+)
+def test_more_words_are_never_a_repetition(old: str, new: str) -> None:
+    assert concluded(old, new, {"same": 0.9})[0] is Verdict.UPDATED
+
+
 def test_the_decision_is_deterministic() -> None:
-    old, new = read("Le marché est le mardi"), read("Le marché est désormais le jeudi")
+    old, new = parse("Le marché est le mardi"), parse("Le marché est désormais le jeudi")
     rule = decide(new.text, old.text)
     (first, second) = weigh([Weighed(old, 0.8, rule)] * 2, new, load_model(), unread)
     assert first == second
@@ -131,7 +192,7 @@ def unread(pairs: Sequence[tuple[str, str]]) -> None:
 
 
 def test_what_may_merge_is_read_and_the_reader_counts() -> None:
-    old, new = read("Le marché est le mardi"), read("Le marché est désormais le jeudi")
+    old, new = parse("Le marché est le mardi"), parse("Le marché est désormais le jeudi")
     rule = Decision(Verdict.RELATED, "weighed", "no rule")
     asked: list[Sequence[tuple[str, str]]] = []
 
@@ -158,7 +219,7 @@ def test_what_may_merge_is_read_and_the_reader_counts() -> None:
     ],
 )
 def test_words_that_an_update_loses(old: str, new: str, lost: list[str]) -> None:
-    assert lost_words(read(old), read(new)) == lost
+    assert lost_words(parse(old), parse(new)) == lost
 
 
 @pytest.mark.parametrize(
@@ -232,16 +293,16 @@ def test_a_statement_without_words_stops_nothing(hippo: Hippocampe, bare: str) -
     for each in (bare, "ok", "it is", f"{bare} {bare}", "le la les", bare):
         hippo.remember(each, scope=SCOPE)
     rule = decide("Le marché est le jeudi", bare)
-    market = read("Le marché est le jeudi")
-    assert weigh([Weighed(read(bare), 0.8, rule)], market, load_model(), unread) == [rule]
-    assert weigh([Weighed(market, 0.8, rule)], read(bare), load_model(), unread) == [rule]
+    market = parse("Le marché est le jeudi")
+    assert weigh([Weighed(parse(bare), 0.8, rule)], market, load_model(), unread) == [rule]
+    assert weigh([Weighed(market, 0.8, rule)], parse(bare), load_model(), unread) == [rule]
 
 
 @pytest.mark.parametrize("other", ["Camille a 34 ans", "Camille joue du violoncelle"])
 def test_two_names_for_one_person_ask_nothing_about_her(hippo: Hippocampe, other: str) -> None:
     rule = decide(other, "cam = Camille")
-    weighed = [Weighed(read("cam = Camille"), 0.8, rule)]
-    assert weigh(weighed, read(other), load_model(), unread) == [rule]
+    weighed = [Weighed(parse("cam = Camille"), 0.8, rule)]
+    assert weigh(weighed, parse(other), load_model(), unread) == [rule]
     for each in ("cam = Camille", other, "Camille se fait appeler cam"):
         hippo.remember(each, scope=SCOPE)
     assert hippo.reviews(scope=SCOPE) == []

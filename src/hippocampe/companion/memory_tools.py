@@ -11,7 +11,7 @@ from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.language.i18n import translate
 from hippocampe.language.lexicon import load
-from hippocampe.language.sentence import parse
+from hippocampe.language.statement import parse
 from hippocampe.types import Memory, Recollection, Remembered, Scope
 
 MAX_RESULTS = 10

@@ -17,8 +17,7 @@ from hippocampe.engine.durability import flush_index
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import InvalidInput, NotFound, StoreFull
 from hippocampe.index import bm25
-from hippocampe.language import relations, sentence, text
-from hippocampe.language.reading import statement
+from hippocampe.language import equality, relations, statement, text
 from hippocampe.language.text import content_words
 from hippocampe.protocols import KINDS
 from hippocampe.retrieval import log as retrieval_log
@@ -246,7 +245,7 @@ def _erase(writer: Writer, turns: Turns, request: _Request, doomed: Selection) -
     corpus.settings.refresh(request.space)
     corpus.vocabulary.forget()
     turns.forget(request.space)
-    for module in (text, sentence, relations, statement, bm25):
+    for module in (text, equality, statement, relations, bm25):
         module.clear_caches()
     corpus.store.memory_changes += 1
 

@@ -15,7 +15,8 @@ import numpy as np
 from hippocampe.engine.corpus import Corpus
 from hippocampe.language.difference import proper_names
 from hippocampe.language.lexicon import words_of
-from hippocampe.language.sentence import CanonicalNames, Statement, parse
+from hippocampe.language.names import CanonicalNames
+from hippocampe.language.statement import Statement, parse
 from hippocampe.language.text import STOP_WORDS
 from hippocampe.language.word_classes import word_classes
 from hippocampe.protocols import Vector, Vectors

@@ -15,7 +15,7 @@ from hippocampe.errors import InvalidInput
 from hippocampe.ingest.draft import event_time, make_draft
 from hippocampe.language.datetimes import parse_ttl
 from hippocampe.language.difference import proper_names
-from hippocampe.language.sentence import parse
+from hippocampe.language.statement import parse
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,
     MAX_LABEL_CHARACTERS,

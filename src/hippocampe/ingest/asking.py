@@ -4,7 +4,7 @@ The learnt model compares what it is given: of two statements about one person i
 are about. A person is asked only about pairs with a common matter, and only if a merge is likely enough.
 """
 
-from hippocampe.language.reading.statement import Reading, read
+from hippocampe.language.statement import Statement, parse
 from hippocampe.store.associations import RESTORED, likelihood
 
 _LIKELY = 0.4
@@ -27,7 +27,7 @@ def worth_asking(new: str, old: str, reason: str) -> bool:
     """
     if reason.startswith(RESTORED):
         return True
-    likely, one, other = likelihood(reason), read(new), read(old)
+    likely, one, other = likelihood(reason), parse(new), parse(old)
     if one.language != other.language and set(one.values) == set(other.values):
         # Their later updates replace both: see `hippocampe.updates.twins`.
         return True
@@ -39,11 +39,11 @@ def worth_asking(new: str, old: str, reason: str) -> bool:
     return likely is None or likely >= _LIKELY or 2 * len(common) >= len(_matter(one))
 
 
-def _stems(reading: Reading) -> set[str]:
+def _stems(reading: Statement) -> set[str]:
     return {reading.tokens[at].stem for at in reading.content}
 
 
-def _matter(reading: Reading) -> set[str]:
+def _matter(reading: Statement) -> set[str]:
     """The content words of a statement without names, numbers and dates, which many statements share."""
     tokens = [reading.tokens[at] for at in reading.content]
     return {token.stem for token in tokens if token.kind == "word" and not token.name}

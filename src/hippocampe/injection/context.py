@@ -18,8 +18,8 @@ from hippocampe.language import open_questions
 from hippocampe.language.open_questions import OpenQuestion
 from hippocampe.language.person import is_about_speaker
 from hippocampe.language.questions import only_asks
-from hippocampe.language.reading.statement import read
 from hippocampe.language.small_talk import is_small_talk
+from hippocampe.language.statement import parse
 from hippocampe.language.subjects import fold_subjects, subjects_of
 from hippocampe.language.temporal.window import TimeWindow
 from hippocampe.language.text import fold, keywords, words
@@ -274,4 +274,4 @@ def concerns(memory: Memory, names: Collection[str] | None) -> bool:
         names: The names of the person; None if all memories concern them.
     """
     told_by_other = memory.user is not None and names is not None and fold(memory.user) not in names
-    return not told_by_other or read(memory.content).subject not in _TELLER
+    return not told_by_other or parse(memory.content).subject not in _TELLER

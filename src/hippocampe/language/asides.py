@@ -26,7 +26,7 @@ _TITLE: Final = re.compile(
     re.DOTALL,
 )
 _KIN: Final = frozenset(
-    word for listed in load_all("reading")["kin"].values() for word in listed.split()
+    word for listed in load_all("words")["kin"].values() for word in listed.split()
 )
 _POSSESSIVES: Final = words_of("possessives")
 _NO_VERBS: Final = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from hippocampe.language.lexicon import languages, load, words_of
@@ -35,3 +36,9 @@ def guess_language(text: str, default: Language = "fr") -> Language:
     best = max(scores.values())
     leading = [language for language, score in scores.items() if score == best]
     return default if default in leading else leading[0]
+
+
+@lru_cache(maxsize=1024)
+def language_of(text: str) -> str:
+    """The guessed language of a statement, English by default; results are cached."""
+    return guess_language(text, default="en")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from hippocampe.language.lexicon import words_of
-from hippocampe.language.sentence import Statement, is_name
+from hippocampe.language.statement import Statement, is_name
 from hippocampe.language.tokenizer import Word
 from hippocampe.language.word_classes import word_classes
 

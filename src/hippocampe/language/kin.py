@@ -1,6 +1,6 @@
 """Relatives that a question names: "ma mère", "Mum". Each has words in every language. Pure.
 
-The words are data: `kin` in `language/*/reading.toml`.
+The words are data: `kin` in `language/*/words.toml`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _kin_of() -> dict[str, str]:
     return {
         word: kin
         for language in languages()
-        for kin, listed in load(language, "reading")["kin"].items()
+        for kin, listed in load(language, "words")["kin"].items()
         if kin not in _NO_RELATIVES
         for word in listed.split()
     }

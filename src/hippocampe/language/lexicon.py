@@ -22,9 +22,8 @@ REFERENCE: Final = "en"
 """The language whose folder defines the files and roles of all, as the messages in the source are English."""
 TABLES_OF_WORDS: Final = frozenset(
     {
-        *("reading.spellings", "reading.glued", "reading.numbers", "reading.ordinals"),
-        *("reading.units", "reading.kin", "reading.changes"),
-        *("words.elided", "words.clitics", "words.contracted", "words.irregular"),
+        *("words.spellings", "words.glued", "words.ordinals", "words.units", "words.kin"),
+        *("words.elided", "words.clitics", "words.contracted", "words.numbers"),
         *("questions.idioms", "questions.memory.macros", "questions.memory.rewritten"),
         "questions.memory.spellings",
         *("time.capital_months", "time.feasts", "time.amounts", "relations.macros"),

@@ -132,23 +132,29 @@ def recalled(text: str) -> str | None:
         for match in found
         for at in range(line.count(" ", 0, match.start()), line.count(" ", 0, match.end()))
     }
-    named = [
-        at
-        for at, each in enumerate(spoken)
-        if at not in said and each.norm not in phrases.around | STOP_WORDS
-    ]
-    if not named:
+    first, last = _topic([each.norm for each in spoken], said)
+    if not first and last in (0, len(spoken)):
         return None
-    first, last = named[0], named[-1]
-    while first and _precedes(spoken[first - 1].norm) and first - 1 not in said:
+    return f"{text[spoken[first].start : spoken[last - 1].end]} ?"
+
+
+def _topic(norms: Sequence[str], said: Collection[int]) -> tuple[int, int]:
+    """The first word of a topic and the one behind it, by their positions; (0, 0) without a topic.
+
+    Args:
+        norms: The folded words of a message.
+        said: The positions of those that ask.
+    """
+    around = _phrases().around | STOP_WORDS
+    named = [at for at, norm in enumerate(norms) if at not in said and norm not in around]
+    if not named:
+        return 0, 0
+    first, end = named[0], named[-1] + 1
+    while first and _precedes(norms[first - 1]) and first - 1 not in said:
         first -= 1
-    while last + 1 < len(spoken) and last + 1 not in said:
-        last += 1
-    return (
-        f"{text[spoken[first].start : spoken[last].end]} ?"
-        if first or last + 1 < len(spoken)
-        else None
-    )
+    while end < len(norms) and end not in said:
+        end += 1
+    return first, end
 
 
 def _precedes(word: str) -> bool:

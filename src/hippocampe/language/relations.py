@@ -16,7 +16,7 @@ from typing import Final
 
 from hippocampe.language.calendar import FULL_MONTHS, NUMBERS, ORDINALS
 from hippocampe.language.lexicon import words_of
-from hippocampe.language.sentence import Statement, is_hedged, is_name, is_time, parse
+from hippocampe.language.statement import Statement, is_hedged, is_name, is_time, parse
 from hippocampe.language.text import STOP_WORDS
 from hippocampe.language.tokenizer import Word
 from hippocampe.language.word_classes import word_classes

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Final
 
 from hippocampe.language.lexicon import load_all, words_of
-from hippocampe.language.sentence import parse
+from hippocampe.language.statement import parse
 from hippocampe.language.text import STOP_WORDS, fold, words
 
 MAX_WORDS: Final = 60

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from hippocampe.language.difference import proper_names
 from hippocampe.language.relations import relations
-from hippocampe.language.sentence import parse
+from hippocampe.language.statement import parse
 from hippocampe.language.text import fold
 
 

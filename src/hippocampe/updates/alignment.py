@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from hippocampe.language.reading.statement import Reading, Token
+from hippocampe.language.statement import Statement
+from hippocampe.language.tokens import Token
 
 HIT: Final = 0.55
 """Least similarity at which a word counts as repeated."""
@@ -26,15 +27,13 @@ class Alignment:
         new: The new one.
         best_old: The best similarity of each old content word to a new one, 0 to 1, by spelling, kin, name and value.
         best_new: Of each new one to an old one.
-        matches: Positions of the repeated old tokens, each with that of the new token that repeats it.
         replaced: Positions of the old tokens that another word of the new statement replaces.
     """
 
-    old: Reading
-    new: Reading
+    old: Statement
+    new: Statement
     best_old: tuple[float, ...]
     best_new: tuple[float, ...]
-    matches: tuple[tuple[int, int], ...]
     replaced: frozenset[int]
 
     @property
@@ -48,7 +47,7 @@ class Alignment:
         return _open(self.new, self.best_new)
 
 
-def align(old: Reading, new: Reading) -> Alignment:
+def align(old: Statement, new: Statement) -> Alignment:
     """Align two statements, each with at least one content word."""
     table = [
         [_similarity(old.tokens[at], new.tokens[other]) for other in new.content]
@@ -56,16 +55,11 @@ def align(old: Reading, new: Reading) -> Alignment:
     ]
     best_old = tuple(max(row) for row in table)
     best_new = tuple(max(column) for column in zip(*table, strict=True))
-    matches = tuple(
-        (at, new.content[row.index(best)])
-        for at, row, best in zip(old.content, table, best_old, strict=True)
-        if best >= HIT
-    )
     replaced = _replaced(old, new, _open(old, best_old), _open(new, best_new))
-    return Alignment(old, new, best_old, best_new, matches, replaced)
+    return Alignment(old, new, best_old, best_new, replaced)
 
 
-def _open(reading: Reading, best: Sequence[float]) -> list[int]:
+def _open(reading: Statement, best: Sequence[float]) -> list[int]:
     return [at for at, each in zip(reading.content, best, strict=True) if each < HIT]
 
 
@@ -81,7 +75,7 @@ def _similarity(ours: Token, theirs: Token) -> float:
 
 
 def _replaced(
-    old: Reading, new: Reading, open_old: Sequence[int], open_new: Sequence[int]
+    old: Statement, new: Statement, open_old: Sequence[int], open_new: Sequence[int]
 ) -> frozenset[int]:
     """Pair the lost words with the added ones: the only ones, or by the words around."""
     lost = [at for at in open_old if old.tokens[at].kind == "word"]
@@ -99,7 +93,7 @@ def _replaced(
     return frozenset(found)
 
 
-def _fits(old: Reading, at: int, new: Reading, other: int) -> float:
+def _fits(old: Statement, at: int, new: Statement, other: int) -> float:
     """Score how well one word takes the place of another."""
     ours, theirs = old.tokens, new.tokens
     linked = old.links[at] == new.links[other] != ""

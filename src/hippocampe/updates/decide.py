@@ -2,8 +2,8 @@
 
 Similarity only nominates candidates: vectors place "David habite à Paris" next to "Mickael habite à
 Paris", and a sentence next to its negation. The words decide, by deterministic rules tried in order:
-same, negation, end, relation, past, detail, overlap. A pair that no rule decides is weighed by a learnt model
-(`weighing`) or left for review, because a wrong merge costs more trust than a duplicate.
+same, relation, past, overlap. A pair that no rule decides is weighed by a learnt model (`weighing`) or left for
+review, because a wrong merge costs more trust than a duplicate.
 """
 
 from __future__ import annotations
@@ -15,23 +15,21 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from hippocampe.language.difference import SWAPPED, difference, proper_names, shared_words
-from hippocampe.language.lexicon import load_all, words_of
-from hippocampe.language.reading.statement import read
+from hippocampe.language.equality import same_spelling
+from hippocampe.language.lexicon import load_all
+from hippocampe.language.names import CanonicalNames
 from hippocampe.language.relations import Relation, relations
-from hippocampe.language.sentence import CanonicalNames, Statement, parse, spelling
+from hippocampe.language.statement import Statement, parse
 from hippocampe.language.text import fold
 from hippocampe.language.word_classes import word_classes
-from hippocampe.updates.elaboration import additions, is_detail, is_moved
-from hippocampe.updates.negation import ends, is_negation
 from hippocampe.updates.supersession import ValueChange, value_change
 
 __all__ = ["Decision", "Verdict", "compare", "decide"]
 
 _NO_ALIASES: Final[Mapping[str, frozenset[str]]] = MappingProxyType({})
-_SOMEONE: Final = words_of("someone")
 _TRADES: Final = frozenset(fold(trade) for trade in load_all("relations")["macros"]["WORKER"])
 
-Rule = Literal["same", "negation", "end", "relation", "past", "detail", "overlap", "weighed"]
+Rule = Literal["same", "relation", "past", "overlap", "weighed"]
 """The rule that decided; "weighed" is the learnt model."""
 
 
@@ -128,7 +126,7 @@ def compare(new: Statement, old: Statement) -> Decision:
 
 
 def _compare(new: Statement, old: Statement) -> Decision:
-    for rule in (_same, _negation, _end, _relation, _past, _detail):
+    for rule in (_same, _relation, _past):
         decision = rule(new, old)
         if decision is not None:
             return decision
@@ -137,10 +135,7 @@ def _compare(new: Statement, old: Statement) -> Decision:
 
 def _same(new: Statement, old: Statement) -> Decision | None:
     if new.norms or old.norms:
-        # Comparing letters is cheap and rules out most pairs before spelling is compared.
-        same = new.norms == old.norms or (
-            new.letters == old.letters and spelling(new.text) == spelling(old.text)
-        )
+        same = new.norms == old.norms or same_spelling(new.text, old.text)
     else:
         same = new.text.strip() == old.text.strip()
     if not same:
@@ -160,30 +155,6 @@ def _other_subject(new: Statement, old: Statement) -> bool:
 
 def _tags(statement: Statement) -> str:
     return ", ".join(sorted(statement.subjects)) or "?"
-
-
-def _negation(new: Statement, old: Statement) -> Decision | None:
-    if new.unclear or old.unclear or new.question or old.question:
-        return None
-    if new.negations == old.negations or _other_subject(new, old):
-        return None
-    return Decision(Verdict.UPDATED, "negation", "negation") if is_negation(new, old) else None
-
-
-def _end(new: Statement, old: Statement) -> Decision | None:
-    """One statement says that the other has ended: "plays golf", "stopped playing golf"."""
-    may_occur = word_classes().may_occur
-    if not (may_occur("stopped", new.norms) or may_occur("stopped", old.norms)):
-        return None
-    if new.unclear or old.unclear or new.question or old.question or _other_subject(new, old):
-        return None
-    if new.negations or old.negations:
-        return None
-    if ends(new, old):
-        return Decision(Verdict.UPDATED, "end", "it has ended")
-    if ends(old, new):
-        return Decision(Verdict.UPDATED, "end", "it goes on again")
-    return None
 
 
 def _relation(new: Statement, old: Statement) -> Decision | None:
@@ -262,19 +233,16 @@ def _past(new: Statement, old: Statement) -> Decision | None:
     Unless both tell the achievement: "has never won" may correct "has won".
     """
     for ended, told in ((new, old), (old, new)):
-        if _is_dropped(ended) and _is_achieved(told) and not _is_achieved(ended):
+        if _is_achieved(told) and not _is_achieved(ended) and _has_ended(ended):
             return Decision(Verdict.RELATED, "past", "an end does not undo what was achieved")
     return None
 
 
-def _is_dropped(statement: Statement) -> bool:
+def _has_ended(statement: Statement) -> bool:
     """Return whether a plan or an activity has ended."""
-    classes = word_classes()
-    if statement.negations and (
-        classes.occurs("ceased", statement.norms) or "future" in read(statement.text).signs
-    ):
-        return True
-    return classes.occurs("dropped", statement.norms)
+    signs = statement.signs
+    ceased = "future" in signs or word_classes().occurs("ceased", statement.norms)
+    return "ended" in signs or bool(statement.negations and ceased)
 
 
 def _is_achieved(statement: Statement) -> bool:
@@ -286,31 +254,6 @@ def _is_achieved(statement: Statement) -> bool:
         return True
     measured = any(character.isdigit() for character in statement.text)
     return measured and classes.occurs("achievement", statement.norms)
-
-
-def _detail(new: Statement, old: Statement) -> Decision | None:
-    """One statement repeats the other and adds where, when, with whom or why."""
-    if new.question or old.question or new.negations != old.negations or _other_subject(new, old):
-        return None
-    if new.unclear != old.unclear or _is_indefinite(old):
-        return None
-    if len(new.core) == len(old.core):
-        if is_moved(new, old):
-            return Decision(Verdict.REINFORCED, "detail", "same statement, reordered")
-        return None
-    longer, shorter = (new, old) if len(new.core) > len(old.core) else (old, new)
-    added = additions(list(longer.core), list(shorter.core))
-    if not added or not all(is_detail(part, shorter) for part in added):
-        return None
-    detail = "; ".join(" ".join(w.norm for w in part.words) for part in added)
-    if longer is new:
-        return Decision(Verdict.UPDATED, "detail", f"adds detail: {detail}")
-    return Decision(Verdict.REINFORCED, "detail", f"already known with detail: {detail}")
-
-
-def _is_indefinite(statement: Statement) -> bool:
-    """Return whether the subject is "a man" or "some people": the next statement may mean another."""
-    return bool(statement.norms) and statement.norms[0] in _SOMEONE
 
 
 def _overlap(new: Statement, old: Statement) -> Decision:

@@ -11,12 +11,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from hippocampe.language.reading.statement import Reading, Token
+from hippocampe.language.statement import Statement
+from hippocampe.language.tokens import Token
 from hippocampe.updates.alignment import HIT, Alignment
 
 Evidence = dict[str, float]
 _CHANGE: Final = frozenset({"no_longer", "ended", "became", "correction", "now"})
-_DENIED: Final = frozenset({"negation", "no_longer"})
+_DENIED: Final = frozenset({"negation", "no_longer", "ended"})
 _LONG, _SHORT = 14, 6
 _MOST: Final = 16
 
@@ -34,7 +35,6 @@ def evidence_of(aligned: Alignment, cosine: float) -> Evidence:
     subject, other_subject = _names_before_verb(old), _names_before_verb(new)
     swapped = _substituted(old.tokens, new.tokens)
     one_word = all(token.kind == "word" and not token.name for token in swapped)
-    one_verb = any(token.stem in old.verbs | new.verbs for token in swapped)
     return {
         "cosine": cosine,
         "covered": max(_mean(aligned.best_old), _mean(aligned.best_new)),
@@ -42,9 +42,6 @@ def evidence_of(aligned: Alignment, cosine: float) -> Evidence:
         "in_order": common_subsequence(ours, theirs) / max(len(theirs), 1),
         "one_substituted": float(bool(swapped)),
         "one_word": float(bool(swapped) and one_word),
-        "one_verb": float(one_word and one_verb),
-        "one_subject": float(_is_in_subject(old, swapped) and _is_in_subject(new, swapped)),
-        "only_added": float(_contains(theirs, ours)),
         "long": float(min(len(ours), len(theirs)) > _LONG),
         "short": float(min(len(ours), len(theirs)) <= _SHORT),
         "length": min(len(old.content), _MOST),
@@ -52,12 +49,10 @@ def evidence_of(aligned: Alignment, cosine: float) -> Evidence:
         "same_subject": float(old.subject == new.subject),
         "other_name": float(bool(subject and other_subject) and not subject & other_subject),
         "open_end": sum(each < HIT for each in aligned.best_old[_before_verb(old) :]),
-        "shared_definite": sum(
-            old.tokens[at].kind == "word" and new.determiners[other] == "definite"
-            for at, other in aligned.matches
-        ),
         "names_moved": float(_are_moved(old, new)),
         "other_polarity": float(bool(_DENIED & old.signs) != bool(_DENIED & new.signs)),
+        "hedged": float(new.hedged and not old.hedged),
+        "no_longer_hedged": float(old.hedged and not new.hedged),
         "change": float(bool(_CHANGE & new.signs)),
         "other_value": float(_has_other_value(old, new)),
     }
@@ -88,37 +83,22 @@ def _substituted(ours: Sequence[Token], theirs: Sequence[Token]) -> tuple[Token,
     return differ[0] if len(differ) == 1 else ()
 
 
-def _is_in_subject(reading: Reading, tokens: Sequence[Token]) -> bool:
-    """Return whether one of some words or values precedes the verb."""
-    verb = reading.tokens[reading.verb : reading.verb + 1]
-    known = any("auxiliary" in token.roles or token.stem in reading.verbs for token in verb)
-    return known and any(token in tokens for token in reading.tokens[: reading.verb])
-
-
-def _contains(longer: Sequence[str], shorter: Sequence[str]) -> bool:
-    """Return whether words in a row, added to `shorter`, make `longer`."""
-    added = len(longer) - len(shorter)
-    return added > 0 and any(
-        [*longer[:at], *longer[at + added :]] == list(shorter) for at in range(len(shorter) + 1)
-    )
-
-
-def _names_before_verb(reading: Reading) -> set[str]:
+def _names_before_verb(reading: Statement) -> set[str]:
     return {token.norm for token in reading.tokens[: max(reading.verb, 1)] if token.name}
 
 
-def _before_verb(reading: Reading) -> int:
+def _before_verb(reading: Statement) -> int:
     """The number of content words before the verb."""
     return sum(at < reading.verb for at in reading.content)
 
 
-def _are_moved(old: Reading, new: Reading) -> bool:
+def _are_moved(old: Statement, new: Statement) -> bool:
     """Return whether the names and values of both come in another order."""
     ours, theirs = old.values, new.values
     return [each for each in ours if each in theirs] != [each for each in theirs if each in ours]
 
 
-def _has_other_value(old: Reading, new: Reading) -> bool:
+def _has_other_value(old: Statement, new: Statement) -> bool:
     """Return whether each has a value of some kind that the other lacks."""
     ours, theirs = (
         {t.stem: t.kind for t in each.tokens if t.kind != "word"} for each in (old, new)

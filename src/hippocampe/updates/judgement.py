@@ -8,10 +8,9 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import ModelUnavailable, NotFound
-from hippocampe.language.asides import without_aside
 from hippocampe.language.equality import equality_digest
-from hippocampe.language.reading.statement import read
-from hippocampe.language.sentence import CanonicalNames, parse
+from hippocampe.language.names import CanonicalNames
+from hippocampe.language.statement import parse
 from hippocampe.store import memories, statements
 from hippocampe.store.statements import StoredStatement
 from hippocampe.types import Memory
@@ -48,7 +47,7 @@ def stays_former(lost: Memory, successor: Memory) -> bool:
     It does if the memory is the older one, and states a fact that the other one lacks.
     """
     older = (lost.created_at, lost.id) < (successor.created_at, successor.id)
-    return older and bool(lost_words(read(lost.content), read(successor.content)))
+    return older and bool(lost_words(parse(lost.content), parse(successor.content)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +116,8 @@ def _doubt(decision: Decision) -> float:
 
 def _former(memory: Memory, replaced: Iterable[Memory]) -> frozenset[str]:
     """The ids of the replaced memories that state a fact that the new one lacks."""
-    new = read(memory.content)
-    return frozenset(old.id for old in replaced if lost_words(read(old.content), new))
+    new = parse(memory.content)
+    return frozenset(old.id for old in replaced if lost_words(parse(old.content), new))
 
 
 def find_duplicate(change: UnitOfWork, memory: Memory) -> Memory | None:
@@ -206,15 +205,16 @@ def _weigh_nearest(corpus: Corpus, content: str, compared: list[Compared]) -> li
     ]
     unmerged.sort(reverse=True)
     nearest, farther = unmerged[:MAX_WEIGHED], unmerged[MAX_WEIGHED:]
-    known = [compared[row][0].content for _, row in nearest]
-    if without_aside(content) is None:
-        known = [(plain.text if (plain := without_aside(each)) else each) for each in known]
+    new = parse(content)
+    known = [parse(compared[row][0].content) for _, row in nearest]
+    if new.plain is None:
+        known = [each.plain or each for each in known]
     model, embedder = load_model(), corpus.vocabulary.embedder.model
     olds = [
-        Weighed(read(each), model.cosine(cosine, embedder), compared[row][2])
+        Weighed(each, model.cosine(cosine, embedder), compared[row][2])
         for each, (cosine, row) in zip(known, nearest, strict=True)
     ]
-    weighed = weigh(olds, read(content), model, lambda pairs: read_pairs(corpus, pairs))
+    weighed = weigh(olds, new, model, lambda pairs: read_pairs(corpus, pairs))
     decisions = {row: decision for (_, row), decision in zip(nearest, weighed, strict=True)}
     for _, row in farther:
         rule = compared[row][2]

@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.relations import Relation, date_of
-from hippocampe.language.sentence import is_time
+from hippocampe.language.statement import is_time
 from hippocampe.language.word_classes import word_classes
 
 ValueChange = Literal["negated", "known", "detailed", "replaced", "perhaps"]

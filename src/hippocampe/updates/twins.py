@@ -7,7 +7,7 @@ pair waits for review. After an update of one of them, the other must not answer
 from collections.abc import Sequence
 
 from hippocampe.engine.unit_of_work import UnitOfWork
-from hippocampe.language.reading.statement import Reading, read
+from hippocampe.language.statement import Statement, parse
 from hippocampe.store import associations, memories
 from hippocampe.types import Memory
 
@@ -20,8 +20,8 @@ def twins_of(change: UnitOfWork, replaced: Sequence[Memory], content: str) -> li
         replaced: The memories that the statement replaces, of one space.
         content: The statement.
     """
-    olds = {old.id: read(old.content) for old in replaced}
-    space, new = replaced[0].space, read(content)
+    olds = {old.id: parse(old.content) for old in replaced}
+    space, new = replaced[0].space, parse(content)
     listed = associations.touching(change.connection, space, olds, listed=True)
     ids = [(edge.source_id, edge.target_id) for edge in listed]
     pairs = [pair for (one, two) in ids for pair in ((one, two), (two, one))]
@@ -32,12 +32,12 @@ def twins_of(change: UnitOfWork, replaced: Sequence[Memory], content: str) -> li
         if old in olds
         and other not in olds
         and others[other].current
-        and _say_the_same(olds[old], read(others[other].content), new)
+        and _say_the_same(olds[old], parse(others[other].content), new)
     }
     return list(found.values())
 
 
-def _say_the_same(old: Reading, other: Reading, new: Reading) -> bool:
+def _say_the_same(old: Statement, other: Statement, new: Statement) -> bool:
     """Return whether two statements in two languages have the same values, and the new one drops one of them."""
     values = set(old.values)
     same = old.language != other.language and values == set(other.values)

@@ -17,13 +17,14 @@ import numpy as np
 
 from hippocampe.language.difference import SWAPPED
 from hippocampe.language.equated import equated_names
-from hippocampe.language.reading.statement import Reading
+from hippocampe.language.statement import Statement
 from hippocampe.language.text import keywords
 from hippocampe.updates.alignment import Alignment, align
 from hippocampe.updates.decide import Decision, Verdict
 from hippocampe.updates.evidence import evidence_of
 from hippocampe.updates.learnt import MERGING, OUTCOMES, SAME, SEPARATE, Floats, Model
 
+_NEVER_THE_SAME: Final = ("other_polarity", "hedged", "no_longer_hedged", "one_substituted")
 LEAST_COSINE: Final = 0.2
 """Two statements that share a keyword are weighed from this cosine on."""
 _NEAR: Final = 0.28
@@ -40,12 +41,12 @@ class Weighed:
     """An old statement to weigh a new one against.
 
     Attributes:
-        reading: The old statement.
+        statement: The old statement.
         cosine: The cosine of the two, as evidence.
         rule: The decision of the rules, which is no merge.
     """
 
-    reading: Reading
+    statement: Statement
     cosine: float
     rule: Decision
 
@@ -61,7 +62,7 @@ Read = Callable[[Sequence[tuple[str, str]]], Floats | None]
 """The reader's logits of pairs of an old and a new statement, shape (pairs, outcomes); None while it is down."""
 
 
-def weigh(olds: Sequence[Weighed], new: Reading, model: Model, read: Read) -> list[Decision]:
+def weigh(olds: Sequence[Weighed], new: Statement, model: Model, read: Read) -> list[Decision]:
     """Decide on a new statement against old ones that no sure rule decides.
 
     A statement of less than two words ("👍") states nothing, and one that equates two names ("cam = Camille") states
@@ -74,16 +75,16 @@ def weigh(olds: Sequence[Weighed], new: Reading, model: Model, read: Read) -> li
         read: Reads the pairs that may merge.
     """
     decided = [old.rule for old in olds]
-    spoken = [at for at, old in enumerate(olds) if _speaks(new) and _speaks(old.reading)]
+    spoken = [at for at, old in enumerate(olds) if _speaks(new) and _speaks(old.statement)]
     if not spoken:
         return decided
-    aligned = [align(olds[at].reading, new) for at in spoken]
+    aligned = [align(olds[at].statement, new) for at in spoken]
     evidence = [
         evidence_of(each, olds[at].cosine) for at, each in zip(spoken, aligned, strict=True)
     ]
     shares = model.by_evidence(evidence)
     likely = np.flatnonzero(_merging(shares) >= model.thresholds["read"])
-    logits = read([(olds[spoken[row]].reading.text, new.text) for row in likely])
+    logits = read([(olds[spoken[row]].statement.text, new.text) for row in likely])
     if logits is not None and len(likely):
         shares[likely] = model.by_both([evidence[row] for row in likely], logits)
     for row, at in enumerate(spoken):
@@ -98,16 +99,16 @@ def _merging(shares: Floats) -> Floats:
     return shares[:, :MERGING].sum(axis=1)
 
 
-def _speaks(reading: Reading) -> bool:
+def _speaks(statement: Statement) -> bool:
     """Return whether a statement can be weighed: it has several words, and does more than equate two names.
 
     One word, such as the value of a keyed fact, states nothing by itself.
     """
-    words = sum(token.norm[0].isalnum() for token in reading.tokens)
-    return words > 1 and equated_names(reading.text) is None
+    words = sum(token.norm[0].isalnum() for token in statement.tokens)
+    return words > 1 and equated_names(statement.text) is None
 
 
-def lost_words(old: Reading, new: Reading) -> list[str]:
+def lost_words(old: Statement, new: Statement) -> list[str]:
     """The words of an old statement that its update neither repeats nor replaces.
 
     A value is replaced by a value of its kind, a word by the word in its place; a verb alone is not a fact.
@@ -163,14 +164,14 @@ def conclude(
 
 
 def needs_care(evidence: Mapping[str, float]) -> bool:
-    """Return whether two statements are long, differ in one verb or subject, or have the same words in another order.
+    """Return whether two statements are long, differ in one common word, or have the same words in another order.
 
     Such statements resemble each other whether or not they say the same.
     """
     reordered = evidence["jaccard"] >= _SAME_WORDS and evidence["in_order"] < _IN_ORDER
     reordered = reordered and abs(evidence["longer"]) < _AS_LONG and not evidence["short"]
-    swapped = evidence["one_verb"] or evidence["one_subject"]
-    return bool(evidence["long"] or (swapped if evidence["one_substituted"] else reordered))
+    differs = evidence["one_word"] if evidence["one_substituted"] else reordered
+    return bool(evidence["long"] or differs)
 
 
 def apart(rule: Decision) -> Decision:
@@ -190,12 +191,14 @@ def merge_probability(shares: Floats, evidence: Mapping[str, float]) -> float:
 def likeliest(shares: Floats, evidence: Mapping[str, float]) -> str:
     """The likeliest merging outcome.
 
-    "same" drops the new words, so it needs most of the probability, the same polarity, and more than one other word.
+    "same" drops the new words, so it needs most of the probability, the same polarity and modality, more than one other
+    word, and no word beside all of the old ones.
     """
     best = int(shares[:MERGING].argmax())
     rare = best == SAME and shares[best] < shares[:MERGING].sum() / 2
-    differs = rare or evidence["other_polarity"] or evidence["one_substituted"]
-    return "update" if differs else OUTCOMES[best]
+    adds = evidence["covered"] == 1 and evidence["longer"] > 0
+    differs = any(evidence[name] for name in _NEVER_THE_SAME)
+    return "update" if rare or adds or differs else OUTCOMES[best]
 
 
 def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> str | None:

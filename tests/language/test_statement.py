@@ -1,10 +1,11 @@
-"""Reading a statement: values, persons, verbs and signs of change."""
+"""Parse a statement: values, persons, verbs and signs of change."""
 
 import pytest
 
+from hippocampe.language.grammar import grammar, stem
 from hippocampe.language.lexicon import load
-from hippocampe.language.reading.lexis import lexis, stem
-from hippocampe.language.reading.statement import SUBJECTS, clear_caches, read
+from hippocampe.language.statement import clear_caches, parse
+from hippocampe.language.tokens import SUBJECTS
 
 
 @pytest.mark.parametrize(
@@ -31,16 +32,16 @@ from hippocampe.language.reading.statement import SUBJECTS, clear_caches, read
     ],
 )
 def test_values_have_one_form(text: str, value: str) -> None:
-    assert value in {token.stem for token in read(text).tokens}
+    assert value in {token.stem for token in parse(text).tokens}
 
 
 def test_hurried_spelling_is_read() -> None:
-    assert [token.norm for token in read("jhabite à Lille, jsuis prof").tokens][:2] == [
+    assert [token.norm for token in parse("jhabite à Lille, jsuis prof").tokens][:2] == [
         "je",
         "habite",
     ]
-    assert "no_longer" in read("jfume plus de clopes depuis lundi").signs
-    assert read("im a nurse").subject == "speaker"
+    assert "no_longer" in parse("jfume plus de clopes depuis lundi").signs
+    assert parse("im a nurse").subject == "speaker"
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ def test_hurried_spelling_is_read() -> None:
     ],
 )
 def test_the_kind_of_subject(text: str, subject: str) -> None:
-    assert read(text).subject == subject
+    assert parse(text).subject == subject
     assert subject in SUBJECTS
 
 
@@ -75,25 +76,25 @@ def test_the_kind_of_subject(text: str, subject: str) -> None:
     ],
 )
 def test_signs_of_change(text: str, sign: str) -> None:
-    assert sign in read(text).signs
+    assert sign in parse(text).signs
 
 
 def test_a_function_word_has_no_stem_of_a_verb() -> None:
-    assert "doubt" not in read("Il passe par Lyon").signs
-    assert "have" not in read("à Lyon").tokens[0].roles
+    assert "doubt" not in parse("Il passe par Lyon").signs
+    assert "have" not in parse("à Lyon").tokens[0].roles
 
 
 def test_stems_and_classes_of_both_languages() -> None:
     assert stem("habitait", "fr") == stem("habite", "fr")
     assert stem("running", "en") == stem("run", "en")
-    assert lexis("fr").kin.keys() & {"frere"}
-    assert {"ended", "doubt", "now"} <= load("fr", "reading")["signs"].keys()
+    assert grammar("fr").kin.keys() & {"frere"}
+    assert {"ended", "doubt", "now"} <= load("fr", "words")["signs"].keys()
 
 
 def test_any_text_is_read_and_forgotten() -> None:
     for text in ("", "?", "…", "42", "'s", "à", "a" * 5000):
-        read(text)
-    assert read("Léa dort") is read("Léa dort")
-    before = read("Léa dort")
+        parse(text)
+    assert parse("Léa dort") is parse("Léa dort")
+    before = parse("Léa dort")
     clear_caches()
-    assert read("Léa dort") is not before
+    assert parse("Léa dort") is not before

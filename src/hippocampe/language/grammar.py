@@ -1,4 +1,4 @@
-"""The lexicon of one language by the roles of words in a statement, from its `reading.toml`."""
+"""The grammar of one language: the words of each role, verbs, stems, units and signs of change."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hippocampe.language.tokenizer import tokenize
 
 
 @dataclass(frozen=True, slots=True)
-class Lexis:
-    """The lexicon of a language.
+class Grammar:
+    """The grammar of a language.
 
     Attributes:
         language: Its code.
@@ -24,7 +24,7 @@ class Lexis:
         ordinals: Rank by ordinal.
         units: Unit by word or sign.
         kin: Relationship by word.
-        grammar: Words by grammatical role.
+        roles: Grammatical roles by word.
         verbs: Stems of verbs.
         future: Endings of the future.
         clock: Words of a time of day.
@@ -37,7 +37,7 @@ class Lexis:
     ordinals: Mapping[str, int]
     units: Mapping[str, str]
     kin: Mapping[str, str]
-    grammar: Mapping[str, frozenset[str]]
+    roles: Mapping[str, frozenset[str]]
     verbs: frozenset[str]
     future: tuple[str, ...]
     clock: Mapping[str, frozenset[str]]
@@ -75,21 +75,21 @@ def plain_stem(word: str, language: str) -> str:
 
 @cache
 def _function_words(language: str) -> frozenset[str]:
-    roles = load(language, "reading")["grammar"].values()
+    roles = load(language, "words")["grammar"].values()
     return frozenset(word for words in roles for word in words.split())
 
 
 @cache
 def _endings(language: str) -> tuple[tuple[str, ...], int]:
-    data = load(language, "reading")
+    data = load(language, "words")
     longest_first = sorted(data["endings"].split(), key=len, reverse=True)
     return tuple(longest_first), data["shortest_stem"]
 
 
 @cache
-def lexis(language: str) -> Lexis:
-    """The lexicon of a language."""
-    data = load(language, "reading")
+def grammar(language: str) -> Grammar:
+    """The grammar of a language."""
+    data = load(language, "words")
     single: dict[str, set[str]] = {}
     phrases: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     for sign, entries in data["signs"].items():
@@ -99,19 +99,20 @@ def lexis(language: str) -> Lexis:
                 single.setdefault(plain_stem(norms[0], language), set()).add(sign)
             else:
                 phrases.setdefault(norms[0], []).append((norms, sign))
-    grammar: dict[str, set[str]] = {}
+    of_role: dict[str, set[str]] = {}
     for role, words in data["grammar"].items():
         for word in words.split():
-            grammar.setdefault(word, set()).add(role)
-    return Lexis(
+            of_role.setdefault(word, set()).add(role)
+    return Grammar(
         language=language,
         spellings={word: tuple(meant.split()) for word, meant in data["spellings"].items()},
         glued=data["glued"],
-        numbers=_by_word(data["numbers"], int),
+        # "Un" is an article more often.
+        numbers={word: n for word, n in _by_word(data["numbers"], int).items() if n > 1},
         ordinals=_by_word(data["ordinals"], int),
         units=_by_word(data["units"], str),
         kin=_by_word(data["kin"], str),
-        grammar={word: frozenset(roles) for word, roles in grammar.items()},
+        roles={word: frozenset(roles) for word, roles in of_role.items()},
         verbs=frozenset(plain_stem(word, language) for word in data["verbs"].split()),
         future=tuple(data["future"]),
         clock={name: frozenset(words.split()) for name, words in data["clock"].items()},

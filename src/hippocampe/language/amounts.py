@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from hippocampe.language.calendar import MONTHS, ORDINALS, WEEKDAYS
+from hippocampe.language.grammar import Grammar
 from hippocampe.language.lexicon import words_of
-from hippocampe.language.reading.lexis import Lexis
 from hippocampe.language.tokenizer import Word
 
 Kind = Literal[
@@ -54,15 +54,15 @@ class Found:
 _WORD: Final = Found("word")
 
 
-def value_at(words: Sequence[Word], at: int, lexis: Lexis) -> Found:
+def value_at(words: Sequence[Word], at: int, known: Grammar) -> Found:
     """The value that begins at a word, or that word alone."""
     norm = words[at].norm
     if norm[:1].isdigit() or norm[:1] in "-+":
-        return _written_in_digits(words, at, lexis)
-    if norm in lexis.numbers:
-        return _spelled_out(words, at, lexis)
-    if norm in lexis.ordinals:
-        return Found("rank", str(lexis.ordinals[norm]))
+        return _written_in_digits(words, at, known)
+    if norm in known.numbers:
+        return _spelled_out(words, at, known)
+    if norm in known.ordinals:
+        return Found("rank", str(known.ordinals[norm]))
     if norm in _WEEKDAYS:
         return Found("weekday", _WEEKDAYS[norm])
     if _is_month(words, at):
@@ -71,11 +71,11 @@ def value_at(words: Sequence[Word], at: int, lexis: Lexis) -> Found:
             return Found("month", str(month))
         return Found("date", f"{day}/{month}", words=2)
     for name, hour in (("noon", "12:00"), ("midnight", "0:00")):
-        if norm in lexis.clock[name]:
+        if norm in known.clock[name]:
             return Found("time", hour)
-    sign = lexis.units.get(norm) in _CURRENCIES and not norm.isalpha()
+    sign = known.units.get(norm) in _CURRENCIES and not norm.isalpha()
     if sign and (amount := _NUMBER.fullmatch(_norm(words, at + 1))):
-        return Found("money", _plain(amount[1]), lexis.units[norm], 2)
+        return Found("money", _plain(amount[1]), known.units[norm], 2)
     return _WORD
 
 
@@ -94,30 +94,30 @@ def _day_number(norm: str) -> int | None:
     return int(day[1]) if day else None
 
 
-def _written_in_digits(words: Sequence[Word], at: int, lexis: Lexis) -> Found:
-    if found := _clock_time(words, at, lexis) or _date_in_digits(words, at):
+def _written_in_digits(words: Sequence[Word], at: int, known: Grammar) -> Found:
+    if found := _clock_time(words, at, known) or _date_in_digits(words, at):
         return found
     if rank := _RANK.fullmatch(words[at].norm):
         return Found("rank", rank[1])
-    return _amount(words, at, lexis)
+    return _amount(words, at, known)
 
 
-def _clock_time(words: Sequence[Word], at: int, lexis: Lexis) -> Found | None:
+def _clock_time(words: Sequence[Word], at: int, known: Grammar) -> Found | None:
     norm, after = words[at].norm, _norm(words, at + 1)
     if clock := _CLOCK.fullmatch(norm):
-        return _time(int(clock[1]), clock[2] or "00", clock[3] or after, 1, lexis)
+        return _time(int(clock[1]), clock[2] or "00", clock[3] or after, 1, known)
     if half := _HALF_DAY.fullmatch(norm):
-        return _time(int(half[1]), "00", half[2], 1, lexis)
+        return _time(int(half[1]), "00", half[2], 1, known)
     if not norm.isdigit():
         return None
-    if after in lexis.clock["hours"] and int(norm) <= 24:
+    if after in known.clock["hours"] and int(norm) <= 24:
         minutes = _norm(words, at + 2)
         if re.fullmatch(r"[0-5]\d", minutes):
             return Found("time", f"{int(norm)}:{minutes}", words=3)
-        if after == "h" or _says_when(words, at, lexis):
+        if after == "h" or _says_when(words, at, known):
             return Found("time", f"{int(norm)}:00", words=2)
-    if after in lexis.clock["after_noon"] | lexis.clock["before_noon"]:
-        return _time(int(norm), "00", after, 1, lexis)
+    if after in known.clock["after_noon"] | known.clock["before_noon"]:
+        return _time(int(norm), "00", after, 1, known)
     return None
 
 
@@ -133,19 +133,19 @@ def _date_in_digits(words: Sequence[Word], at: int) -> Found | None:
     return Found("date", f"{day}/{MONTHS[words[at + 1].norm]}", words=2)
 
 
-def _says_when(words: Sequence[Word], at: int, lexis: Lexis) -> bool:
+def _says_when(words: Sequence[Word], at: int, known: Grammar) -> bool:
     """Return whether a preposition before "9 heures" makes it a time, not a duration."""
-    return at > 0 and "at" in lexis.grammar.get(words[at - 1].norm, ())
+    return at > 0 and "at" in known.roles.get(words[at - 1].norm, ())
 
 
-def _time(hour: int, minutes: str, half: str, taken: int, lexis: Lexis) -> Found:
-    if half in lexis.clock["after_noon"] and hour < 12:
+def _time(hour: int, minutes: str, half: str, taken: int, known: Grammar) -> Found:
+    if half in known.clock["after_noon"] and hour < 12:
         hour += 12
-    apart = half in lexis.clock["after_noon"] | lexis.clock["before_noon"]
+    apart = half in known.clock["after_noon"] | known.clock["before_noon"]
     return Found("time", f"{hour}:{minutes}", words=taken + apart)
 
 
-def _amount(words: Sequence[Word], at: int, lexis: Lexis) -> Found:
+def _amount(words: Sequence[Word], at: int, known: Grammar) -> Found:
     norm = words[at].norm
     taken = 1
     digits, glued = norm, ""
@@ -154,12 +154,12 @@ def _amount(words: Sequence[Word], at: int, lexis: Lexis) -> Found:
     while not glued and _continues(digits, _norm(words, at + taken)):
         digits += words[at + taken].norm
         taken += 1
-    if _YEAR.fullmatch(digits) and not glued and _norm(words, at + taken) not in lexis.units:
+    if _YEAR.fullmatch(digits) and not glued and _norm(words, at + taken) not in known.units:
         return Found("year", digits)
     if glued == "k":
         digits, glued = str(float(digits) * 1000), ""
-    unit = lexis.units.get(glued, glued)
-    if not unit and (unit := lexis.units.get(_norm(words, at + taken), "")):
+    unit = known.units.get(glued, glued)
+    if not unit and (unit := known.units.get(_norm(words, at + taken), "")):
         taken += 1
     return Found("money" if unit in _CURRENCIES else "number", _plain(digits), unit, taken)
 
@@ -176,17 +176,17 @@ def _plain(digits: str) -> str:
         return digits
 
 
-def _spelled_out(words: Sequence[Word], at: int, lexis: Lexis) -> Found:
-    value = lexis.numbers[words[at].norm]
+def _spelled_out(words: Sequence[Word], at: int, known: Grammar) -> Found:
+    value = known.numbers[words[at].norm]
     taken = 1
-    while more := lexis.numbers.get(_norm(words, at + taken)):
+    while more := known.numbers.get(_norm(words, at + taken)):
         value = value * more if more >= _SMALL and value < more else value + more
         taken += 1
     following = _norm(words, at + taken)
-    if following in lexis.clock["hours"] and value <= 24 and _says_when(words, at, lexis):
+    if following in known.clock["hours"] and value <= 24 and _says_when(words, at, known):
         return Found("time", f"{value}:00", words=taken + 1)
     if _is_month(words, at + taken):
         return Found("date", f"{value}/{MONTHS[following]}", words=taken + 1)
-    unit = lexis.units.get(following, "")
+    unit = known.units.get(following, "")
     kind: Kind = "money" if unit in _CURRENCIES else "number"
     return Found(kind, f"{value:g}", unit, taken + bool(unit))

@@ -1,7 +1,7 @@
-"""A shallow parse of one statement: subject, verb, values and signs of change.
+"""The words and values of a statement with their roles: subject, verb, links and moods.
 
-The subject is what precedes the first verb; each word is labelled by its preposition or determiner. That is
-enough to align two statements and find their difference.
+A shallow parse: the subject is what precedes the first verb; each word is labelled by its preposition or determiner.
+That is enough to align two statements and find their difference.
 """
 
 from __future__ import annotations
@@ -9,13 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
-from hippocampe.language.questions import is_question
-from hippocampe.language.reading.lexis import Lexis, lexis, plain_stem
-from hippocampe.language.reading.values import Found, Kind, value_at
-from hippocampe.language.sentence import language_of
+from hippocampe.language.amounts import Found, Kind, value_at
+from hippocampe.language.grammar import Grammar, plain_stem
 from hippocampe.language.text import STOP_WORDS
 from hippocampe.language.tokenizer import Word, tokenize
 
@@ -34,9 +31,7 @@ _SUBJECT_OF_ROLE: Final = (
     ("definite", "definite"), ("own", "own"), ("others_own", "other_own"), ("indefinite", "indefinite"),
     ("first_person", "speaker"), ("third_person", "third"),
 )  # fmt: skip
-_DETERMINING: Final = {
-    "definite": "definite", "own": "own", "others_own": "own", "indefinite": "indefinite",
-}  # fmt: skip
+_DETERMINING: Final = frozenset({"definite", "own", "others_own", "indefinite"})
 _BEFORE_NOUN: Final = frozenset({"definite", "indefinite", "own", "others_own", "of", "at"})
 _LINKS: Final = ("of", "at", "be", "have")
 _VERBAL: Final = frozenset({"have", "auxiliary", "conjunctions"})
@@ -78,72 +73,8 @@ class Token:
         return f"{self.value} {self.unit}".strip() if self.kind in _QUANTITIES else self.norm
 
 
-# Compared by identity, because parses are cached by text.
-@dataclass(frozen=True, slots=True, eq=False)
-class Reading:
-    """The shallow parse of a statement.
-
-    Attributes:
-        text: The statement as written.
-        language: Its guessed language.
-        tokens: Its words and values.
-        content: Positions of the tokens that carry meaning.
-        verb: Position of the first verb; the subject is before it.
-        subject: One of `SUBJECTS`.
-        signs: The signs of change, and "negation" and "future".
-        links: For each token the role of its preposition or light verb: "of", "at", "be", "have" or "".
-        determiners: For each token its determiner: "definite", "own", "indefinite" or "".
-        verbs: The stems of its verbs, without auxiliaries.
-        question: Whether it asks.
-    """
-
-    text: str
-    language: str
-    tokens: tuple[Token, ...]
-    content: tuple[int, ...]
-    verb: int
-    subject: str
-    signs: frozenset[str]
-    links: tuple[str, ...]
-    determiners: tuple[str, ...]
-    verbs: frozenset[str]
-    question: bool
-
-    @property
-    def values(self) -> list[str]:
-        """The names, numbers, dates and other values, in order, by stem: they need no translation."""
-        return [token.stem for token in self.tokens if token.kind != "word" or token.name]
-
-
-@lru_cache(maxsize=2048)
-def read(text: str) -> Reading:
-    """Parse a statement; results are cached."""
-    language = language_of(text)
-    known = lexis(language)
-    tokens = tuple(_tokens(text, known))
-    norms = [token.norm for token in tokens]
-    stems = [token.stem for token in tokens]
-    return Reading(
-        text=text,
-        language=language,
-        tokens=tokens,
-        content=_content(tokens),
-        verb=_first_verb(tokens, stems, known),
-        subject=_subject(tokens),
-        signs=known.signs(norms, stems) | _moods(tokens, known),
-        links=tuple(_link(tokens, at) for at in range(len(tokens))),
-        determiners=tuple(_determiner(tokens, at) for at in range(len(tokens))),
-        verbs=frozenset(each for each in stems if each in known.verbs),
-        question=is_question(text),
-    )
-
-
-def clear_caches() -> None:
-    """Drop cached statements, so that erased text does not stay in memory."""
-    read.cache_clear()
-
-
-def _tokens(text: str, known: Lexis) -> list[Token]:
+def tokens_of(text: str, known: Grammar) -> tuple[Token, ...]:
+    """Return the words and values of a statement."""
     words: list[Word] = []
     for word in tokenize(text):
         for number, norm in enumerate(_meant(word, known)):
@@ -154,10 +85,10 @@ def _tokens(text: str, known: Lexis) -> list[Token]:
         value = value_at(words, at, known)
         found.append(_token(words[at], value, known))
         at += value.words
-    return found
+    return tuple(found)
 
 
-def _meant(word: Word, known: Lexis) -> tuple[str, ...]:
+def _meant(word: Word, known: Grammar) -> tuple[str, ...]:
     """The standard words of one hurried spelling, folded."""
     if word.norm in known.spellings and not (word.capital and not word.opens):
         return known.spellings[word.norm]
@@ -166,9 +97,9 @@ def _meant(word: Word, known: Lexis) -> tuple[str, ...]:
     return (word.norm,)
 
 
-def _token(word: Word, value: Found, known: Lexis) -> Token:
+def _token(word: Word, value: Found, known: Grammar) -> Token:
     plain = value.kind == "word"
-    roles = known.grammar.get(word.norm, _NONE)
+    roles = known.roles.get(word.norm, _NONE)
     if len(word.norm) < _SHORT and not word.surface.isascii():
         roles -= _VERBAL  # "à" folds to the verb "a", "où" to "ou".
     common = bool(roles) or word.norm in STOP_WORDS or len(word.norm) < 2
@@ -188,7 +119,8 @@ def _token(word: Word, value: Found, known: Lexis) -> Token:
     )
 
 
-def _content(tokens: Sequence[Token]) -> tuple[int, ...]:
+def content_of(tokens: Sequence[Token]) -> tuple[int, ...]:
+    """Return the positions of the tokens that carry meaning."""
     found = tuple(at for at, token in enumerate(tokens) if _means_something(token))
     return found or tuple(range(len(tokens)))
 
@@ -199,17 +131,19 @@ def _means_something(token: Token) -> bool:
     return not token.roles and token.norm not in STOP_WORDS and token.norm[0].isalnum()
 
 
-def _first_verb(tokens: Sequence[Token], stems: Sequence[str], known: Lexis) -> int:
+def first_verb(tokens: Sequence[Token], known: Grammar) -> int:
+    """Return the position of the first verb; the subject is before it."""
     for at, token in enumerate(tokens):
         if "auxiliary" in token.roles:
             return at
         plain = at and token.kind == "word" and not token.name and not token.roles
-        if plain and stems[at] in known.verbs and not tokens[at - 1].roles & _BEFORE_NOUN:
+        if plain and token.stem in known.verbs and not tokens[at - 1].roles & _BEFORE_NOUN:
             return at
     return len(tokens) // 2 if len(tokens) >= _SHORT else len(tokens)
 
 
-def _subject(tokens: Sequence[Token]) -> str:
+def subject_kind(tokens: Sequence[Token]) -> str:
+    """Return the kind of subject, one of `SUBJECTS`."""
     at = 0
     while (
         at < len(tokens) - 1
@@ -229,8 +163,8 @@ def _subject(tokens: Sequence[Token]) -> str:
     return "other"
 
 
-def _moods(tokens: Sequence[Token], known: Lexis) -> set[str]:
-    """Find the signs that something is denied or to come."""
+def moods_of(tokens: Sequence[Token], known: Grammar) -> set[str]:
+    """Return the signs that something is denied or to come."""
     found = {"negation"} if any("negation" in token.roles for token in tokens) else set[str]()
     words = [token.norm for token in tokens if token.kind == "word" and not token.name]
     if any(len(norm) > _SHORT and norm.endswith(known.future) for norm in words):
@@ -238,25 +172,12 @@ def _moods(tokens: Sequence[Token], known: Lexis) -> set[str]:
     return found
 
 
-def _link(tokens: Sequence[Token], at: int) -> str:
-    """The word that governs a word: a preposition or a light verb, across determiners."""
+def link_of(tokens: Sequence[Token], at: int) -> str:
+    """Return the role of the word that governs a word: a preposition or a light verb, across determiners."""
     for before in reversed(tokens[max(0, at - 3) : at]):
         for role in _LINKS:
             if role in before.roles:
                 return role
-        if not before.roles & _DETERMINING.keys():
-            return ""
-    return ""
-
-
-def _determiner(tokens: Sequence[Token], at: int) -> str:
-    """The determiner of a word, across an adjective."""
-    for before in reversed(tokens[max(0, at - 3) : at]):
-        for role, determiner in _DETERMINING.items():
-            if role in before.roles or before.norm == "'s":
-                return "own" if before.norm == "'s" else determiner
-        if before.kind in ("number", "rank"):
-            return "indefinite"
-        if before.roles:
+        if not before.roles & _DETERMINING:
             return ""
     return ""

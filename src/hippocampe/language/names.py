@@ -1,0 +1,69 @@
+"""Replace the names of a statement by one canonical name for each person or thing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from hippocampe.language.tokenizer import Word, tokenize
+
+Renaming = tuple[tuple[str, ...], str]
+"""An alias, as words, and the canonical name that replaces it."""
+
+
+class CanonicalNames:
+    """Maps every name of an alias group to one canonical name.
+
+    Args:
+        aliases: The other names of each name.
+        speaker: The name of the speaker: it and its aliases become "user".
+    """
+
+    def __init__(
+        self, aliases: Mapping[str, frozenset[str]], *, speaker: str | None = None
+    ) -> None:
+        found: dict[tuple[str, ...], str] = {}
+        for name, others in aliases.items():
+            group = sorted(tuple(w.norm for w in tokenize(n)) for n in {name, *others})
+            found |= {member: " ".join(group[0]) for member in group if member}
+        own = tuple(w.norm for w in tokenize(speaker or ""))
+        if own:
+            group = found.get(own, " ".join(own))
+            found |= {member: "user" for member in found if found[member] == group}
+            found[own] = "user"
+        self._by_first: Final[dict[str, list[Renaming]]] = {}
+        for renaming in sorted(found.items()):
+            self._by_first.setdefault(renaming[0][0], []).append(renaming)
+
+    def within(self, texts: Iterable[str]) -> tuple[Renaming, ...]:
+        """Return the renamings whose first word occurs in any of the texts."""
+        if not self._by_first:
+            return ()
+        present = {word.norm for text in texts for word in tokenize(text)}
+        firsts = sorted(present.intersection(self._by_first))
+        return tuple(renaming for first in firsts for renaming in self._by_first[first])
+
+
+NO_ALIASES: Final = CanonicalNames({})
+
+
+def renamed(words: Sequence[Word], names: Mapping[tuple[str, ...], str]) -> list[Word]:
+    """Return words with each alias replaced by its canonical name."""
+    if not names:
+        return list(words)
+    longest = max(map(len, names))
+    result: list[Word] = []
+    at = 0
+    while at < len(words):
+        for length in range(min(longest, len(words) - at), 0, -1):
+            name = names.get(tuple(w.norm for w in words[at : at + length]))
+            if name is not None:
+                first = words[at]
+                surface = first.surface[:1].upper() + first.surface[1:]
+                result.append(Word(name, surface, first.glued, first.pause, first.opens))
+                at += length
+                break
+        else:
+            result.append(words[at])
+            at += 1
+    return result

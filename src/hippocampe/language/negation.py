@@ -1,0 +1,92 @@
+"""Find the negation of a statement, and its words without it: "ne … pas", "does not", "no longer"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from hippocampe.language.detect import language_of
+from hippocampe.language.lexicon import languages, words_of
+from hippocampe.language.tokenizer import Word
+from hippocampe.language.word_classes import word_classes
+
+_PARTICLE: Final = words_of("negation.particle")
+_BORN: Final = words_of("negation.born")
+_NEGATES: Final = words_of("negation.alone")
+_AFTER_PARTICLE: Final = words_of("negation.after_particle")
+_DETERMINER: Final = words_of("negation.determiner")
+_COMPARED: Final = words_of("negation.compared")
+_TAIL: Final = words_of("negation.tail")
+_UNCLEAR: Final = words_of("negation.unclear")
+_NEGATING: Final = _PARTICLE | _NEGATES | _AFTER_PARTICLE | _DETERMINER | _UNCLEAR
+_CLOSING: Final = frozenset[str]().union(
+    *(
+        words_of(f"negation.{role}", language=each)
+        for each in languages()
+        for role in ("alone", "after_particle")
+        if words_of("negation.particle", language=each)
+    )
+)
+_SUPPORT: Final = words_of("support")
+_MAX_PARTICLE_DISTANCE: Final = 4  # words from "ne" to "pas": "ne nous l'a pas"
+
+
+def without_negation(words: Sequence[Word], text: str) -> tuple[list[Word], int, bool]:
+    """Return the words without negation, its count, and whether it is unclear."""
+    norms = [word.norm for word in words]
+    unclear = word_classes().occurs("not_quite", norms)
+    if _NEGATING.isdisjoint(norms):
+        return list(words), 0, unclear
+    dropped: set[int] = set()
+    count = 0
+    for at in range(len(words)):
+        after_particle = not dropped.isdisjoint(range(at - _MAX_PARTICLE_DISTANCE, at))
+        match _negating_role(words, at, text, after_particle=after_particle, negated=count > 0):
+            case "particle":
+                dropped.add(at)
+                unclear = unclear or not _closes(norms, at)
+            case "negation":
+                dropped.add(at)
+                count += 1
+            case "compared":
+                dropped |= {at, at + 1}
+                count += 1
+            case "tail":
+                dropped.add(at)
+            case "unclear":
+                unclear = True
+            case None:
+                pass
+    do = {at for at, norm in enumerate(norms) if norm in _SUPPORT and at + 1 in dropped}
+    core = [word for at, word in enumerate(words) if at not in dropped | do]
+    return core, count, unclear or count > 1
+
+
+def _negating_role(
+    words: Sequence[Word], at: int, text: str, *, after_particle: bool, negated: bool
+) -> Literal["particle", "negation", "compared", "tail", "unclear"] | None:
+    """Return the part of a word in a negation; None if it has none."""
+    norm = words[at].norm
+    if norm in _PARTICLE and _is_particle(words, at):
+        return "particle"
+    if norm in _DETERMINER and not at:  # "No student came", "No that's all"
+        return "unclear"
+    if norm in _NEGATES or (norm in _AFTER_PARTICLE and after_particle):
+        return "negation"
+    # "no" negates in English only.
+    if norm in _DETERMINER and norm in words_of("negation.determiner", language=language_of(text)):
+        following = words[at + 1].norm if at + 1 < len(words) else ""
+        return "compared" if following in _COMPARED else "negation"
+    if norm in _TAIL and negated:
+        return "tail"
+    return "unclear" if norm in _UNCLEAR else None
+
+
+def _is_particle(words: Sequence[Word], at: int) -> bool:
+    """Return whether a folded "ne" is the particle, not "né" (often written without its accent)."""
+    born = at > 0 and words[at - 1].norm in _BORN
+    return words[at].surface.isascii() and not born
+
+
+def _closes(norms: Sequence[str], at: int) -> bool:
+    return not _CLOSING.isdisjoint(norms[at + 1 : at + _MAX_PARTICLE_DISTANCE + 2])

@@ -1,1 +1,0 @@
-"""Read a statement: its values, persons, verb and signs of change. Pure."""
