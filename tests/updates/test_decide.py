@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hippocampe import Hippocampe, Scope
 from hippocampe.language.relations import relation_of
 from hippocampe.language.subjects import subjects_of
 from hippocampe.updates.decide import Verdict, decide
@@ -546,6 +547,21 @@ def test_a_relation_is_found_in_different_words() -> None:
     assert (before.name, before.subject, before.value) == ("home", "david", "ordizan")
     assert (after.name, after.subject, after.value) == ("home", "david", "toulouse")
     assert relation_of("David veut déménager à Toulouse") is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("est malade", "est malade"),
+        ("Likes dark chocolate", "likes dark chocolate a lot"),
+        ("travaille chez Thales comme ingénieure", "travaille comme ingénieure"),
+    ],
+)
+def test_tags_of_two_people_keep_both(hippo: Hippocampe, scope: Scope, old: str, new: str) -> None:
+    for subject, content in (("Léa", old), ("Marc", new)):
+        hippo.remember(content, subjects=[subject], scope=scope)
+    stored = {(each.content, each.subjects) for each in hippo.memories(scope=scope).items}
+    assert stored == {(old, ("léa",)), (new, ("marc",))}
 
 
 def test_subjects_are_names() -> None:

@@ -5,6 +5,7 @@ The words are data: `kin` in `language/*/words.toml`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
@@ -51,23 +52,20 @@ def names_relation(question: str) -> bool:
 
 @cache
 def _relations() -> frozenset[str]:
-    return frozenset(
-        word
-        for language in languages()
-        for listed in load(language, "reading")["kin"].values()
-        for word in listed.split()
-    )
+    return frozenset(word for word, _ in _listed())
 
 
 @cache
 def _kin_of() -> dict[str, str]:
-    return {
-        word: kin
-        for language in languages()
-        for kin, listed in load(language, "words")["kin"].items()
-        if kin not in _NO_RELATIVES
-        for word in listed.split()
-    }
+    return {word: kin for word, kin in _listed() if kin not in _NO_RELATIVES}
+
+
+def _listed() -> Iterator[tuple[str, str]]:
+    """Each word of the lexicons for a relative, a friend, a colleague, with its kind."""
+    for language in languages():
+        for kin, words_of_kin in load(language, "words")["kin"].items():
+            for word in words_of_kin.split():
+                yield word, kin
 
 
 @cache

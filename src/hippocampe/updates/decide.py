@@ -14,7 +14,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, Literal
 
-from hippocampe.language.difference import SWAPPED, difference, proper_names, shared_words
+from hippocampe.language.difference import SWAPPED, difference, shared_words
 from hippocampe.language.equality import same_spelling
 from hippocampe.language.lexicon import load_all
 from hippocampe.language.names import CanonicalNames
@@ -29,7 +29,7 @@ __all__ = ["Decision", "Verdict", "compare", "decide"]
 _NO_ALIASES: Final[Mapping[str, frozenset[str]]] = MappingProxyType({})
 _TRADES: Final = frozenset(fold(trade) for trade in load_all("relations")["macros"]["WORKER"])
 
-Rule = Literal["same", "relation", "past", "overlap", "weighed"]
+Rule = Literal["subject", "same", "relation", "past", "overlap", "weighed"]
 """The rule that decided; "weighed" is the learnt model."""
 
 
@@ -66,7 +66,8 @@ class Decision:
     @property
     def is_final(self) -> bool:
         """Return whether the learnt model may not decide otherwise."""
-        return self.rule == "past" or self.verdict in (Verdict.UPDATED, Verdict.REINFORCED)
+        sure = self.rule in ("past", "subject")
+        return sure or self.verdict in (Verdict.UPDATED, Verdict.REINFORCED)
 
     @property
     def names_no_target(self) -> bool:
@@ -126,11 +127,27 @@ def compare(new: Statement, old: Statement) -> Decision:
 
 
 def _compare(new: Statement, old: Statement) -> Decision:
-    for rule in (_same, _relation, _past):
+    for rule in (_subject, _same, _relation, _past):
         decision = rule(new, old)
         if decision is not None:
             return decision
     return _overlap(new, old)
+
+
+def _subject(new: Statement, old: Statement) -> Decision | None:
+    """The tags alone say whom each is about, and it is not the same: "est malade" of Léa and of Marc."""
+    ours, theirs = _subject_tags(new), _subject_tags(old)
+    if not (ours and theirs) or ours & theirs:
+        return None
+    reason = f"different subject: {', '.join(sorted(ours))} / {', '.join(sorted(theirs))}"
+    return Decision(Verdict.RELATED, "subject", reason)
+
+
+def _subject_tags(statement: Statement) -> frozenset[str]:
+    """The tags of a statement that are its subject: none if the text has one that says more than "she"."""
+    opening = statement.tokens[:1]
+    is_verb = bool(opening) and opening[0].stem in statement.verbs
+    return statement.subjects if is_verb or statement.subject in ("other", "third") else frozenset()
 
 
 def _same(new: Statement, old: Statement) -> Decision | None:
@@ -138,23 +155,7 @@ def _same(new: Statement, old: Statement) -> Decision | None:
         same = new.norms == old.norms or same_spelling(new.text, old.text)
     else:
         same = new.text.strip() == old.text.strip()
-    if not same:
-        return None
-    if _other_subject(new, old):
-        reason = f"different subject: {_tags(new)} / {_tags(old)}"
-        return Decision(Verdict.RELATED, "same", reason)
-    return Decision(Verdict.REINFORCED, "same", "same statement")
-
-
-def _other_subject(new: Statement, old: Statement) -> bool:
-    """Return whether the tags distinguish two statements whose texts name nobody."""
-    if not (new.subjects and old.subjects) or new.subjects & old.subjects:
-        return False
-    return not (proper_names(new.words, new) or proper_names(old.words, old))
-
-
-def _tags(statement: Statement) -> str:
-    return ", ".join(sorted(statement.subjects)) or "?"
+    return Decision(Verdict.REINFORCED, "same", "same statement") if same else None
 
 
 def _relation(new: Statement, old: Statement) -> Decision | None:

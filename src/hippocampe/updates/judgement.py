@@ -123,7 +123,10 @@ def _former(memory: Memory, replaced: Iterable[Memory]) -> frozenset[str]:
 def find_duplicate(change: UnitOfWork, memory: Memory) -> Memory | None:
     """Another current memory that states the same up to case, accents, punctuation and spaces."""
     same = statements.same_statement(change.connection, memory, equality_digest(memory.content))
-    return same if same is not None and same_voice(memory, same) else None
+    if same is None or not same_voice(memory, same):
+        return None
+    new, old = (parse(each.content, subjects=each.subjects) for each in (memory, same))
+    return None if compare(new, old).rule == "subject" else same
 
 
 def _named_to_replace(change: UnitOfWork, draft: Draft) -> list[Memory]:
