@@ -19,13 +19,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import cells
 import common
-from cells import serving
 from filling import Plan, fill
 from hippocampe import Config, Hippocampe, Scope, migration
 from hippocampe.server.cells import ordering
@@ -40,8 +40,8 @@ SHARED_BUFFERS = "1GB"
 Figures = dict[str, Any]
 
 
-def measure(open_memory: Callable[[], Hippocampe], plan: Plan) -> Figures:
-    """Turns and writes over all spaces."""
+def measure(open_memory: Callable[[], Hippocampe], plan: Plan, pids: Mapping[str, int]) -> Figures:
+    """Turns and writes over all spaces; `pids` are the roots of the processes that take part, by name."""
     with open_memory() as hippo:
         spaces = [f"space-{number}" for number in range(plan.spaces)]
         asked = dict[str, str]()
@@ -50,7 +50,9 @@ def measure(open_memory: Callable[[], Hippocampe], plan: Plan) -> Figures:
         for space in spaces:
             hippo.update_settings(scope=Scope(space=space), hook_timeout_ms=10_000)
         first = [_turn(hippo, text, space, 0) for space, text in asked.items()]
+        before = processor_seconds(pids)
         warm = [_turn(hippo, *each, number + 1) for number, each in enumerate(plan.questions(2))]
+        spent = {name: at - before[name] for name, at in processor_seconds(pids).items()}
         written: list[float] = []
         for number, text in enumerate(plan.held()[:WRITES]):
             scope = Scope(space=spaces[number % len(spaces)], user="camille")
@@ -60,8 +62,19 @@ def measure(open_memory: Callable[[], Hippocampe], plan: Plan) -> Figures:
         return {
             "first_in_a_space": common.percentiles(first),
             "before_turn": common.percentiles(warm),
+            "processor_ms_per_turn": {
+                name: round(seconds * 1000 / len(warm), 2) for name, seconds in spent.items()
+            },
             "remember": common.percentiles(written),
         }
+
+
+def processor_seconds(pids: Mapping[str, int]) -> dict[str, float]:
+    """The processor time that each process and its descendants have used."""
+    return {
+        name: sum(cells.processor_seconds({str(each): each for each in tree(pid)}).values())
+        for name, pid in pids.items()
+    }
 
 
 def _turn(hippo: Hippocampe, text: str, space: str, number: int) -> float:
@@ -85,7 +98,7 @@ def _embedded(folder: Path, plan: Plan) -> Figures:
         opened.append(time.perf_counter() - started)
         return hippo
 
-    found = measure(open_memory, plan)
+    found = measure(open_memory, plan, {"library": os.getpid()})
     return found | {
         "open_seconds": round(opened[0], 2),
         "memory_mib": memory_mib([os.getpid()]),
@@ -93,16 +106,18 @@ def _embedded(folder: Path, plan: Plan) -> Figures:
     }
 
 
-def cells(folder: Path, plan: Plan, workers: int) -> Figures:
+def divided(folder: Path, plan: Plan, workers: int) -> Figures:
     """The same folder, divided among the cells of a server."""
-    with serving(folder, workers) as (address, pids):
+    with cells.serving(folder, workers) as (address, pids):
         started = time.perf_counter()
         moved = 0
         while some := ordering.spread(folder):
             moved += len(some)
         spent = time.perf_counter() - started
         each = (plan.size + plan.turns) / plan.spaces
-        found = measure(lambda: Hippocampe.connect(address), plan)
+        found = measure(
+            lambda: Hippocampe.connect(address), plan, {"server": next(iter(pids.values()))}
+        )
         return found | {
             "moved_spaces": moved,
             "load_per_second": round(moved * each / spent, 1) if moved else None,
@@ -125,23 +140,23 @@ def tier(source: Path, plan: Plan, quantized: bool) -> Figures:
         spent = time.perf_counter() - started
         with database.admin("scale") as connection:
             connection.execute("VACUUM ANALYZE")
-        found = common.in_own_process(_tier, target, plan)
-        pids = [database._process.pid, node.process.pid]
-        names = ("postgresql", "qdrant")
-        folders = (database.folder / "data", node.folder)
+        pids = {"postgresql": database._process.pid, "qdrant": node.process.pid}
+        found = common.in_own_process(_tier, target, plan, pids)
+        with database.admin("scale") as connection:
+            size = connection.execute("SELECT pg_database_size('scale')").fetchone()
         return found | {
             "load_per_second": round((plan.size + plan.turns) / spent, 1),
-            "server_memory_mib": {
-                name: memory_mib(tree(pid)) for name, pid in zip(names, pids, strict=True)
-            },
+            "server_memory_mib": {name: memory_mib(tree(pid)) for name, pid in pids.items()},
             "disk_mib": {
-                name: common.folder_mib(each) for name, each in zip(names, folders, strict=True)
+                "postgresql": round(int(str(size[0])) / 2**20, 1) if size else None,
+                "qdrant": common.folder_mib(node.folder),
             },
         }
 
 
-def _tier(target: Config, plan: Plan) -> Figures:
-    found = measure(lambda: Hippocampe.open(target), plan)
+def _tier(target: Config, plan: Plan, servers: Mapping[str, int]) -> Figures:
+    pids = {"library": os.getpid(), **servers}
+    found = measure(lambda: Hippocampe.open(target), plan, pids)
     return found | {"memory_mib": memory_mib([os.getpid()])}
 
 
@@ -218,7 +233,7 @@ def run(
                 if side == "embedded":
                     yield side, filled | embedded(used, plan)
                 else:
-                    yield side, cells(used, plan, workers)
+                    yield side, divided(used, plan, workers)
                 shutil.rmtree(used)
             else:
                 yield side, tier(kept, plan, quantized=side == "tier")

@@ -39,7 +39,7 @@ class Config:
         database_url: A database in PostgreSQL, shared by many processes, instead of the one in the folder:
             `postgresql://user:password@host:port/database`. Needs `qdrant_url`, and the extra `server-tier`.
         database_listen_url: Its URL for the messages between processes, if a pooler in transaction mode is at
-            `database_url`: such a pooler delivers none.
+            `database_url`: such a pooler delivers none. Statements are prepared only without it.
         qdrant_url: The Qdrant server with the index of that database, such as `http://127.0.0.1:6333`; its gRPC port is
             the next one. Several nodes are separated by commas.
         qdrant_key: The API key of the Qdrant server.

@@ -51,6 +51,8 @@ def test_the_cosine_of_another_embedder_counts_as_average() -> None:
         ("Anna lives in Lille", "Anna lives happily in Lyon", "one_substituted", 0),
         ("Anna lives in Lille", "Anna lives in Lyon", "one_word", 0),
         ("the cat is black", "the cat is white", "one_word", 1),
+        ("number 41 is taken", "number 42 is taken", "one_word", 1),
+        ("the code is 41", "the code is 42", "one_word", 0),
         ("Anna lives in Lille", "Paul lives in Lille", "other_name", 1),
         ("Anna lives in Lille", "she lives in Lille", "other_name", 0),
         ("Tal is the uncle of Ryder", "Ryder is the uncle of Tal", "names_moved", 1),

@@ -101,7 +101,7 @@ def write_ready(connection: Connection, statement: Insert, rows: Iterable[Sequen
 def _insert(connection: Connection, sql: str, rows: Iterable[Sequence[Any]]) -> None:
     rows = iter(rows)
     if connection.dialect.name != "sqlite":
-        # psycopg prepares the statement of one row, and sends all rows without waiting between them.
+        # psycopg sends all rows without waiting between them.
         while batch := [tuple(row) for row in islice(rows, ROWS_PER_INSERT[0])]:
             connection.exec_driver_sql(sql, batch)
         return

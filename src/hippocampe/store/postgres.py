@@ -1,7 +1,7 @@
 """A store in PostgreSQL, shared by many processes.
 
-Nothing lasts longer on a connection than a transaction, so that a pooler may sit between: no prepared statement, no
-session lock, no session setting. Each transaction begins in one round trip, which also names the space
+Nothing lasts longer on a connection than a transaction, so that a pooler may sit between: no session lock, no session
+setting, and a prepared statement only where there is no pooler. Each transaction begins in one round trip, which also names the space
 whose rows it may see.
 """
 
@@ -31,6 +31,8 @@ REWRITTEN: Final = ("pages", "segments")
 KEPT: Final = ("log",)
 """Places that only the owner of the servers can empty."""
 CONNECT_SECONDS = 5
+PREPARED_AFTER = 2
+"""Executions of a statement by one connection before it is prepared."""
 LOCK_SECONDS = 30
 """Longest wait for the writers of other processes."""
 
@@ -38,8 +40,13 @@ FENCE: ContextVar[str] = ContextVar("hippocampe_space", default=EVERY)
 """The space whose rows the transactions of this call may see; by default all, for background work."""
 
 
-def make_engine(url: str) -> Engine:
-    """Create an engine whose connections keep no state between transactions.
+def make_engine(url: str, *, prepared: bool) -> Engine:
+    """Create an engine whose connections keep no state between transactions but prepared statements.
+
+    Args:
+        url: The URL of the database.
+        prepared: Prepare the statements that return. Planning one over all partitions takes longer than executing it, but
+            a pooler gives each transaction another connection.
 
     Raises:
         InvalidInput: The URL cannot be used, or the driver is not installed.
@@ -48,7 +55,7 @@ def make_engine(url: str) -> Engine:
         parsed = make_url(url).set(drivername="postgresql+psycopg")
         options = {
             "connect_timeout": CONNECT_SECONDS,
-            "prepare_threshold": None,
+            "prepare_threshold": PREPARED_AFTER if prepared else None,
             # `_begin` begins transactions.
             "autocommit": True,
             "application_name": "hippocampe",
@@ -86,14 +93,21 @@ class PostgresStore(Store):
         url: `postgresql://user:password@host:port/database`.
         folder: The folder of this process.
         clock: Returns the current time, aware; default: the clock of the system.
+        prepared: See `make_engine`.
     """
 
     shared = True
 
     def __init__(
-        self, url: str, folder: Path, *, clock: Callable[[], datetime] | None = None
+        self,
+        url: str,
+        folder: Path,
+        *,
+        clock: Callable[[], datetime] | None = None,
+        prepared: bool = False,
     ) -> None:
         self.url = url
+        self._prepared = prepared
         super().__init__(folder / CHANNEL, folder, clock=clock)
         self.sender = token_hex(4)
         """The name of this process for the others."""
@@ -102,21 +116,26 @@ class PostgresStore(Store):
         """The statements that make the temporary views through which a past moment is read; see `past`."""
 
     def _make_engine(self) -> Engine:
-        engine = make_engine(self.url)
+        engine = make_engine(self.url, prepared=self._prepared)
         full_text.index_messages(engine)
         return engine
 
     @classmethod
     def connect(
-        cls, url: str, folder: Path, *, clock: Callable[[], datetime] | None = None
+        cls,
+        url: str,
+        folder: Path,
+        *,
+        clock: Callable[[], datetime] | None = None,
+        prepared: bool = False,
     ) -> "PostgresStore":
-        """Open a database; create or upgrade its tables if needed.
+        """Open a database; create or upgrade its tables if needed. The arguments are those of the class.
 
         Raises:
             StoreTooNew: A later version wrote it.
             StoreError: It cannot be reached or written.
         """
-        store = cls(url, folder, clock=clock)
+        store = cls(url, folder, clock=clock, prepared=prepared)
         try:
             store._upgrade()
         except BaseException:

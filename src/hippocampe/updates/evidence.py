@@ -34,14 +34,15 @@ def evidence_of(aligned: Alignment, cosine: float) -> Evidence:
     words, others = (Counter(r.tokens[at].stem for at in r.content) for r in (old, new))
     subject, other_subject = _names_before_verb(old), _names_before_verb(new)
     swapped = _substituted(old.tokens, new.tokens)
-    one_word = all(token.kind == "word" and not token.name for token in swapped)
+    common = all(token.kind == "word" and not token.name for token in swapped)
+    of_subject = _is_in_subject(old, swapped) and _is_in_subject(new, swapped)
     return {
         "cosine": cosine,
         "covered": max(_mean(aligned.best_old), _mean(aligned.best_new)),
         "jaccard": (words & others).total() / max((words | others).total(), 1),
         "in_order": common_subsequence(ours, theirs) / max(len(theirs), 1),
         "one_substituted": float(bool(swapped)),
-        "one_word": float(bool(swapped) and one_word),
+        "one_word": float(bool(swapped) and (common or of_subject)),
         "long": float(min(len(ours), len(theirs)) > _LONG),
         "short": float(min(len(ours), len(theirs)) <= _SHORT),
         "length": min(len(old.content), _MOST),
@@ -81,6 +82,13 @@ def _substituted(ours: Sequence[Token], theirs: Sequence[Token]) -> tuple[Token,
         return ()
     differ = [each for each in zip(ours, theirs, strict=True) if each[0].stem != each[1].stem]
     return differ[0] if len(differ) == 1 else ()
+
+
+def _is_in_subject(statement: Statement, tokens: Sequence[Token]) -> bool:
+    """Return whether one of some words or values precedes the verb: "number 12 is taken"."""
+    verb = statement.tokens[statement.verb : statement.verb + 1]
+    known = any("auxiliary" in token.roles or token.stem in statement.verbs for token in verb)
+    return known and any(token in tokens for token in statement.tokens[: statement.verb])
 
 
 def _names_before_verb(reading: Statement) -> set[str]:

@@ -164,7 +164,8 @@ def conclude(
 
 
 def needs_care(evidence: Mapping[str, float]) -> bool:
-    """Return whether two statements are long, differ in one common word, or have the same words in another order.
+    """Return whether two statements are long, differ in one common word or in one of the subject, or have the same
+    words in another order.
 
     Such statements resemble each other whether or not they say the same.
     """
