@@ -136,6 +136,12 @@ def fill(folder: Path, plan: Plan) -> float:
     return time.perf_counter() - started
 
 
+def refresh(folder: Path) -> None:
+    """Derive the rows of a cached folder again if the rules have changed, which would go on beside the measurement."""
+    with Hippocampe.open(Config(folder, background=False)) as hippo:
+        rederivation.rederive(hippo._context.writer)
+
+
 def _edges(
     batch: Sequence[tuple[Memory, embeddings.Embedded, int]],
 ) -> Iterator[tuple[str, Association]]:

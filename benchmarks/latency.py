@@ -26,7 +26,7 @@ from threading import Thread
 from typing import Any
 
 import common
-from filling import HELD, Plan, fill, say
+from filling import HELD, Plan, fill, refresh, say
 from hippocampe import Hippocampe, Scope
 from hippocampe.config import Config
 from hippocampe.folder import maintenance
@@ -248,6 +248,7 @@ def run(
         kept = keep / name if keep else None
         took = None
         if kept is not None and kept.exists():
+            common.in_own_process(refresh, kept)
             shutil.copytree(kept, used)
         else:
             took = round(common.in_own_process(fill, used, plan), 1)

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import common
-from filling import Plan, fill
+from filling import Plan, fill, refresh
 from hippocampe import Hippocampe, Scope
 from hippocampe.config import Config
 from hippocampe.types import Injection
@@ -189,6 +189,7 @@ def run(plan: Plan, keep: Path | None, *how: Any) -> dict[str, Any]:
         used = Path(scratch) / "data"
         kept = keep / f"overload-{plan.size}-{plan.turns}" if keep else None
         if kept is not None and kept.exists():
+            common.in_own_process(refresh, kept)
             shutil.copytree(kept, used)
         else:
             common.in_own_process(fill, used, plan)

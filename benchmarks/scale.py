@@ -26,7 +26,7 @@ from typing import Any
 
 import cells
 import common
-from filling import Plan, fill
+from filling import Plan, fill, refresh
 from hippocampe import Config, Hippocampe, Scope, migration
 from hippocampe.server.cells import ordering
 
@@ -226,7 +226,11 @@ def run(
     """Fill a folder, or use a cached one, and measure each side of it."""
     with tempfile.TemporaryDirectory() as scratch:
         kept = (cache or Path(scratch)) / f"made-up-{plan.size}-{plan.spaces}-{plan.turns}"
-        filled = {} if kept.exists() else fill_measured(kept, plan)
+        filled: Figures = {}
+        if kept.exists():
+            common.in_own_process(refresh, kept)
+        else:
+            filled = fill_measured(kept, plan)
         for side in sides:
             if side in ("embedded", "cells"):
                 used = copied(kept, Path(scratch) / side)
