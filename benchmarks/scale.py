@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -191,10 +191,11 @@ def memory_mib(pids: list[int]) -> float:
     """Memory of processes: shared pages are divided among those that share them."""
     total = 0
     for pid in pids:
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-            name, _, value = line.partition(":")
-            if name == "Pss":
-                total += int(value.split()[0])
+        with suppress(OSError):  # a process of the database that has ended since it was listed
+            for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+                name, _, value = line.partition(":")
+                if name == "Pss":
+                    total += int(value.split()[0])
     return round(total / 1024, 1)
 
 
