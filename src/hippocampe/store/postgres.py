@@ -1,8 +1,8 @@
 """A store in PostgreSQL, shared by many processes.
 
 Nothing lasts longer on a connection than a transaction, so that a pooler may sit between: no session lock, no session
-setting, and a prepared statement only where there is no pooler. Each transaction begins in one round trip, which also names the space
-whose rows it may see.
+setting, and a prepared statement only where there is no pooler. Each transaction begins in one round trip, which also
+names the space whose rows it may see.
 """
 
 import threading

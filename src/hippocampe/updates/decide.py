@@ -136,18 +136,19 @@ def _compare(new: Statement, old: Statement) -> Decision:
 
 def _subject(new: Statement, old: Statement) -> Decision | None:
     """The tags alone say whom each is about, and it is not the same: "est malade" of Léa and of Marc."""
-    ours, theirs = _subject_tags(new), _subject_tags(old)
-    if not (ours and theirs) or ours & theirs:
+    if not (new.subjects and old.subjects) or new.subjects & old.subjects:
         return None
-    reason = f"different subject: {', '.join(sorted(ours))} / {', '.join(sorted(theirs))}"
-    return Decision(Verdict.RELATED, "subject", reason)
+    if not (_says_nobody(new) and _says_nobody(old)):
+        return None
+    ours, theirs = (", ".join(sorted(each.subjects)) for each in (new, old))
+    return Decision(Verdict.RELATED, "subject", f"different subject: {ours} / {theirs}")
 
 
-def _subject_tags(statement: Statement) -> frozenset[str]:
-    """The tags of a statement that are its subject: none if the text has one that says more than "she"."""
+def _says_nobody(statement: Statement) -> bool:
+    """Return whether the text has no subject, or none that says more than "she"."""
     opening = statement.tokens[:1]
     is_verb = bool(opening) and opening[0].stem in statement.verbs
-    return statement.subjects if is_verb or statement.subject in ("other", "third") else frozenset()
+    return is_verb or statement.subject in ("other", "third")
 
 
 def _same(new: Statement, old: Statement) -> Decision | None:

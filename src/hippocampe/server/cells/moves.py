@@ -106,8 +106,8 @@ class Mover:
             await self._tidy(division.stale.values())
             found: list[tuple[str, int]] = []
             for cell in range(division.count):
-                answer = json.loads(await (await self._ask(cell, "spaces", None)).aread())
-                found += [(space, cell) for space in answer if division.cell_of(space) == cell]
+                spaces = await self._step(cell, "spaces", None)
+                found += [(space, cell) for space in spaces if division.cell_of(space) == cell]
             astray = [
                 (space, cell, target)
                 for space, cell in sorted(found)
@@ -162,7 +162,7 @@ class Mover:
             left = {name: at for name, at in division.stale.items() if name not in spaces}
             self._divided.write(division.marked(stale=left))
 
-    async def _step(self, cell: int, name: str, arguments: dict[str, Any]) -> Any:
+    async def _step(self, cell: int, name: str, arguments: dict[str, Any] | None) -> Any:
         try:
             response = await self._ask(cell, name, arguments)
             content = json.loads(await response.aread())

@@ -143,10 +143,10 @@ class Router:
         server = connection.get("server")
         if (server is None or server[1] is not None) or connection["method"] != "POST":
             return problems.response(problems.of_status(404, "there is no endpoint at this path."))
+        if connection["path"] == f"{passing.INTERNAL}spread":
+            return JSONResponse(encode(await self.mover.spread()))
         body = await _Body.of(receive)
         try:
-            if connection["path"] == f"{passing.INTERNAL}spread":
-                return JSONResponse(encode(await self.mover.spread()))
             order = json.loads(body.kept)
             space, target = Scope(space=order["space"]).space, int(order["target"])
         except (ValueError, LookupError, TypeError) as exc:
