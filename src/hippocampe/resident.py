@@ -11,6 +11,7 @@ import threading
 from contextlib import suppress
 
 from hippocampe.errors import FolderInUse, HippocampeError, ModelUnavailable
+from hippocampe.system import garbage
 from hippocampe.system.environment import variable
 from hippocampe.system.local_socket import IN_USE
 
@@ -23,6 +24,7 @@ def main(folder: str, idle_seconds: float) -> int:
     Returns:
         The exit code: 0, `IN_USE` if another process holds the folder, 1 if it cannot be opened.
     """
+    garbage.collect_rarely()
     if variable("HIPPOCAMPE_EMBEDDER") in (None, "local"):
         # A caller is waiting: load the models while the other modules are loaded.
         for load in (_load_model, _load_reader):

@@ -15,7 +15,9 @@ def main() -> None:
         if run(sys.argv[2:]):
             return
     from hippocampe.errors import HippocampeError
+    from hippocampe.system import garbage
 
+    garbage.collect_rarely()
     try:
         _run()
     except HippocampeError as exc:

@@ -30,6 +30,7 @@ from hippocampe.server.http import logs
 from hippocampe.server.http.served import ServedMemory
 from hippocampe.server.http.sessions import Sessions
 from hippocampe.server.serving import WAITING_CONNECTIONS, Server, signals_taken
+from hippocampe.system import garbage
 from hippocampe.types import Counts, Scope
 from hippocampe.verbs import Verb
 
@@ -113,6 +114,7 @@ def _tell(**what: Any) -> None:
 
 def main() -> int:
     """Serve a cell; return the exit code."""
+    garbage.collect_rarely()
     os.umask(0o077)
     order: dict[str, Any] = json.loads(sys.stdin.readline())
     logs.install(order["log_format"], order["log_level"])
