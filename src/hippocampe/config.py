@@ -57,6 +57,8 @@ class Config:
         flush_seconds: Interval at which the index is made durable, which halts the process for 20 to
             300 ms; the store is durable at once, so a crash in between only means a replay.
         timezone: The timezone of "yesterday" and "last March", in spaces that set no other.
+        language: The language of injections, prompts and answers, in spaces that set no other. Default: that of the
+            locale if it is known, else `fr`.
         refuse_secrets: Refuse to remember text that holds a secret, instead of masking the secret.
         background: Whether maintenance (flush, graph building), jobs, the embedding of talk and the
             reading of notes run in background threads. Without, talk is embedded before the call
@@ -116,6 +118,7 @@ class Config:
     graph_threshold: int = 20_000
     flush_seconds: float = 30.0
     timezone: str = "Europe/Paris"
+    language: str | None = None
     refuse_secrets: bool = False
     background: bool = True
     share: bool = True

@@ -102,6 +102,7 @@ IMPORT_FORMATS = importer.FORMATS
 preview_import = importer.preview
 ImportPreview = importer.ImportPreview
 check_setting = settings_step.check
+default_settings = settings_step.defaults
 check_data = opening.check_data
 divide = division.divide
 KeyRegister = division.KeyRegister

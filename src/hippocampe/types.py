@@ -993,7 +993,7 @@ class Settings:
         companion_names: Names of the companion.
         digest_hours: Hours of the day, in the timezone, at which live talk is digested.
         timezone: For parsing and rendering times. Default: that of the `Config`.
-        language: Code of the language of injections, prompts and answers: `fr`.
+        language: Code of the language of injections, prompts and answers. Default: that of the `Config`.
         obsidian_context_enabled: Whether notes are used.
         obsidian_context_notes: Paths of notes that are always used.
         obsidian_context_tag: Tag of notes that are always used.

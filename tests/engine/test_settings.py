@@ -159,11 +159,37 @@ def test_an_unknown_name_is_told_with_those_it_resembles(hippo: Hippocampe, scop
     assert stored(hippo) == {}
 
 
-def test_a_default_is_not_stored(hippo: Hippocampe, scope: Scope) -> None:
-    hippo.update_settings(scope=scope, recent_hours=12, live_limit=10)
-    assert stored(hippo) == {"recent_hours": 12}
-    hippo.update_settings(scope=scope, recent_hours=6)
-    assert stored(hippo) == {}
+def test_a_choice_is_stored_even_if_it_is_the_default(hippo: Hippocampe, scope: Scope) -> None:
+    hippo.update_settings(scope=scope, recent_hours=12, language="fr")
+    assert stored(hippo) == {"recent_hours": 12, "language": "fr"}
+    hippo.update_settings(scope=scope, recent_hours=None)
+    assert stored(hippo) == {"language": "fr"}
+
+
+@pytest.mark.parametrize(
+    ("locale", "language"),
+    [("en_US.UTF-8", "en"), ("fr_CA", "fr"), ("de_DE.UTF-8", "fr"), ("C.UTF-8", "fr"), ("", "fr")],
+)
+def test_the_language_is_that_of_the_locale_unless_it_is_chosen(
+    open_hippo: Opener,
+    hashed: None,
+    monkeypatch: pytest.MonkeyPatch,
+    scope: Scope,
+    locale: str,
+    language: str,
+) -> None:
+    monkeypatch.setenv("LC_ALL", locale)
+    hippo = open_hippo(embedder="hashed:32")
+    assert hippo.settings(scope=scope).language == language
+    hippo.close()
+    assert open_hippo(embedder="hashed:32", language="en").settings(scope=scope).language == "en"
+
+
+def test_a_configuration_with_an_unknown_language_is_refused(
+    open_hippo: Opener, hashed: None
+) -> None:
+    with pytest.raises(InvalidInput, match="language must be en or fr, not 'de'"):
+        open_hippo(embedder="hashed:32", language="de")
 
 
 def test_each_space_has_its_own(hippo: Hippocampe, scope: Scope) -> None:

@@ -5,7 +5,6 @@ are escaped.
 """
 
 import json
-import os
 import re
 import sys
 from collections.abc import Callable, Generator
@@ -23,17 +22,12 @@ _PLAIN = {"✓": "ok", "✗": "--", "→": "->", "·": "-", "…": "...", "›":
 """Replacements for signs that the encoding of the terminal lacks."""
 
 
-_LOCALE = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
-"""Variables that name the language of messages; the first that is set counts, as for gettext."""
-
-
 def language() -> str:
     """The language of the terminal: that of the locale if it has a catalogue, else English."""
-    from hippocampe.language.lexicon import REFERENCE, languages
+    from hippocampe.language.i18n import language_of_locale
+    from hippocampe.language.lexicon import REFERENCE
 
-    named = next(filter(None, map(os.environ.get, _LOCALE)), "")
-    code = re.split("[_.:@]", named, maxsplit=1)[0].lower()
-    return code if code in languages() else REFERENCE
+    return language_of_locale() or REFERENCE
 
 
 def escaped(text: str) -> str:

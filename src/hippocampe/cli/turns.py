@@ -160,10 +160,10 @@ def reset_setting(call: Call, name: Name) -> None:
 
 
 def _answer(call: Call, found: Settings, names: Sequence[str]) -> None:
-    from hippocampe.hippocampe import SETTING_VALUES, check_setting
+    from hippocampe.hippocampe import SETTING_VALUES, check_setting, default_settings
 
     values = {name: check_setting(name, getattr(found, name, None)) for name in names}
-    default = Settings(timezone=call.config.timezone)
+    default = default_settings(call.config)
     call.answer(values, lambda: show.settings(values, default, SETTING_VALUES))
 
 

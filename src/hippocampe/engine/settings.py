@@ -15,7 +15,7 @@ from hippocampe.config import Config
 from hippocampe.engine import audit
 from hippocampe.errors import InvalidInput, StoreError, shown
 from hippocampe.language.datetimes import as_zone, parse_ttl
-from hippocampe.language.i18n import languages
+from hippocampe.language.i18n import language_of_locale, languages
 from hippocampe.store import settings as rows
 from hippocampe.store.store import Store
 from hippocampe.types import (
@@ -225,8 +225,14 @@ def check(name: str, value: Any) -> Any:
 
 
 def defaults(config: Config) -> Settings:
-    """The default settings of a space."""
-    return Settings(timezone=config.timezone)
+    """The default settings of a space.
+
+    Raises:
+        InvalidInput: The configuration names an unknown language.
+    """
+    default = Settings(timezone=config.timezone)
+    language = config.language or language_of_locale() or default.language
+    return replace(default, language=check("language", language))
 
 
 def checked_changes(default: Settings, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -253,6 +259,11 @@ class SpaceSettings:
     """By space, when they were read on the monotonic clock, and their values."""
     _loading: threading.Lock = field(default_factory=threading.Lock)
     """Held while reading, so that old values never replace newer ones."""
+
+    def __post_init__(self) -> None:
+        defaults(
+            self.config
+        )  # Refuses a configuration that cannot be used before anything is served.
 
     def of(self, space: str) -> Settings:
         """The settings of a space.
@@ -323,9 +334,9 @@ def update(settings: SpaceSettings, /, *, scope: Scope, **changes: Any) -> Setti
     Raises:
         InvalidInput: The setting does not exist or the value is invalid; nothing was changed.
     """
-    default = defaults(settings.config)
-    checked = checked_changes(default, changes)
-    chosen = {name: v for name, v in checked.items() if v != getattr(default, name)}
+    checked = checked_changes(defaults(settings.config), changes)
+    # What is chosen stays chosen where the default differs: in another locale, or a later version.
+    chosen = {name: value for name, value in checked.items() if changes[name] is not None}
     if checked:
         with settings.store.write() as connection:
             now = settings.store.now()

@@ -4,6 +4,8 @@ The English text in the source is the key; translations are in `LANGUAGE/message
 directly, without a compile step.
 """
 
+import os
+import re
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -13,6 +15,16 @@ from hippocampe.language.lexicon import languages
 
 if TYPE_CHECKING:
     from babel.messages.catalog import Catalog
+
+_LOCALE = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
+"""Variables that name the language of messages; the first that is set counts, as for gettext."""
+
+
+def language_of_locale() -> str | None:
+    """Return the language of the locale; None if it names none that is known."""
+    named = next(filter(None, map(os.environ.get, _LOCALE)), "")
+    code = re.split("[_.:@]", named, maxsplit=1)[0].lower()
+    return code if code in languages() else None
 
 
 def translate(text: str, language: str) -> str:

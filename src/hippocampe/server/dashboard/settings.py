@@ -9,7 +9,7 @@ from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from hippocampe.errors import InvalidInput
-from hippocampe.hippocampe import SETTING_GROUPS, SETTINGS, check_setting
+from hippocampe.hippocampe import SETTING_GROUPS, SETTINGS, check_setting, default_settings
 from hippocampe.presentation.parts import parts_of
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Toast, Visit
@@ -115,7 +115,7 @@ async def effect(page: ReadPage) -> Response:
 
 
 def _form(page: Visit, settings: Settings) -> dict[str, Any]:
-    default = Settings(timezone=page.hippo.sync.config.timezone)
+    default = default_settings(page.hippo.sync.config)
     return {
         "groups": {
             group: [
