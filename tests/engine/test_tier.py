@@ -7,7 +7,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import bindparam, select, text
 
 import tier
 from conftest import FakeClock
@@ -15,8 +15,9 @@ from hippocampe import Config, Hippocampe, Scope
 from hippocampe.engine import deliveries
 from hippocampe.errors import HippocampeError, IndexUnavailable, StoreError
 from hippocampe.server.http.limits import Buckets
-from hippocampe.store import job_runs, outbox, schema
+from hippocampe.store import driver, job_runs, outbox, schema
 from hippocampe.store.postgres import PostgresStore
+from hippocampe.store.postgres_schema import PARTITIONS
 
 pytestmark = pytest.mark.usefixtures("hashed")
 
@@ -149,6 +150,33 @@ def test_rows_of_another_space_are_fenced_off(join: Joiner) -> None:
     # Without the setting, nothing is visible.
     with store.engine.connect() as connection:
         assert connection.execute(text("SELECT count(*) FROM memory")).scalar() == 0
+
+
+LOCKED = """
+    SELECT relation::regclass::text FROM pg_locks
+    WHERE pid = pg_backend_pid() AND relation::regclass::text ~ '^(memory|vector)_[0-9]+$'
+"""
+
+
+@pytest.mark.parametrize(("space", "partitions"), [("default", 1), (None, PARTITIONS)])
+def test_a_read_of_a_space_touches_one_partition_of_each_table(
+    join: Joiner, space: str | None, partitions: int
+) -> None:
+    hippo = join()
+    id = hippo.remember("Camille élève des abeilles", scope=ME).memory.id
+    store = store_of(hippo)
+    joined = select(schema.memory.c.content, schema.vector.c.words).where(
+        schema.memory.c.id.in_(bindparam("ids", expanding=True))
+    )
+    of_both = joined.join_from(
+        schema.memory, schema.vector, schema.vector.c.id == schema.memory.c.id
+    )
+    with store.fenced(space), store.read() as connection:
+        [(content, _)] = driver.read_by_ids(connection, of_both, [id])
+        locked = set(connection.execute(text(LOCKED)).scalars())
+    assert content == "Camille élève des abeilles"
+    assert len({each for each in locked if each.startswith("memory")}) == partitions
+    assert len({each for each in locked if each.startswith("vector")}) == partitions
 
 
 def test_a_scheduled_job_is_queued_and_run_once(join: Joiner, clock: FakeClock) -> None:

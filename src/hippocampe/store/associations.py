@@ -76,10 +76,10 @@ _NEAR = both(
     SELECT edge.space, edge.source_id, edge.target_id
     FROM unnest(CAST(:ids AS text[])) WITH ORDINALITY AS start(value, key)
     CROSS JOIN LATERAL (
-        (SELECT * FROM association WHERE source_id = start.value
+        (SELECT * FROM association WHERE source_id = start.value AND space = :space
             ORDER BY target_id DESC LIMIT {PER_MEMORY})
         UNION
-        (SELECT * FROM association WHERE target_id = start.value
+        (SELECT * FROM association WHERE target_id = start.value AND space = :space
             ORDER BY created_at DESC LIMIT {PER_MEMORY})
     ) AS edge
     ORDER BY start.key, edge.review, edge.created_at DESC
@@ -234,7 +234,7 @@ def near(
     found: list[str] = []
     wave = list(starts)
     for _ in range(depth):
-        rows = read_by_ids(connection, spelled(connection, _NEAR), wave)
+        rows = read_by_ids(connection, spelled(connection, _NEAR), wave, space=space)
         ends = (id for row in rows if row[0] == space for id in row[1:])
         wave = [id for id in dict.fromkeys(ends) if id not in passed][: most - len(found)]
         passed.update(wave)

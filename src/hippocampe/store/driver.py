@@ -11,13 +11,16 @@ from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import ClauseElement, Connection, Dialect, Insert
+from sqlalchemy import Alias, ClauseElement, Connection, Dialect, Insert, Select, Table, bindparam
 from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.selectable import FromClause, Join
 
 T = TypeVar("T")
 ROWS_PER_INSERT = (512, 64)
 """Rows inserted by one statement, largest batches first."""
+SPACE = "space_of_transaction"
+"""Name in the `info` of a connection of the only space whose rows its transaction may see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +131,34 @@ def _several(sql: str, rows: int) -> str:
 def _cursor(
     connection: Connection, statement: ClauseElement, values: dict[str, Any]
 ) -> DBAPICursor:
+    space = connection.info.get(SPACE)
+    if space is not None and isinstance(statement, Select):
+        query = cast("Select[Any]", statement)
+        statement, values = _within_space(query), values | {SPACE: space}
     compiled = _compiled(statement, tuple(values), connection.dialect)
     arguments = compiled.fixed | values
     cursor = connection.connection.cursor()
     cursor.execute(compiled.sql, [arguments[name] for name in compiled.order])
     return cursor
+
+
+@lru_cache(maxsize=256)
+def _within_space(statement: "Select[Any]") -> "Select[Any]":
+    """A query that names the space of each of its tables, so that PostgreSQL reads one partition of each."""
+    tables = (table for each in statement.get_final_froms() for table in _required(each))
+    return statement.where(*(table.c.space == bindparam(SPACE) for table in tables))
+
+
+def _required(source: FromClause) -> Iterator[FromClause]:
+    """The tables with a space that have a row for each row of a join."""
+    if isinstance(source, Join):
+        yield from _required(source.left)
+        if not source.isouter:
+            yield from _required(source.right)
+    elif isinstance(source, Table | Alias):
+        table = cast(FromClause, source)
+        if "space" in table.c:
+            yield table
 
 
 @lru_cache(maxsize=256)

@@ -19,7 +19,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from hippocampe.errors import InvalidInput
-from hippocampe.store import full_text, locks, replies, schema
+from hippocampe.store import driver, full_text, locks, replies, schema
 from hippocampe.store.postgres_schema import EVERY, SPACE
 from hippocampe.store.store import Store
 from hippocampe.store.translation import translated
@@ -35,6 +35,8 @@ PREPARED_AFTER = 2
 """Executions of a statement by one connection before it is prepared."""
 LOCK_SECONDS = 30
 """Longest wait for the writers of other processes."""
+
+_NOTIFY = "SELECT pg_notify(%s, %s)"
 
 FENCE: ContextVar[str] = ContextVar("hippocampe_space", default=EVERY)
 """The space whose rows the transactions of this call may see; by default all, for background work."""
@@ -172,18 +174,19 @@ class PostgresStore(Store):
                 if claim is not None:
                     replies.put(connection, claim)
                 if durable and (inside or space != EVERY):
-                    self._say(connection, {"changed": None if space == EVERY else space})
+                    changed = {"changed": None if space == EVERY else space}
+                    connection.exec_driver_sql(_NOTIFY, self._notice(changed))
         if claim is not None:
             claim.committed = True
 
     def tell(self, message: Mapping[str, Any]) -> None:
         """Tell the other processes something; see `listening`."""
-        with translated(), self._transaction("READ WRITE") as connection:
-            self._say(connection, message)
+        with translated():
+            # A transaction of its own without BEGIN: each turn tells something.
+            self._execute(_NOTIFY, self._notice(message)).close()
 
-    def _say(self, connection: Connection, message: Mapping[str, Any]) -> None:
-        text = schema.to_json({"from": self.sender, **message})
-        connection.exec_driver_sql("SELECT pg_notify(%s, %s)", (CHANNEL, text))
+    def _notice(self, message: Mapping[str, Any]) -> tuple[str, str]:
+        return CHANNEL, schema.to_json({"from": self.sender, **message})
 
     @contextmanager
     def _transaction(self, mode: str, more: str = "") -> Generator[Connection]:
@@ -199,15 +202,22 @@ class PostgresStore(Store):
             connection.close()
 
     def _begin(self, statement: str) -> Connection:
-        space = FENCE.get().replace("'", "''")
+        space = FENCE.get()
+        quoted = space.replace("'", "''")
         begin, _, more = statement.partition(";")
         lock = f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'"
-        statement = f"{begin}; {lock}; SET LOCAL {SPACE} = '{space}'; {more}"
+        # One round trip; without parameters, the driver sends several statements at once.
+        statement = f"{begin}; {lock}; SET LOCAL {SPACE} = '{quoted}'; {more}".replace("%", "%%")
+        connection = self._execute(statement)
+        connection.info[driver.SPACE] = None if space == EVERY else space
+        return connection
+
+    def _execute(self, statement: str, parameters: tuple[str, ...] | None = None) -> Connection:
+        """Execute a statement on a connection of the pool, and return the connection."""
         for last in (False, True):
             connection = self.engine.connect()
             try:
-                # One round trip; without parameters, the driver sends several statements at once.
-                connection.exec_driver_sql(statement.replace("%", "%%"))
+                connection.exec_driver_sql(statement, parameters)
                 return connection
             except DBAPIError as exc:
                 connection.close()
