@@ -21,9 +21,10 @@ class Tier:
         import postgres
         import qdrant
 
-        self._stack = ExitStack()
-        self.database = self._stack.enter_context(postgres.running())
-        [self.index] = self._stack.enter_context(qdrant.running())
+        with ExitStack() as stack:
+            self.database = stack.enter_context(postgres.running())
+            [self.index] = stack.enter_context(qdrant.running())
+            self._stack = stack.pop_all()
         self._names: set[str] = set()
         self._made = False
         atexit.register(self.close)
