@@ -42,6 +42,15 @@ def test_an_empty_space_has_three_ways_to_begin(
     check_accessible(page)
 
 
+def test_an_empty_space_leads_to_the_others(reader: Reader, memory: Hippocampe) -> None:
+    memory.remember("Owen a un voilier", scope=Scope(space="home"))
+    page = reader.open("/")
+    assert page.locator("select[name=space] option").all_inner_texts() == ["home", "default"]
+    page.get_by_role("button", name="home").click()
+    page.get_by_text("Owen a un voilier").wait_for()
+    assert page.locator("select[name=space]").count() == 0
+
+
 def test_what_was_given_and_learnt(reader: Reader, lived: Hippocampe) -> None:
     page = reader.open("/overview")
     given = page.locator("section", has=page.get_by_role("heading", name="Given just now"))

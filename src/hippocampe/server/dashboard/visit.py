@@ -7,7 +7,7 @@ in its place.
 
 import json
 import re
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, get_args
 
@@ -102,6 +102,15 @@ class Visit(Reader):
     def folder(self) -> str:
         """The folder of the data, which only readers of this machine may know."""
         return str(self.hippo.sync.config.folder.absolute())
+
+    @property
+    def other_spaces(self) -> Sequence[str]:
+        """The other spaces that the reader may open, the largest first."""
+
+        def size(name: str) -> int:
+            return self.spaces[name].memories + self.spaces[name].messages
+
+        return sorted(self.spaces.keys() - {self.scope.space}, key=size, reverse=True)
 
     def may(self, role: Role) -> bool:
         """Return whether the reader has a role, or a higher one."""
