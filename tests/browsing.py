@@ -138,8 +138,21 @@ def check_accessible(page: Page) -> None:
     assert serious == []
 
 
+OUTSIDE = """() => [...document.querySelectorAll(".figures li, .card, .ways > li")].flatMap((box) => {
+    const { left, right } = box.getBoundingClientRect();
+    const clipped = (each) => each !== box && (getComputedStyle(each).overflowX !== "visible" || clipped(each.parentElement));
+    return [...box.querySelectorAll("*")].filter((each) => {
+        const inside = each.getBoundingClientRect();
+        return each.checkVisibility() && !each.closest(".sr") && (inside.left < left - 1 || inside.right > right + 1)
+            && !clipped(each.parentElement);
+    }).map((each) => `${box.className} ${left} to ${right}: ${each.getBoundingClientRect().right} ${each.outerHTML.slice(0, 100)}`);
+})"""
+
+
 def check_fits(page: Page) -> None:
-    """Nothing is wider than the window."""
+    """Nothing is wider than the window, nor than its tile or card."""
+    outside = page.evaluate(OUTSIDE)
+    assert outside == [], outside
     wide = page.evaluate(
         "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
     )
