@@ -175,14 +175,20 @@ class Fence:
         found = located(folder)
         return None if found is None else cls(*found)
 
-    def check(self, space: str, *, writes: bool) -> None:
-        """Check that this cell has a space, and that it accepts writes.
+    def check(self, space: str, *, writes: bool, erases: bool = False) -> None:
+        """Check that this cell has a space, and that it accepts writes, or an erasure.
 
         Raises:
-            SpaceElsewhere: Another cell has it, or it is being moved.
+            SpaceElsewhere: Another cell has it, it is being moved, or its former cell still has a copy, which
+                an erasure here would not reach.
         """
         division = self.divided.read()
         cell = division.cell_of(space)
+        if cell == self.cell and erases and space in division.stale:
+            raise SpaceElsewhere(
+                f"nothing was erased: the move of space {space!r} has left a copy in cell {division.stale[space]}, "
+                "which is removed when the moves under way end, or when the server starts again. Try again then."
+            )
         if cell == self.cell and not (writes and space in division.moving):
             return
         if (misplaced := MISPLACED.get()) is not None:
@@ -197,7 +203,7 @@ class Fence:
         )
 
     @contextmanager
-    def using(self, space: str, *, writes: bool) -> Generator[None]:
+    def using(self, space: str, *, writes: bool, erases: bool = False) -> Generator[None]:
         """Check as `check` does; a write counts as under way until the block ends."""
         if not writes:
             self.check(space, writes=False)
@@ -207,7 +213,7 @@ class Fence:
             self._writing[space] = self._writing.get(space, 0) + 1
         try:
             # After it was counted: a move that is announced later waits for this write.
-            self.check(space, writes=True)
+            self.check(space, writes=True, erases=erases)
             yield
         finally:
             with self._lock:

@@ -188,6 +188,11 @@ class Config:
             chosen = _checked_certificate(self.obsidian_certificate, self.obsidian_insecure)
             object.__setattr__(self, "obsidian_certificate", chosen)
 
+    @property
+    def prepares_statements(self) -> bool:
+        """True without a pooler in transaction mode, which gives each transaction another connection."""
+        return self.database_listen_url is None
+
     def _check_servers(self) -> None:
         if self.database_url is not None:
             if not is_database_url(self.database_url):

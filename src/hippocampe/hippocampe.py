@@ -202,7 +202,7 @@ class Verbs:
         scoped, writes = "scope" in named, verb.writes and not named.get("dry_run")
         cell = self._opened.fence if scoped else None
         with (
-            cell.using(space, writes=writes) if cell else nullcontext(),
+            cell.using(space, writes=writes, erases=name == "erase") if cell else nullcontext(),
             self._context.corpus.store.fenced(space if scoped and not verb.crosses else None),
             self._opened.tracer.span(verb, space=space) as span,
         ):

@@ -85,8 +85,9 @@ def migrate(source: Config, target: Config, progress: Progress | None = None) ->
 
 def _open(config: Config) -> Store:
     if config.database_url is not None:
-        prepared = config.database_listen_url is None
-        return PostgresStore.connect(config.database_url, config.folder, prepared=prepared)
+        return PostgresStore.connect(
+            config.database_url, config.folder, prepared=config.prepares_statements
+        )
     return Store.open(config.database, config.folder)
 
 

@@ -109,6 +109,15 @@ def test_a_cell_refuses_the_spaces_of_others(hashed: None, folder: Path) -> None
             hippo.remember("le chat mange", scope=own)
         divided.write(divided.read().marked(moving={}))
         assert hippo.remember("le chat mange", scope=own).action == "inserted"
+        # An erasure does not reach the copy that a move has left.
+        divided.write(divided.read().marked(stale={own.space: 1}))
+        id = hippo.recall("chat", scope=own)[0].id
+        assert hippo.erase(id=id, scope=own, dry_run=True).ids
+        with pytest.raises(SpaceElsewhere, match=r"nothing was erased.* cell 1"):
+            hippo.erase(id=id, scope=own)
+        assert hippo.get(id, scope=own)
+        divided.write(divided.read().marked(stale={}))
+        assert hippo.erase(id=id, scope=own).ids
 
 
 def test_a_move_waits_for_writes_under_way(folder: Path) -> None:

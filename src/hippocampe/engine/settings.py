@@ -261,9 +261,8 @@ class SpaceSettings:
     """Held while reading, so that old values never replace newer ones."""
 
     def __post_init__(self) -> None:
-        defaults(
-            self.config
-        )  # Refuses a configuration that cannot be used before anything is served.
+        # Before anything is served, refuse a configuration that cannot be used.
+        defaults(self.config)
 
     def of(self, space: str) -> Settings:
         """The settings of a space.

@@ -206,8 +206,9 @@ def _open_shared(
     """Open a database that many processes share. The folder is of this process: it is not locked."""
     from hippocampe.store.postgres import PostgresStore
 
-    prepared = config.database_listen_url is None
-    store = PostgresStore.connect(url, config.folder, clock=clock, prepared=prepared)
+    store = PostgresStore.connect(
+        url, config.folder, clock=clock, prepared=config.prepares_statements
+    )
     try:
         context = _assemble(config, store, progress)
     except BaseException:

@@ -74,6 +74,17 @@ def candidate_wordings(present: frozenset[str]) -> list[Wording]:
     return [wordings[at] for at in sorted(found)]
 
 
+@cache
+def relations_of_things() -> frozenset[str]:
+    """Return the names of the relations that things and animals have as well as people: a dog has a name."""
+    entries = (entry for part in relation_schema().values() for entry in part.items())
+    return frozenset(_name(*entry) for entry in entries if entry[1].get("things"))
+
+
+def _name(key: str, entry: Mapping[str, Any]) -> str:
+    return entry.get("name", key.replace("_", " "))
+
+
 @lru_cache(maxsize=1)
 def _wordings() -> tuple[tuple[Wording, ...], Mapping[str, list[int]]]:
     """Return all wordings, and their positions by the word to look up first."""
@@ -88,7 +99,7 @@ def _wordings() -> tuple[tuple[Wording, ...], Mapping[str, list[int]]]:
 def _of_relations() -> Iterator[Wording]:
     data = load_all("relations")["relations"]
     for key, relation in relation_schema()["relations"].items():
-        entry = {"name": key.replace("_", " "), **relation}
+        entry = {**relation, "name": _name(key, relation)}
         wordings = data.get(key, {})
         for role, aspect in _ASPECTS:
             for form in dict.fromkeys(wordings.get(role, ())):
@@ -98,7 +109,7 @@ def _of_relations() -> Iterator[Wording]:
 def _of_attributes() -> Iterator[Wording]:
     data = load_all("relations")["attributes"]
     for key, attribute in relation_schema()["attributes"].items():
-        entry = {"name": key.replace("_", " "), "owned": True, **attribute}
+        entry = {"owned": True, **attribute, "name": _name(key, attribute)}
         names = list(dict.fromkeys(data["names"].get(key, ())))
         plain = sorted((n for n in names if "(" not in n), key=len, reverse=True)
         grouped = [f"({'|'.join(plain)})"] if plain else []

@@ -28,6 +28,7 @@ from hippocampe.language.kin import Kin, names_relation
 from hippocampe.language.person import is_about_speaker, is_to_somebody
 from hippocampe.language.text import fold
 from hippocampe.language.text import words as spoken_words
+from hippocampe.language.wordings import relations_of_things
 from hippocampe.protocols import Vector, Vectors
 from hippocampe.retrieval.candidates import Hits
 from hippocampe.retrieval.late_interaction import Texts
@@ -236,13 +237,6 @@ _CLAIMED = (
 )
 _OF_SPEAKER = frozenset({"", "user"})
 """Subjects of a claim about its speaker."""
-_OF_THINGS = frozenset(
-    {
-        *("name", "choice", "deadline", "budget", "rent", "language", "time zone"),
-        *("age", "birth date", "weight", "height", "diet"),
-    }
-)
-"""Relations that things or animals have as well as people: "my dog" has a name that the question does not say."""
 
 
 def _tellers(rows: Sequence[_Row]) -> dict[str, str]:
@@ -286,13 +280,15 @@ def _of_third_persons(
     if names_relation(query.spoken):
         return set()
     own = {*query.asker, *_OF_SPEAKER}
+    # "My dog" has a name that the question does not say.
+    of_things = relations_of_things()
     spoken = frozenset(query.features.words)
     stated = [row.id for row in rows if kinds[row.id] == "memory"]
     return {
         id
         for id, relation, subject, content in read_by_ids(connection, _CLAIMED, stated)
         if subject not in own
-        and relation not in _OF_THINGS
+        and relation not in of_things
         and spoken.isdisjoint(subject.split())
         # Without an article, a name.
         and content[:1].isupper()

@@ -28,7 +28,7 @@ from hippocampe.errors import HippocampeError, InvalidInput, ServerUnavailable
 log = logging.getLogger("hippocampe.cells")
 PREFIX = "moving-"
 SPREAD = 100
-"""Spaces of one `spread`. After it each cell writes its files again, which takes minutes for a million memories."""
+"""Fewest spaces of one `spread`."""
 Ask = Callable[[int, str, dict[str, Any] | None], Awaitable[httpx.Response]]
 """Sends a request of the router to a cell: its number, the name of the step, and the arguments; without, it reads."""
 
@@ -93,7 +93,10 @@ class Mover:
             return moved
 
     async def spread(self) -> list[Moved]:
-        """Move spaces to the cells that their names hash to: at most `SPREAD`, so that the caller can show progress.
+        """Move half of the spaces that are not in the cell that their name hashes to, so that the caller can show progress.
+
+        After them each cell writes its files again, which takes minutes for a million memories: so all the moves cost
+        a few of these, however many spaces there are.
 
         Returns:
             The moves; none if each space is where its name hashes to.
@@ -114,7 +117,9 @@ class Mover:
                 if (target := hashed(space, division.count)) != cell and space != self._notes_space
             ]
             try:
-                return [await self._moved(*each) for each in astray[:SPREAD]]
+                return [
+                    await self._moved(*each) for each in astray[: max(SPREAD, len(astray) // 2)]
+                ]
             finally:
                 with suppress(HippocampeError):
                     await self._tidy(self._divided.read().stale.values())
