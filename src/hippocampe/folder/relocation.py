@@ -82,6 +82,8 @@ class Relocation:
         writer = self.context.writer
         corpus = writer.corpus
         self.remove([space])
+        # What was applied before waits for the next flush; only the new rows are missing.
+        after = 0 if writer.position.behind else writer.position.applied
         copied = 0
         source = Store.open(path, path.parent, read_only=True)
         try:
@@ -99,10 +101,10 @@ class Relocation:
                 writer.position.behind = True
         finally:
             source.close()
-        corpus.vocabulary.forget()
+        corpus.vocabulary.follow([space])
         corpus.settings.refresh(space)
         corpus.store.memory_changes += 1
-        generations.replay(writer)
+        generations.replay(writer, after=after)
         backlog.embed_imported(writer)
         return copied
 
