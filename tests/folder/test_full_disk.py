@@ -23,6 +23,8 @@ PROGRAM = """
 hippo = Hippocampe.open(config)
 stored = [hippo.remember(f"le numéro {n} est rouge", scope=me).memory.id for n in range(20)]
 hippo.after_turn("où est le jardin ?", "Derrière la maison.", scope=me)
+# A busy machine needs more than the deadline of a turn.
+hippo.update_settings(scope=me, hook_timeout_ms=10_000)
 
 def talk():
     return hippo.recall("jardin", scope=me, collections=["turn"])

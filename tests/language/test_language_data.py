@@ -97,7 +97,9 @@ print(parse_window("in mayo 2024", now=now, timezone="UTC").start.date())
 print(day(now, timezone="UTC", language="es"))
 print(bool({*terms_of("gatos")} & {*terms_of("gato")}))
 with Hippocampe.open(Config(sys.argv[1], background=False)) as hippo:
-    print(hippo.update_settings(language="es", auto_retrieve_min_score=0.3, scope=scope).language)
+    # A busy machine needs more than the deadline of a turn.
+    hippo.update_settings(auto_retrieve_min_score=0.3, hook_timeout_ms=10_000, scope=scope)
+    print(hippo.update_settings(language="es", scope=scope).language)
     hippo.remember("Zamenhof vive en Varsovia", scope=scope)
     print(hippo.remember("Zamenhof vive en Lugo", scope=scope).action)
     print(hippo.recall("Zamenhof, ¿dónde vive?", scope=scope)[0].content)
