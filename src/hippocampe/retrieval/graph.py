@@ -62,4 +62,6 @@ def _label(content: str) -> str:
     line = " ".join(content.split())
     if len(content) <= LABEL_CHARACTERS:
         return line
-    return line[:LABEL_CHARACTERS].rpartition(" ")[0].rstrip(" ,;:") + "…"
+    cut = line[:LABEL_CHARACTERS]
+    # A long address has no word to end with.
+    return (cut.rpartition(" ")[0] or cut).rstrip(" ,;:") + "…"

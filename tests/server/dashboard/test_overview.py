@@ -42,6 +42,14 @@ def test_an_empty_space_has_three_ways_to_begin(
     check_accessible(page)
 
 
+def test_a_word_too_long_for_its_line_is_cut(reader: Reader, memory: Hippocampe) -> None:
+    address = "https://example.org/" + "a" * 400
+    memory.remember(f"See {address}", scope=LOBBY)
+    page = reader.open("/overview")
+    learnt = page.locator("section", has=page.get_by_role("heading", name="Learnt lately"))
+    assert f"See {address[:60]}" in learnt.inner_text()
+
+
 def test_an_empty_space_leads_to_the_others(reader: Reader, memory: Hippocampe) -> None:
     memory.remember("Owen a un voilier", scope=Scope(space="home"))
     page = reader.open("/")

@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 from starlette.responses import Response
 
 from hippocampe.server.dashboard.memory import BY_HAND, CHANGED
+from hippocampe.server.dashboard.rendering import truncated
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Toast, Visit, WritePage
 from hippocampe.types import (
@@ -118,7 +119,7 @@ async def edit(
 async def forget(page: WritePage, id: str) -> Response:
     """Forget a memory; it can be restored."""
     hidden = await page.hippo.delete(id, scope=page.scope, reason=BY_HAND)
-    said = page.say("Forgotten: “{content}”", content=shortened(hidden.content))
+    said = page.say("Forgotten: “{content}”", content=truncated(hidden.content, SHORT))
     toast = Toast(said, f"/memory/{id}/restore")
     return page.part(toast=toast, changed=CHANGED)
 
@@ -135,11 +136,6 @@ async def erase(page: AdminPage, id: str) -> Response:
     """Erase a memory with all its versions, permanently."""
     await page.hippo.erase(id=id, scope=page.scope)
     return page.go("/memory")
-
-
-def shortened(text: str) -> str:
-    """The beginning of a text, for a message."""
-    return text if len(text) <= SHORT else text[: SHORT - 1].rstrip() + "…"
 
 
 async def _detail(page: Visit, found: Memory, heading: str = "h1") -> dict[str, Any]:

@@ -50,7 +50,14 @@ def _environment() -> Environment:
     shared.update(
         static=static, menu=groups, parts_of=parts_of, stages_of=stages_of, standing=standing
     )
+    filters: dict[str, Any] = environment.filters
+    filters["truncate"] = truncated
     return environment
+
+
+def truncated(text: str, length: int) -> str:
+    """The beginning of a text; a word too long for the rest of it is cut, not left out as Jinja's filter does."""
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
 @cache
