@@ -36,6 +36,11 @@ _NEGATION: Final = re.compile(r"\b([a-z]+)n't\b")
 _MAX_WORD_LENGTH: Final = 24
 
 
+def truncated(text: str, length: int) -> str:
+    """Return the beginning of a text, at most `length` characters; the last word may be cut."""
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
 def fold(text: str) -> str:
     """Lowercase `text`, strip accents, expand ligatures and normalise apostrophes.
 

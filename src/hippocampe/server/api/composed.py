@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BeforeValidator, Field
 
 from hippocampe.hippocampe import Hippocampe
+from hippocampe.language.text import truncated
 from hippocampe.server.api.arguments import body_of
 from hippocampe.server.http.dependencies import HasKey, Hippo, Reader, Writer
 from hippocampe.types import Counts, Injection, Message, Mode, Recollection, Remembered, Stats
@@ -136,8 +137,7 @@ async def search(
 
 
 def _found(item: Recollection) -> Found:
-    content = item.content
-    excerpt = content if len(content) <= EXCERPT else content[: EXCERPT - 1].rstrip() + "…"
+    excerpt = truncated(item.content, EXCERPT)
     return Found(item.id, item.kind, item.score, item.channel, item.at, excerpt)
 
 

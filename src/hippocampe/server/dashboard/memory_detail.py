@@ -11,8 +11,8 @@ from fastapi import Form
 from markupsafe import Markup, escape
 from starlette.responses import Response
 
+from hippocampe.language.text import truncated
 from hippocampe.server.dashboard.memory import BY_HAND, CHANGED
-from hippocampe.server.dashboard.rendering import truncated
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Toast, Visit, WritePage
 from hippocampe.types import (

@@ -9,6 +9,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from hippocampe.language.lexicon import languages
+from hippocampe.language.text import truncated
 from hippocampe.presentation.parts import parts_of
 from hippocampe.presentation.reader import Reader, standing
 from hippocampe.presentation.stages import stages_of
@@ -51,13 +52,9 @@ def _environment() -> Environment:
         static=static, menu=groups, parts_of=parts_of, stages_of=stages_of, standing=standing
     )
     filters: dict[str, Any] = environment.filters
+    # Jinja's own leaves out a word that is too long for the rest.
     filters["truncate"] = truncated
     return environment
-
-
-def truncated(text: str, length: int) -> str:
-    """The beginning of a text; a word too long for the rest of it is cut, not left out as Jinja's filter does."""
-    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
 @cache
