@@ -204,10 +204,16 @@ class Fence:
 
     @contextmanager
     def using(self, space: str, *, writes: bool, erases: bool = False) -> Generator[None]:
-        """Check as `check` does; a write counts as under way until the block ends."""
+        """Check as `check` does; a write counts as under way until the block ends.
+
+        A read is checked once more at its end: the copy that it read may have been removed meanwhile.
+        """
         if not writes:
             self.check(space, writes=False)
-            yield
+            try:
+                yield
+            finally:
+                self.check(space, writes=False)
             return
         with self._lock:
             self._writing[space] = self._writing.get(space, 0) + 1

@@ -8,7 +8,7 @@ import pytest
 
 from children import child
 from conftest import Opener
-from hippocampe import Config, Hippocampe, InvalidInput, Scope, SpaceElsewhere
+from hippocampe import Config, Hippocampe, InvalidInput, NotFound, Scope, SpaceElsewhere
 from hippocampe.cells import Divided, Division, Fence, folder_of, hashed
 from hippocampe.hippocampe import divide
 from hippocampe.system.local_socket import DIVISION
@@ -128,6 +128,19 @@ def test_a_move_waits_for_writes_under_way(folder: Path) -> None:
     with fence.using(own, writes=True), pytest.raises(InvalidInput, match="under way"):
         fence.settle(own, 0.05)
     fence.settle(own, 0.05)
+
+
+@pytest.mark.parametrize("found", ["nothing", "an error"])
+def test_a_read_during_which_the_space_leaves_is_not_answered(folder: Path, found: str) -> None:
+    folder.mkdir()
+    divided = Divided(folder)
+    divided.write(Division(2))
+    own = next(space for space in SPACES if hashed(space, 2) == 0)
+    with pytest.raises(SpaceElsewhere, match="cell 1"), Fence(folder, 0).using(own, writes=False):
+        # The copy here can be removed from now on.
+        divided.write(divided.read().having(own, 1))
+        if found == "an error":
+            raise NotFound("there is no such memory.")
 
 
 def test_keys_are_those_of_all_cells(hashed: None, folder: Path) -> None:
