@@ -22,6 +22,7 @@ from sqlalchemy import Connection, RowMapping, or_, select
 from hippocampe.errors import UnreadableFile
 from hippocampe.ingest.archive_rows import BATCH, DERIVED_COLUMNS, TABLES, Row, stored_rows
 from hippocampe.ingest.formats.source import DAMAGED, checked_archive, read_lines, source_of
+from hippocampe.language.text import shortened
 from hippocampe.notes.markdown import parse_fields
 from hippocampe.store import message_rows
 from hippocampe.store.schema import association, memory, message, turn
@@ -114,7 +115,7 @@ class _Writing:
                     f"{name}.md", _page(row, links, sources, self._generated), row["updated_at"]
                 )
                 place = name.partition("/")[0]
-                title = _title(row["content"])
+                title = shortened(" ".join(row["content"].split()), _TITLE_CHARACTERS)
                 listed[place].append(f"* [{_escaped(title)}](<{name.partition('/')[2]}.md>)")
         for place, entries in listed.items():
             if entries:
@@ -221,7 +222,7 @@ def _page(
     pages = dict.fromkeys(sources[id] for id in row["evidence"] if id in sources)
     head: list[tuple[str, object]] = [
         ("type", row["type"]),
-        ("title", _title(row["content"])),
+        ("title", shortened(" ".join(row["content"].split()), _TITLE_CHARACTERS)),
         ("tags", [each for each in tags if each and not each.isdigit()]),
         ("status", "stable" if _is_current(row) else "deprecated"),
         ("stale_after", row["expires_at"][:10] if row["expires_at"] else None),
@@ -262,13 +263,6 @@ def _name(id: str, content: str, current: bool) -> str:
 
 def _is_current(row: Row | RowMapping) -> bool:
     return row["forgotten_at"] is None and row["superseded_by"] is None
-
-
-def _title(content: str) -> str:
-    line = " ".join(content.split())
-    if len(line) <= _TITLE_CHARACTERS:
-        return line
-    return line[:_TITLE_CHARACTERS].rpartition(" ")[0] + "…"
 
 
 def _escaped(title: str) -> str:

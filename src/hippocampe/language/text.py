@@ -41,6 +41,14 @@ def truncated(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
+def shortened(text: str, length: int) -> str:
+    """Return the beginning of a text, at most `length` characters and an ellipsis, cut between words if it has some."""
+    if len(text) <= length:
+        return text
+    beginning = text[:length]
+    return (beginning.rpartition(" ")[0] or beginning).rstrip(" ,;:\n") + "…"
+
+
 def fold(text: str) -> str:
     """Lowercase `text`, strip accents, expand ligatures and normalise apostrophes.
 

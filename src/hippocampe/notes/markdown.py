@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import NamedTuple, cast
 
-from hippocampe.language.text import CONTROLS, fold
+from hippocampe.language.text import CONTROLS, fold, shortened
 from hippocampe.notes.filters import normalize
 from hippocampe.types import Note
 
@@ -166,8 +166,7 @@ def excerpt(text: str) -> str:
     ]
     if ends and ends[-1] >= EXCERPT_CHARACTERS // 4:
         return whole[: ends[-1]]
-    cut = whole[:EXCERPT_CHARACTERS]
-    return (cut.rpartition(" ")[0] or cut[:-1]).rstrip(" ,;:\n") + "…"
+    return shortened(whole, EXCERPT_CHARACTERS - 1)
 
 
 def split(note: Note) -> list[Section]:

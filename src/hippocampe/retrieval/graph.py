@@ -1,6 +1,7 @@
 """The memories and the subjects of a space as a graph."""
 
 from hippocampe.language.subject_names import subject_names
+from hippocampe.language.text import shortened
 from hippocampe.store import associations, listing
 from hippocampe.store.store import Store
 from hippocampe.types import Graph, GraphEdge, GraphNode, Scope
@@ -34,7 +35,7 @@ def graph(store: Store, *, scope: Scope, limit: int = 5000) -> Graph:
     nodes = [
         GraphNode(
             each.id,
-            _label(each.content),
+            shortened(" ".join(each.content.split()), LABEL_CHARACTERS),
             each.type,
             each.collection,
             tuple(name for name in subjects.get(each.id, ()) if name in names),
@@ -56,12 +57,3 @@ def graph(store: Store, *, scope: Scope, limit: int = 5000) -> Graph:
 
 def _subject(name: str) -> str:
     return f"subject:{name}"
-
-
-def _label(content: str) -> str:
-    line = " ".join(content.split())
-    if len(content) <= LABEL_CHARACTERS:
-        return line
-    cut = line[:LABEL_CHARACTERS]
-    # A long address has no word to end with.
-    return (cut.rpartition(" ")[0] or cut).rstrip(" ,;:") + "…"
