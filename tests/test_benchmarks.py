@@ -319,3 +319,21 @@ def test_every_stored_result_can_be_reported() -> None:
     printed = run("report", None)["printed"]
     for stored in (BENCHMARKS / "results").glob("*.json"):
         assert f"## {stored.stem}\n" in printed
+
+
+def test_questions_typed_in_haste(tmp_path: Path) -> None:
+    world = (
+        "W\tVillage\n"
+        "M\tm1\tMaud\tThe violin workshop of Camille is in Ghent\n"
+        "M\tm2\tOwen\tLe chat de Nadia dort dans un tambour\n"
+        "Q\tMaud\twhere is the workshop of Camille?\tm1\n"
+        "N\tOwen\twhere is the bakery?\tm1\n"
+        "T\tOwen\tbonjour à tous\n"
+    )
+    (tmp_path / "world-en.tsv").write_text(world, encoding="utf-8")
+    found = run("spelling", tmp_path / "spelling.json", tmp_path)["results"]
+    assert (found["worlds"], found["questions"], found["near misses"]) == (1, 1, 1)
+    assert found["words"]["valid"] == 2
+    assert found["words"].get("changed", 0) == 0
+    assert found["with"]["as written"]["first"] == found["without"]["as written"]["first"] == 1.0
+    assert found["with"]["capitals"]["first"] == 1.0

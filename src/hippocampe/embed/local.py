@@ -67,6 +67,9 @@ class _Backend(Protocol):
 
 
 class _PackageTokenizer(Protocol):
+    # Private in the package, whose version is pinned.
+    _scores: Sequence[float]
+
     def encode(self, texts: str, *, add_bos: bool, add_eos: bool) -> list[int]: ...
 
 
@@ -96,6 +99,11 @@ class Tokenizer:
                 self._known(word) if len(word) <= MAX_WORD_CHARACTERS else self._cut(word)
             )
         ]
+
+    def measure(self, word: str) -> tuple[float, int]:
+        """The log-probability of a word under the unigram model of the tokens, and the number of its tokens."""
+        pieces = self.pieces(word)
+        return sum(self._package._scores[piece] for piece in pieces), len(pieces)
 
     def encode(self, texts: str, *, out_type: type[int], add_bos: bool, add_eos: bool) -> list[int]:
         """The token ids with begin and end marks; the signature is the package's."""

@@ -15,3 +15,12 @@ def count(text: str) -> int:
         EmbedderUnavailable: The embedder's package is missing or its files were changed.
     """
     return len(tokenizer().pieces(text))
+
+
+def measure(word: str) -> tuple[float, int]:
+    """The log-probability of a word, and the number of its tokens.
+
+    Raises:
+        EmbedderUnavailable: The embedder's package is missing or its files were changed.
+    """
+    return tokenizer().measure(word)

@@ -92,6 +92,15 @@ def as_written(
     }
 
 
+def with_capital(words: Iterable[str], texts: Iterable[str]) -> dict[str, str]:
+    """The names among some folded words, as texts write them: with a capital, and not only to open a sentence."""
+    uses: defaultdict[str, _Use] = defaultdict(_Use)
+    for text in texts:
+        _read(text, uses)
+    forms = {word: uses[word].form for word in words if word in uses}
+    return {word: form for word, form in forms.items() if form and form[0].isupper()}
+
+
 def _derived(name: str, uses: defaultdict[str, _Use], beside: Sequence[set[str]]) -> str | None:
     """The name of a subject that nobody tagged; None if it is none, or only a part of another one."""
     if not name.isalpha() or len(name) == 1 or all(name in words for words in beside):

@@ -1,0 +1,130 @@
+"""The spelling of a query: capitals everywhere, typing errors, and names without a capital.
+
+Search by words folds case and accents. The embedder and the reader see a text as it is written, and nothing finds a
+misspelt word.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from hippocampe.embed import tokens
+from hippocampe.engine.corpus import Corpus
+from hippocampe.engine.vocabulary import Vocabulary
+from hippocampe.errors import EmbedderUnavailable
+from hippocampe.language.subject_names import with_capital
+from hippocampe.language.text import STOP_WORDS, fold
+from hippocampe.store import statements
+
+SHORTEST: Final = 4
+"""Letters of the shortest word that is corrected: shorter words have many neighbours."""
+LEAST_GAIN: Final = 2.0
+"""Least difference of the log-probabilities of the corrected and the typed word."""
+FEWEST_TOKENS: Final = 3
+"""A word of fewer tokens is common: it is corrected only where neighbouring letters are swapped, or a letter is doubled.
+
+Measured over 6,895 valid words of questions that no memory of their space has, and 1,761 typing errors: of the first .1 %
+are changed, of the others 62 % are corrected."""
+
+NEWEST: Final = 3
+"""Memories about a subject that tell how its name is written."""
+MOST_NAMES: Final = 12
+"""Words that may be names, of one query: each is looked up in the store."""
+
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
+
+
+def spelled(corpus: Corpus, query: str, space: str) -> str:
+    """A query as the texts of its space are spelled.
+
+    - Capitals alone ("WHO HAS THE KEYS?") become small letters; a short code stays.
+    - A word that no text of the space has becomes the word of the space that it was meant to be: "kyes", "keyys".
+    - The name of a subject gets its capital: "where does nora live?".
+    """
+    if query.isupper() and max(map(len, _WORD.findall(query)), default=0) >= SHORTEST:
+        query = query.lower()
+    words = {fold(word): word for word in _WORD.findall(query)}
+    words = {each: word for each, word in words.items() if each not in STOP_WORDS}
+    meant = _corrected(corpus.vocabulary, space, words)
+    small = [meant.get(each, each) for each, word in words.items() if word.islower()]
+    names = _names(corpus, space, _of_space(corpus.vocabulary, space, small)[:MOST_NAMES])
+    if not meant and not names:
+        return query
+
+    def replaced(found: re.Match[str]) -> str:
+        written = found[0]
+        word = meant.get(fold(written), written)
+        word = names.get(fold(word), word) if written.islower() else word
+        return word[0].upper() + word[1:] if written[0].isupper() else word
+
+    return _WORD.sub(replaced, query)
+
+
+def _corrected(vocabulary: Vocabulary, space: str, words: dict[str, str]) -> dict[str, str]:
+    """The words that are typing errors, each with the word of the space that was meant, folded.
+
+    Args:
+        words: The words as they are written, by the folded word.
+    """
+    longer = [each for each in words if len(each) >= SHORTEST and each.isascii()]
+    there = set(_of_space(vocabulary, space, longer))
+    try:
+        meant = {
+            each: _meant(vocabulary, space, each, words[each])
+            for each in longer
+            if each not in there
+        }
+    except EmbedderUnavailable:
+        return {}
+    return {each: word for each, word in meant.items() if word is not None}
+
+
+def _meant(vocabulary: Vocabulary, space: str, word: str, written: str) -> str | None:
+    """The word of the space that an unknown word was meant to be; None if it is valid.
+
+    Args:
+        word: Folded.
+        written: As written: without its accents, a valid word looks like an error.
+    """
+    typed, count = max(tokens.measure(word), tokens.measure(written.lower()))
+    near = {*_unslipped(word), *(_one_letter_away(word) if count >= FEWEST_TOKENS else ())}
+    there = _of_space(vocabulary, space, sorted(near - {word}))
+    likelihood, best = max(((tokens.measure(each)[0], each) for each in there), default=(typed, ""))
+    return best if likelihood - typed > LEAST_GAIN else None
+
+
+def _of_space(vocabulary: Vocabulary, space: str, words: list[str]) -> list[str]:
+    """The words that a text of the space has."""
+    unknown = set(vocabulary.unknown(words))
+    known = [word for word in words if word not in unknown]
+    counts, _ = vocabulary.frequencies(space, vocabulary.ids(known))
+    return [word for word, count in zip(known, counts.tolist(), strict=True) if count]
+
+
+def _unslipped(word: str) -> Iterator[str]:
+    """The word without a slip: two letters swapped, a letter doubled, or one of a double left out."""
+    for at in range(1, len(word)):
+        first, second = word[at - 1], word[at]
+        if first == second:
+            yield word[:at] + word[at + 1 :]
+        elif at > 1:
+            yield word[: at - 1] + second + first + word[at + 1 :]
+        yield word[:at] + first + word[at:]
+
+
+def _one_letter_away(word: str) -> Iterator[str]:
+    """The words with one letter less, more or another: not the first, nor at the end, where it is grammar ("looks")."""
+    for at in range(1, len(word)):
+        before, after = word[:at], word[at:]
+        if at < len(word) - 1:
+            yield before + after[1:]
+            yield from (before + letter + after[1:] for letter in _LETTERS)
+        yield from (before + letter + after for letter in _LETTERS)
+
+
+def _names(corpus: Corpus, space: str, words: list[str]) -> dict[str, str]:
+    """The names of subjects among some folded words, as memories write them."""
+    with corpus.store.read() as connection:
+        told = statements.about(connection, space, "memory", words, NEWEST * len(words))
+    return with_capital(words, [each.content for each in told])

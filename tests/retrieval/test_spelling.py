@@ -1,0 +1,90 @@
+"""Queries as people type them find what the same query, well spelled, finds."""
+
+import pytest
+
+from hippocampe import Hippocampe, Scope
+from hippocampe.retrieval.spelling import spelled
+
+HOME = Scope(space="home", user="dev")
+STATEMENTS = (
+    "Fabrice part à la retraite le 30 juin",
+    "Le voilier de Nina est au port de Vannes",
+    "Nora habite à Lyon",
+    "Maria habite à Brest",
+    "The staging database is PostgreSQL 15",
+    "Lena keeps the spare keys in the blue drawer",
+    "Le chat dort sur l'imprimante",
+    "Product search is served by Elasticsearch",
+    "We stay near the school and carry our bags",
+)
+
+
+@pytest.fixture
+def known(hippo: Hippocampe) -> Hippocampe:
+    hippo.remember_many([{"content": each} for each in STATEMENTS], scope=HOME)
+    return hippo
+
+
+def as_spelled(hippo: Hippocampe, query: str, space: str = HOME.space) -> str:
+    return spelled(hippo._context.corpus, query, space)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        # Capitals alone; a short code stays.
+        ("OÙ EST LE VOILIER DE NINA ?", "où est le voilier de Nina ?"),
+        ("WHO HAS THE SPARE KEYS?", "who has the spare keys?"),
+        ("HCV", "HCV"),
+        # Two letters swapped, one doubled, one of a double left out.
+        ("le voileir de nina", "le voilier de Nina"),
+        ("la retraitte de Fabrcie", "la retraite de Fabrice"),
+        ("where is the drawwer", "where is the drawer"),
+        # One letter wrong, missing or too many, in what is hardly a word.
+        ("which databse is it", "which database is it"),
+        ("what does elasticserch do", "what does Elasticsearch do"),
+        # Names, also at the beginning; a common noun stays small.
+        ("où habite nora ?", "où habite Nora ?"),
+        ("lena est où ?", "Lena est où ?"),
+        ("où dort le chat ?", "où dort le chat ?"),
+    ],
+)
+def test_a_query_is_spelled_as_its_space(known: Hippocampe, typed: str, meant: str) -> None:
+    assert as_spelled(known, typed) == meant
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        # Another person, or another word, with nearly the same letters.
+        "Où habite Marta ?",
+        "where does marta live",
+        "Léna a les clés ?",
+        "do you like satay and curry?",
+        # Other endings are grammar.
+        "les voiliers dorment",
+        "he served at the ports",
+        # Nothing like it is known.
+        "qu'est-ce que la rhubarbe ?",
+        "x",
+        "😀 ?!",
+        "12 345",
+    ],
+)
+def test_a_valid_query_stays(known: Hippocampe, query: str) -> None:
+    assert as_spelled(known, query) == query
+
+
+def test_only_the_words_of_the_space_count(known: Hippocampe) -> None:
+    assert as_spelled(known, "which databse is it", "work") == "which databse is it"
+    known.remember("A databse is a town in no country", scope=Scope(space="work"))
+    assert as_spelled(known, "which databse is it") == "which database is it"
+    assert as_spelled(known, "which databse is it", "work") == "which databse is it"
+
+
+def test_what_is_typed_in_haste_is_found(known: Hippocampe, reading: None) -> None:
+    hasty = ("OÙ HABITE NORA ?", "where is the stagign databse", "lena has the kyes?")
+    found = [known.recall(each, scope=HOME)[0] for each in hasty]
+    assert [each.content for each in found] == [STATEMENTS[2], STATEMENTS[4], STATEMENTS[5]]
+    assert min(each.score for each in found) >= 0.3
+    assert known.recall("où habite marta ?", scope=HOME, min_score=0.3) == []
