@@ -69,6 +69,7 @@ def test_a_query_is_spelled_as_its_space(known: Hippocampe, typed: str, meant: s
         "x",
         "😀 ?!",
         "12 345",
+        "la 1ere fois",
     ],
 )
 def test_a_valid_query_stays(known: Hippocampe, query: str) -> None:

@@ -92,13 +92,21 @@ def as_written(
     }
 
 
-def with_capital(words: Iterable[str], texts: Iterable[str]) -> dict[str, str]:
-    """The names among some folded words, as texts write them: with a capital, and not only to open a sentence."""
+def with_capital(words: Iterable[str], texts: Iterable[str]) -> dict[str, tuple[str, int]]:
+    """The names among some folded words, as texts write them: with a capital, and not only to open a sentence.
+
+    Returns:
+        Each name, with the number of times that the texts write it so.
+    """
     uses: defaultdict[str, _Use] = defaultdict(_Use)
     for text in texts:
         _read(text, uses)
-    forms = {word: uses[word].form for word in words if word in uses}
-    return {word: form for word, form in forms.items() if form and form[0].isupper()}
+    forms = {word: form for word in words if word in uses and (form := uses[word].form)}
+    return {
+        word: (form, uses[word].inside[form] + uses[word].opening[form])
+        for word, form in forms.items()
+        if form[0].isupper()
+    }
 
 
 def _derived(name: str, uses: defaultdict[str, _Use], beside: Sequence[set[str]]) -> str | None:

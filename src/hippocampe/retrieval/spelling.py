@@ -6,6 +6,7 @@ misspelt word.
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from hippocampe.embed import tokens
@@ -21,17 +22,14 @@ SHORTEST: Final = 4
 LEAST_GAIN: Final = 2.0
 """Least difference of the log-probabilities of the corrected and the typed word."""
 FEWEST_TOKENS: Final = 3
-"""A word of fewer tokens is common: it is corrected only where neighbouring letters are swapped, or a letter is doubled.
-
-Measured over 6,895 valid words of questions that no memory of their space has, and 1,761 typing errors: of the first .1 %
-are changed, of the others 62 % are corrected."""
-
+"""A word of fewer tokens is common: of its errors only swapped and doubled letters are corrected. With this and
+`LEAST_GAIN`, `benchmarks/spelling.py` finds one valid word in a thousand changed and six errors of ten corrected."""
 NEWEST: Final = 3
 """Memories about a subject that tell how its name is written."""
 MOST_NAMES: Final = 12
 """Words that may be names, of one query: each is looked up in the store."""
 
-_WORD: Final = re.compile(r"[^\W\d_]+")
+_WORD: Final = re.compile(r"\b[^\W\d_]+\b")
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -46,9 +44,12 @@ def spelled(corpus: Corpus, query: str, space: str) -> str:
         query = query.lower()
     words = {fold(word): word for word in _WORD.findall(query)}
     words = {each: word for each, word in words.items() if each not in STOP_WORDS}
-    meant = _corrected(corpus.vocabulary, space, words)
-    small = [meant.get(each, each) for each, word in words.items() if word.islower()]
-    names = _names(corpus, space, _of_space(corpus.vocabulary, space, small)[:MOST_NAMES])
+    try:
+        meant = _corrected(corpus.vocabulary, space, words)
+        small = {meant.get(each, each): word for each, word in words.items() if word.islower()}
+        names = _names(corpus, space, small)
+    except EmbedderUnavailable:
+        return query
     if not meant and not names:
         return query
 
@@ -68,15 +69,10 @@ def _corrected(vocabulary: Vocabulary, space: str, words: dict[str, str]) -> dic
         words: The words as they are written, by the folded word.
     """
     longer = [each for each in words if len(each) >= SHORTEST and each.isascii()]
-    there = set(_of_space(vocabulary, space, longer))
-    try:
-        meant = {
-            each: _meant(vocabulary, space, each, words[each])
-            for each in longer
-            if each not in there
-        }
-    except EmbedderUnavailable:
-        return {}
+    there = _counts(vocabulary, space, longer)
+    meant = {
+        each: _meant(vocabulary, space, each, words[each]) for each in longer if each not in there
+    }
     return {each: word for each, word in meant.items() if word is not None}
 
 
@@ -89,17 +85,17 @@ def _meant(vocabulary: Vocabulary, space: str, word: str, written: str) -> str |
     """
     typed, count = max(tokens.measure(word), tokens.measure(written.lower()))
     near = {*_unslipped(word), *(_one_letter_away(word) if count >= FEWEST_TOKENS else ())}
-    there = _of_space(vocabulary, space, sorted(near - {word}))
+    there = _counts(vocabulary, space, sorted(near - {word}))
     likelihood, best = max(((tokens.measure(each)[0], each) for each in there), default=(typed, ""))
     return best if likelihood - typed > LEAST_GAIN else None
 
 
-def _of_space(vocabulary: Vocabulary, space: str, words: list[str]) -> list[str]:
-    """The words that a text of the space has."""
+def _counts(vocabulary: Vocabulary, space: str, words: list[str]) -> dict[str, int]:
+    """The number of texts of the space with each of these words, without those that none has."""
     unknown = set(vocabulary.unknown(words))
     known = [word for word in words if word not in unknown]
     counts, _ = vocabulary.frequencies(space, vocabulary.ids(known))
-    return [word for word, count in zip(known, counts.tolist(), strict=True) if count]
+    return {word: count for word, count in zip(known, counts.tolist(), strict=True) if count}
 
 
 def _unslipped(word: str) -> Iterator[str]:
@@ -123,8 +119,21 @@ def _one_letter_away(word: str) -> Iterator[str]:
         yield from (before + letter + after for letter in _LETTERS)
 
 
-def _names(corpus: Corpus, space: str, words: list[str]) -> dict[str, str]:
-    """The names of subjects among some folded words, as memories write them."""
+def _names(corpus: Corpus, space: str, words: dict[str, str]) -> dict[str, str]:
+    """The names among some words, as memories write them.
+
+    Many words are part of a name somewhere: "the Bridge Hotel". A name is what is likelier with a capital, or what has
+    one in most texts.
+
+    Args:
+        words: The words as they are written, by the folded word.
+    """
+    counts = dict(islice(_counts(corpus.vocabulary, space, list(words)).items(), MOST_NAMES))
     with corpus.store.read() as connection:
-        told = statements.about(connection, space, "memory", words, NEWEST * len(words))
-    return with_capital(words, [each.content for each in told])
+        told = statements.about(connection, space, "memory", counts, NEWEST * len(counts))
+    return {
+        word: name
+        for word, (name, uses) in with_capital(counts, [each.content for each in told]).items()
+        if (words[word].isascii() or words[word] == name.lower())
+        and (2 * uses >= counts[word] or tokens.measure(name)[0] >= tokens.measure(name.lower())[0])
+    }
