@@ -331,9 +331,10 @@ def test_questions_typed_in_haste(tmp_path: Path) -> None:
         "T\tOwen\tbonjour à tous\n"
     )
     (tmp_path / "world-en.tsv").write_text(world, encoding="utf-8")
-    found = run("spelling", tmp_path / "spelling.json", tmp_path)["results"]
+    found = run("typed", tmp_path / "typed.json", tmp_path)["results"]
     assert (found["worlds"], found["questions"], found["near misses"]) == (1, 1, 1)
     assert found["words"]["valid"] == 2
     assert found["words"].get("changed", 0) == 0
     assert found["with"]["as written"]["first"] == found["without"]["as written"]["first"] == 1.0
     assert found["with"]["capitals"]["first"] == 1.0
+    assert found["with"]["something told before"]["first"] == 1.0

@@ -934,9 +934,9 @@ class TestFaults:
         store, release = parts_of(hippo).corpus.store, threading.Event()
         read = type(store).read
 
-        def slow(self: Any) -> Any:
+        def slow(self: Any, **named: Any) -> Any:
             release.wait(30)
-            return read(self)
+            return read(self, **named)
 
         try:
             with monkeypatch.context() as broken:

@@ -352,6 +352,13 @@ class Vocabulary:
                     return found.astype(np.int32), counts.items
             self._load(space)
 
+    def counts(self, space: str, words: Iterable[str]) -> dict[str, int]:
+        """The number of items of a space with each of some folded words, without those that none has."""
+        ids = self._ids
+        known = [word for word in words if word in ids]
+        found, _ = self.frequencies(space, self.ids(known))
+        return {word: count for word, count in zip(known, found.tolist(), strict=False) if count}
+
     def is_counted(self, space: str) -> bool:
         """Return whether the document frequencies of a space are loaded."""
         return space in self._counts

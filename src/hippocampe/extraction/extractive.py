@@ -4,7 +4,6 @@ The score of a sentence is its rare words and its closeness to the others, minus
 ones (maximal marginal relevance: Carbonell and Goldstein, 1998).
 """
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from math import log, sqrt
@@ -13,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hippocampe.language.text import content_words
+from hippocampe.language.text import SENTENCE_END, content_words, sentences
 from hippocampe.protocols import Embedder
 from hippocampe.types import Message
 
@@ -23,8 +22,6 @@ LONGEST = 300
 """Characters of one sentence; a longer one is a quotation or a listing."""
 MIN_WORDS = 3
 """Words without stop words that a sentence has, unless none has as many."""
-# From the first space of several on only: otherwise a run of spaces takes quadratic time.
-_END = re.compile(r"(?<=[.!?…])\s+|(?<!\s)\s*\n\s*")
 REPETITION = 0.7
 """Weight of the similarity to selected sentences; the rest is the weight of the sentence's own value."""
 
@@ -64,14 +61,9 @@ def extract_sentences(embedder: Embedder, messages: Sequence[Message]) -> str:
     return "\n".join(_written(found[number]) for number in sorted(chosen))
 
 
-def sentences(text: str) -> list[str]:
-    """The sentences of a text, in order."""
-    return [each for each in _END.split(text.strip()) if each]
-
-
 def first_sentences(text: str, limit: int) -> str:
     """A text of at most `limit` characters: its first sentences, or the start of the first."""
-    ends = [found.start() for found in _END.finditer(text) if found.start() <= limit]
+    ends = [found.start() for found in SENTENCE_END.finditer(text) if found.start() <= limit]
     if len(text) <= limit:
         return text
     return text[: ends[-1]] if ends else text[: limit - 1] + "…"

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Final, Literal, NamedTuple
 
 from hippocampe.language.lexicon import languages, load, load_all, table_of
-from hippocampe.language.questions import is_question
+from hippocampe.language.questions import asked_in, is_question
 from hippocampe.language.text import STOP_WORDS, fold, words
 
 About = Literal["talk", "person"]
@@ -68,7 +68,7 @@ def parse(
     companions: Collection[str] = (),
     rooms: Collection[str] = (),
 ) -> OpenQuestion | None:
-    """Parse a text; None if it asks neither about past talk nor about a person.
+    """Parse a message; None if no part of it asks about past talk or about a person.
 
     Args:
         text: The message.
@@ -76,6 +76,13 @@ def parse(
         companions: Names of the companion, which are not topics either.
         rooms: Names of the rooms that are observed, likewise.
     """
+    parts = (_parse(part, named_time, companions, rooms) for part in reversed(asked_in(text)))
+    return next((found for found in parts if found is not None), None)
+
+
+def _parse(
+    text: str, named_time: str, companions: Collection[str], rooms: Collection[str]
+) -> OpenQuestion | None:
     said = words(text)
     room = next((room for room in rooms if _contains(said, words(room))), None)
     ignored = [*companions, *(words(room) if room else ())]
@@ -103,16 +110,18 @@ def _contains(spoken: Sequence[str], name: Sequence[str]) -> bool:
 
 def subject_of(text: str) -> str | None:
     """The folded name in a request for everything about somebody or something: "tell me all about Jeanne"."""
-    if len(text) > MAX_WORDS * 40:
-        return None
-    found = (pattern.search(fold(text.strip())) for pattern in _phrases().subject)
+    parts = [fold(part.strip()) for part in asked_in(text) if len(part) <= MAX_WORDS * 40]
+    found = (pattern.search(part) for part in parts for pattern in _phrases().subject)
     return next((match["subject"].strip() for match in found if match), None)
 
 
 def speaks_of_memory(text: str) -> bool:
     """Return whether `parse` finds a question. Cheaper than `parse`, which needs the time named in the text."""
-    tokens = _words(text)
-    return len(tokens) <= MAX_WORDS and _phrases().any.search(_line(tokens)) is not None
+    parts = map(_words, asked_in(text))
+    return any(
+        len(tokens) <= MAX_WORDS and _phrases().any.search(_line(tokens)) is not None
+        for tokens in parts
+    )
 
 
 def recalled(text: str) -> str | None:

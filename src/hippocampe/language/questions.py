@@ -1,4 +1,4 @@
-"""Detect questions and the answer they ask for: a date, a number, a place."""
+"""Detect questions, alone and inside a message, and the answer they ask for: a date, a number, a place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from typing import Final
 
 from hippocampe.language.lexicon import load_all, table_of
 from hippocampe.language.person import is_first_person
-from hippocampe.language.text import fold
+from hippocampe.language.small_talk import is_small_talk
+from hippocampe.language.text import STOP_WORDS, fold, sentences, words
+
+MOST_ASKED: Final = 2
+"""Questions of one message that are searched for, the last ones: each is a search of its own."""
 
 _QUESTIONS: Final = load_all("questions")
 _OPENING: Final = re.compile(
@@ -16,6 +20,8 @@ _OPENING: Final = re.compile(
 )
 _CLOSING: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['closers'])})\W*$")
 _CLAUSES: Final = re.compile(r"[,;:.!?…]\s*\w|\n")
+_CLAUSE_END: Final = re.compile(r"(?<=[,;:])\s+")
+_REFERRING: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['referring'])})\b")
 _ASKS: Final = {
     asked: re.compile(rf"\b(?:{'|'.join(patterns)})\b")
     for asked, patterns in _QUESTIONS["asks"].items()
@@ -34,9 +40,31 @@ def is_question(text: str) -> bool:
 def only_asks(text: str) -> bool:
     """Return whether a text is one question and states nothing: "where does she live?", "elle vit où ma mère"."""
     clause = fold(text.strip())
-    if not clause or _CLAUSES.search(clause):
-        return False
-    return is_question(clause) or _CLOSING.search(clause) is not None
+    return bool(clause) and not _CLAUSES.search(clause) and _asks(clause)
+
+
+def _asks(clause: str) -> bool:
+    return is_question(clause) or _CLOSING.search(fold(clause)) is not None
+
+
+def asked_in(message: str) -> tuple[str, ...]:
+    """The questions of a message, the last ones, without what is told around them.
+
+    If nothing asks: the message, and its last sentence. Small talk around one sentence is left out too.
+    """
+    told = sentences(message)
+    said = [each for each in told if not is_small_talk(each)]
+    if len(told) < 2 or not said:
+        return (message,)
+    if len(said) == 1:
+        return tuple(said)
+    asking = [each for each in said if any(map(_asks, _CLAUSE_END.split(each)))]
+    return tuple(asking[-MOST_ASKED:]) or (message, said[-1])
+
+
+def refers(question: str) -> bool:
+    """Return whether a question may refer to what was said before it: "what does she eat?", "et quand ?"."""
+    return STOP_WORDS.issuperset(words(question)) or _REFERRING.search(fold(question)) is not None
 
 
 def opens(word: str) -> bool:

@@ -34,6 +34,9 @@ APOSTROPHE: Final = re.compile("[’‘ʼ´`′]")
 """Every character typed as an apostrophe, except the ASCII one."""
 _NEGATION: Final = re.compile(r"\b([a-z]+)n't\b")
 _MAX_WORD_LENGTH: Final = 24
+# From the first space of several on only: otherwise a run of spaces takes quadratic time.
+SENTENCE_END: Final = re.compile(r"(?<=[.!?…])\s+|(?<!\s)\s*\n\s*")
+"""The space between two sentences."""
 
 
 def truncated(text: str, length: int) -> str:
@@ -87,6 +90,11 @@ def clear_caches() -> None:
 
 
 STOP_WORDS: Final = words_of("stop")
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text, in order."""
+    return [each for each in SENTENCE_END.split(text.strip()) if each]
 
 
 def without_control(text: str) -> str:

@@ -22,7 +22,6 @@ from hippocampe.language.values import value_words, values_asked
 from hippocampe.protocols import Vector, Vectors
 from hippocampe.retrieval import signals
 from hippocampe.retrieval.measured import QueryFeatures
-from hippocampe.retrieval.spelling import spelled
 from hippocampe.types import Scope
 
 _NO_VECTOR = np.zeros(0, np.float32)
@@ -62,8 +61,7 @@ def analyse(
     """
     aliases, vocabulary = corpus.aliases.of(scope.space), corpus.vocabulary
     chosen = corpus.settings.of(scope.space)
-    query = without_address(query, chosen.companion_names)
-    query = plain = spelled(corpus, query, scope.space)
+    query = plain = without_address(query, chosen.companion_names)
     query = questions.rewrite_idioms(query)
     window = parse_window(query, now=now, timezone=chosen.timezone)
     topic = recalled(query.replace(window.text, " ", 1) if window else query)

@@ -25,9 +25,11 @@ from hippocampe.language.search_terms import search_terms
 from hippocampe.language.subjects import fold_subjects
 from hippocampe.protocols import Vector
 from hippocampe.retrieval import candidates, features, reading, results, scoring, signals
+from hippocampe.retrieval.parts import parts_of
 from hippocampe.retrieval.query import AnalysedQuery, analyse
 from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS, RecallRequest, check_request
 from hippocampe.retrieval.signals import SIGNALS
+from hippocampe.retrieval.spelling import spelled
 from hippocampe.store import listing
 from hippocampe.store.store import Store
 from hippocampe.system.turnstile import Turnstile
@@ -53,6 +55,8 @@ from hippocampe.validation import (
 READ = 16
 """The first results, which are read with the query: at most this many."""
 
+LIKELY = 0.3
+"""A part of a message with a result of this score is not searched for in other words: the default of injections."""
 RECALLED = 0.5
 """Least score of talk that has all words of what a query asks to recall."""
 ALL_WORDS = 0.95
@@ -218,15 +222,23 @@ class _Scored:
 
 
 def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch) -> Found:
-    """Run the pipeline; `stopwatch` times each stage. A query that lists topics is searched for each of them too."""
+    """Run the pipeline; `stopwatch` times each stage.
+
+    Of a message, what it asks is searched for; of a list of topics, each of them too.
+    """
+    text = spelled(corpus, text, request.scope.space)
     topics = search_terms(text)
-    found = _find(corpus, text, request, stopwatch, topics)
-    if len(topics) < 2 or request.mode != "hybrid":
-        return found
-    return _together(
-        [found, *(_find(corpus, each, request, stopwatch, (each,)) for each in topics)],
-        request.limit,
-    )
+    if request.mode != "hybrid":
+        return _find(corpus, text, request, stopwatch, topics)
+    found: list[Found] = []
+    for part in parts_of(corpus, text, request, corpus.store.now()):
+        for each in part:
+            found.append(_find(corpus, each, request, stopwatch, topics))
+            if any(item.score >= LIKELY for item in found[-1].items):
+                break
+    if len(topics) > 1:
+        found += [_find(corpus, each, request, stopwatch, (each,)) for each in topics]
+    return found[0] if len(found) == 1 else _together(found, request.limit)
 
 
 def _together(found: Sequence[Found], limit: int) -> Found:

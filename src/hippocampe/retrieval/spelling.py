@@ -23,7 +23,7 @@ LEAST_GAIN: Final = 2.0
 """Least difference of the log-probabilities of the corrected and the typed word."""
 FEWEST_TOKENS: Final = 3
 """A word of fewer tokens is common: of its errors only swapped and doubled letters are corrected. With this and
-`LEAST_GAIN`, `benchmarks/spelling.py` finds one valid word in a thousand changed and six errors of ten corrected."""
+`LEAST_GAIN`, `benchmarks/typed.py` finds one valid word in a thousand changed and six errors of ten corrected."""
 NEWEST: Final = 3
 """Memories about a subject that tell how its name is written."""
 MOST_NAMES: Final = 12
@@ -69,7 +69,7 @@ def _corrected(vocabulary: Vocabulary, space: str, words: dict[str, str]) -> dic
         words: The words as they are written, by the folded word.
     """
     longer = [each for each in words if len(each) >= SHORTEST and each.isascii()]
-    there = _counts(vocabulary, space, longer)
+    there = vocabulary.counts(space, longer)
     meant = {
         each: _meant(vocabulary, space, each, words[each]) for each in longer if each not in there
     }
@@ -85,17 +85,9 @@ def _meant(vocabulary: Vocabulary, space: str, word: str, written: str) -> str |
     """
     typed, count = max(tokens.measure(word), tokens.measure(written.lower()))
     near = {*_unslipped(word), *(_one_letter_away(word) if count >= FEWEST_TOKENS else ())}
-    there = _counts(vocabulary, space, sorted(near - {word}))
+    there = vocabulary.counts(space, sorted(near - {word}))
     likelihood, best = max(((tokens.measure(each)[0], each) for each in there), default=(typed, ""))
     return best if likelihood - typed > LEAST_GAIN else None
-
-
-def _counts(vocabulary: Vocabulary, space: str, words: list[str]) -> dict[str, int]:
-    """The number of texts of the space with each of these words, without those that none has."""
-    unknown = set(vocabulary.unknown(words))
-    known = [word for word in words if word not in unknown]
-    counts, _ = vocabulary.frequencies(space, vocabulary.ids(known))
-    return {word: count for word, count in zip(known, counts.tolist(), strict=True) if count}
 
 
 def _unslipped(word: str) -> Iterator[str]:
@@ -128,7 +120,7 @@ def _names(corpus: Corpus, space: str, words: dict[str, str]) -> dict[str, str]:
     Args:
         words: The words as they are written, by the folded word.
     """
-    counts = dict(islice(_counts(corpus.vocabulary, space, list(words)).items(), MOST_NAMES))
+    counts = dict(islice(corpus.vocabulary.counts(space, words).items(), MOST_NAMES))
     with corpus.store.read() as connection:
         told = statements.about(connection, space, "memory", counts, NEWEST * len(counts))
     return {

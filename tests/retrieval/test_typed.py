@@ -1,5 +1,7 @@
 """Queries as people type them find what the same query, well spelled, finds."""
 
+from dataclasses import replace
+
 import pytest
 
 from hippocampe import Hippocampe, Scope
@@ -89,3 +91,35 @@ def test_what_is_typed_in_haste_is_found(known: Hippocampe, reading: None) -> No
     assert [each.content for each in found] == [STATEMENTS[2], STATEMENTS[4], STATEMENTS[5]]
     assert min(each.score for each in found) >= 0.3
     assert known.recall("où habite marta ?", scope=HOME, min_score=0.3) == []
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Longue journée, le train avait une heure de retard. Sinon, Nora habite où ?",
+        "Salut ! Où habite Nora ? Je lui écris ce soir, merci !",
+        "Nora vient dîner samedi.\nElle habite où, déjà ?",
+    ],
+)
+def test_a_question_is_answered_among_what_is_told(
+    known: Hippocampe, reading: None, message: str
+) -> None:
+    known.update_settings(scope=HOME, hook_timeout_ms=10_000, recent_hours=0)
+    given = known.before_turn(message, scope=HOME)
+    assert STATEMENTS[2] in [each.content for each in given.items]
+    assert known.recall(message, scope=HOME)[0].content == STATEMENTS[2]
+
+
+def test_a_question_refers_to_the_turn_before(known: Hippocampe, reading: None) -> None:
+    here = Scope(space="home", user="dev", channel="kitchen")
+    known.update_settings(scope=HOME, hook_timeout_ms=10_000, recent_hours=0)
+    known.after_turn("On invite Nora samedi ?", "Bonne idée !", scope=here)
+
+    def given(message: str, scope: Scope) -> list[str]:
+        found = known.before_turn(message, scope=scope).items
+        return [each.content for each in found if each.kind == "memory" and each.score >= 0.3]
+
+    assert given("elle habite où ?", here) == [STATEMENTS[2]]
+    # Nor in another channel, nor of somebody whom the question names.
+    assert set(given("elle habite où ?", replace(here, channel="garage"))) == set(STATEMENTS[2:4])
+    assert given("elle habite où, maria ?", replace(here, user="owen")) == [STATEMENTS[3]]

@@ -1,12 +1,14 @@
-"""Questions typed in haste, with and without the spelling of a query.
+"""Questions as people type them, with and without what is done for them.
 
-    python benchmarks/spelling.py FOLDER... [--held-out] [--out results.json]
+    python benchmarks/typed.py FOLDER... [--held-out] [--out results.json]
 
-A folder holds worlds (`world-*.tsv`, see `data/worlds`). Each question is asked as it is written and in some other ways:
-in capitals, in small letters, without accents and question mark, and with a typing error in one of its words.
+A folder holds worlds (`world-*.tsv`, see `data/worlds`). Each question is asked as it is written and in other ways: in
+capitals, in small letters, without accents and question mark, with a typing error in one of its words, and with something
+told before or after it.
 
 - `first`: an answer is the first result; `given`: one of the first four results is an answer with the score that a turn asks
-  for. `near miss`: something has that score, though nothing answers.
+  for. `near miss` and `small talk`: something has that score, though nothing answers or nothing is asked.
+- `with` is the package; `without` neither spells the question as the texts are spelled, nor tells it from what is told.
 - `words`: of the words that no memory of the world has, how many are changed; and of the words of memories that are
   mistyped on purpose, how many are mended.
 """
@@ -16,6 +18,8 @@ import tempfile
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,9 +27,9 @@ from unittest.mock import patch
 
 import common
 from hippocampe import Config, Hippocampe, Scope
+from hippocampe.language.detect import guess_language
 from hippocampe.language.text import STOP_WORDS, fold, words, written_words
-from hippocampe.retrieval import query as query_step
-from hippocampe.retrieval import spelling
+from hippocampe.retrieval import recall, spelling
 from hippocampe.types import Settings
 from reader_data import World, held_out, worlds
 
@@ -68,12 +72,33 @@ def with_error(text: str) -> str:
     return text[: chosen.start()] + mistyped(chosen[0], random) + text[chosen.end() :]
 
 
+TOLD = {
+    "fr": (
+        "Longue journée, et le train avait une heure de retard, mais le dîner était bon. Sinon, {}",
+        "Salut ! {} Je dois répondre ce soir, merci !",
+    ),
+    "en": (
+        "It has been a long day and the train was an hour late, but dinner was good. Anyway, {}",
+        "Hi there! {} I have to answer tonight, thanks!",
+    ),
+}
+"""What is told before and after a question."""
+
+
+def told(text: str, *, at: int) -> str:
+    """A question with something told before (0) or after it (1)."""
+    around = TOLD[guess_language(text, default="en")][at]
+    return around.format(text if text.endswith(tuple("?.!")) else f"{text}?")
+
+
 WAYS: dict[str, Callable[[str], str]] = {
     "as written": str,
     "capitals": str.upper,
     "small letters": str.lower,
     "no accents, no question mark": without_accents,
     "a typing error": with_error,
+    "something told before": partial(told, at=0),
+    "something told after": partial(told, at=1),
 }
 
 
@@ -81,7 +106,7 @@ def ask(hippo: Hippocampe, world: World, ids: dict[str, str]) -> dict[str, Count
     """Ask the questions of a world in each way, and count."""
     counted = {way: Counter[str]() for way in WAYS}
     for question in world.questions:
-        if question.kind not in "QN":
+        if question.kind not in "QNT":
             continue
         scope = Scope(space=SPACE, user=question.user)
         for way, typed in WAYS.items():
@@ -89,19 +114,29 @@ def ask(hippo: Hippocampe, world: World, ids: dict[str, str]) -> dict[str, Count
             enough = {ids[each.id] for each in found if each.score >= ENOUGH}
             count = counted[way]
             count[f"asked {question.kind}"] += 1
-            if question.kind == "N":
-                count["near miss"] += bool(enough)
+            if question.kind in "NT":
+                count[f"found {question.kind}"] += bool(enough)
             else:
                 count["first"] += bool(found) and ids[found[0].id] in question.answers
                 count["given"] += not enough.isdisjoint(question.answers)
     return counted
 
 
+SHARES = {
+    "first": ("first", "asked Q"),
+    "given": ("given", "asked Q"),
+    "near miss": ("found N", "asked N"),
+    "small talk": ("found T", "asked T"),
+}
+
+
 def shares(counted: dict[str, Counter[str]]) -> dict[str, dict[str, float]]:
     """Counts as shares."""
-    of = {"first": "asked Q", "given": "asked Q", "near miss": "asked N"}
     return {
-        way: {name: round(count[name] / max(count[all], 1), 3) for name, all in of.items()}
+        way: {
+            name: round(count[found] / max(count[asked], 1), 3)
+            for name, (found, asked) in SHARES.items()
+        }
         for way, count in counted.items()
     }
 
@@ -129,7 +164,7 @@ def spell(hippo: Hippocampe, world: World) -> Counter[str]:
 
 
 def measure(found: Sequence[World]) -> dict[str, Any]:
-    """The counts of all worlds, with and without the spelling."""
+    """The shares over all worlds, with and without what is done for typed questions."""
     total = {name: {way: Counter[str]() for way in WAYS} for name in ("with", "without")}
     spelt: Counter[str] = Counter()
     for world in found:
@@ -143,8 +178,10 @@ def measure(found: Sequence[World]) -> dict[str, Any]:
                 ids[hippo.remember(text.content, scope=scope).memory.id] = id
             spelt += spell(hippo, world)
             for name, counted in total.items():
-                read = spelling.spelled if name == "with" else _as_typed
-                with patch.object(query_step, "spelled", read):
+                with ExitStack() as stack:
+                    if name == "without":
+                        stack.enter_context(patch.object(recall, "spelled", _as_typed))
+                        stack.enter_context(patch.object(recall, "parts_of", _whole))
                     for way, count in ask(hippo, world, ids).items():
                         counted[way] += count
         print(world.name, flush=True)
@@ -152,6 +189,7 @@ def measure(found: Sequence[World]) -> dict[str, Any]:
         "worlds": len(found),
         "questions": total["with"]["as written"]["asked Q"],
         "near misses": total["with"]["as written"]["asked N"],
+        "small talk": total["with"]["as written"]["asked T"],
         "words": dict(spelt),
         "with": shares(total["with"]),
         "without": shares(total["without"]),
@@ -160,6 +198,10 @@ def measure(found: Sequence[World]) -> dict[str, Any]:
 
 def _as_typed(corpus: object, query: str, space: str) -> str:
     return query
+
+
+def _whole(corpus: object, message: str, *_: object) -> list[tuple[str]]:
+    return [(message,)]
 
 
 def main() -> None:
@@ -171,13 +213,15 @@ def main() -> None:
     )
     given = parser.parse_args()
     found = worlds(given.folders)
-    result = measure([each for each in found if not given.held_out or held_out(each.name) or each.name in APART])
+    result = measure(
+        [each for each in found if not given.held_out or held_out(each.name) or each.name in APART]
+    )
     for name in ("with", "without"):
         for way, each in result[name].items():
             figures = "  ".join(f"{what} {share:.3f}" for what, share in each.items())
             print(f"{name:8} {way:30} {figures}")
     print(result["words"])
-    common.save(given.out, "spelling", result)
+    common.save(given.out, "typed", result)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,39 @@
+"""What a message asks, among what it tells."""
+
+import pytest
+
+from hippocampe.language.questions import asked_in, refers
+
+
+@pytest.mark.parametrize(
+    ("message", "asked"),
+    [
+        ("Salut ! Il part où David ?", ["Il part où David ?"]),
+        ("hey, good morning!\nwhere does Nora live", ["where does Nora live"]),
+        ("I'm back from the market. Where does Nora live?", ["Where does Nora live?"]),
+        ("Qui arrose le basilic ? Je pars ce soir.", ["Qui arrose le basilic ?"]),
+        ("Longue journée. Sinon, tom sera là lundi ?", ["Sinon, tom sera là lundi ?"]),
+        ("Ça va ? Moi bien. Tom vit où", ["Tom vit où"]),
+        ("Who waters the basil? Where is it?", ["Who waters the basil?", "Where is it?"]),
+    ],
+)
+def test_what_is_told_around_a_question_is_left_out(message: str, asked: list[str]) -> None:
+    assert list(asked_in(message)) == asked
+
+
+def test_what_asks_nothing_stays_whole() -> None:
+    assert asked_in("J'ai vu Nora. On a bu un café.")[0] == "J'ai vu Nora. On a bu un café."
+    for message in ("Où habite Nora ?", "Salut ! Merci beaucoup !", "ok", "", "😀"):
+        assert asked_in(message) == (message,)
+
+
+def test_a_long_message_is_searched_for_its_last_questions() -> None:
+    message = " ".join(f"Who waters the plant number {n}?" for n in range(100))
+    assert asked_in(message) == tuple(f"Who waters the plant number {n}?" for n in (98, 99))
+
+
+def test_a_question_refers_to_somebody() -> None:
+    for question in ("Elle habite où ?", "on lui apporte quoi ?", "What does he eat?", "Et quand ?"):
+        assert refers(question)
+    for question in ("Quelle heure est-il ?", "Est-ce qu'il y a du lait ?", "Where do I live?"):
+        assert not refers(question)
