@@ -931,6 +931,8 @@ class TestFaults:
         self, hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         hippo.update_settings(scope=LOBBY, hook_timeout_ms=150)
+        # Load the word counts of the space.
+        hippo.recall("four", scope=LOBBY)
         store, release = parts_of(hippo).corpus.store, threading.Event()
         read = type(store).read
 
