@@ -12,7 +12,7 @@ from hippocampe.language.questions import asked_in, refers
         ("hey, good morning!\nwhere does Nora live", ["where does Nora live"]),
         ("I'm back from the market. Where does Nora live?", ["Where does Nora live?"]),
         ("Qui arrose le basilic ? Je pars ce soir.", ["Qui arrose le basilic ?"]),
-        ("Longue journée. Sinon, tom sera là lundi ?", ["Sinon, tom sera là lundi ?"]),
+        ("Longue journée. Bon sinon, tom sera là lundi ?", ["tom sera là lundi ?"]),
         ("Ça va ? Moi bien. Tom vit où", ["Tom vit où"]),
         ("Who waters the basil? Where is it?", ["Who waters the basil?", "Where is it?"]),
     ],

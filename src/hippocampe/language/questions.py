@@ -14,10 +14,9 @@ MOST_ASKED: Final = 2
 """Questions of one message that are searched for, the last ones: each is a search of its own."""
 
 _QUESTIONS: Final = load_all("questions")
-_OPENING: Final = re.compile(
-    rf"^(?:(?:{'|'.join(_QUESTIONS['fillers'].split())}) )*[,\s]*"
-    rf"(?:{'|'.join(_QUESTIONS['openers'])})\b"
-)
+_FILLER: Final = rf"(?:{'|'.join(_QUESTIONS['fillers'].split())})\b"
+_OPENING: Final = re.compile(rf"^(?:{_FILLER} )*[,\s]*(?:{'|'.join(_QUESTIONS['openers'])})\b")
+_LEAD: Final = re.compile(rf"^(?:{_FILLER}\s*)+,\s*", re.IGNORECASE)
 _CLOSING: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['closers'])})\W*$")
 _CLAUSES: Final = re.compile(r"[,;:.!?…]\s*\w|\n")
 _CLAUSE_END: Final = re.compile(r"(?<=[,;:])\s+")
@@ -47,6 +46,11 @@ def _asks(clause: str) -> bool:
     return is_question(clause) or _CLOSING.search(fold(clause)) is not None
 
 
+def asks_anything(sentence: str) -> bool:
+    """Return whether a clause of a sentence asks: "hot drink for Priya, what do I make"."""
+    return any(map(_asks, _CLAUSE_END.split(sentence)))
+
+
 def asked_in(message: str) -> tuple[str, ...]:
     """The questions of a message, the last ones, without what is told around them.
 
@@ -58,8 +62,8 @@ def asked_in(message: str) -> tuple[str, ...]:
         return (message,)
     if len(said) == 1:
         return tuple(said)
-    asking = [each for each in said if any(map(_asks, _CLAUSE_END.split(each)))]
-    return tuple(asking[-MOST_ASKED:]) or (message, said[-1])
+    asking = [each for each in said if asks_anything(each)]
+    return tuple(_LEAD.sub("", each) for each in asking[-MOST_ASKED:]) or (message, said[-1])
 
 
 def refers(question: str) -> bool:
