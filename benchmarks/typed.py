@@ -8,7 +8,8 @@ told before or after it.
 
 - `first`: an answer is the first result; `given`: one of the first four results is an answer with the score that a turn asks
   for. `near miss` and `small talk`: something has that score, though nothing answers or nothing is asked.
-- `with` is the package; `without` neither spells the question as the texts are spelled, nor tells it from what is told.
+- `with` is the package; `without` neither spells the question as the texts are spelled, nor tells it from what is told, nor
+  reads a message that asks nothing as one.
 - `words`: of the words that no memory of the world has, how many are changed; and of the words of memories that are
   mistyped on purpose, how many are mended.
 """
@@ -182,6 +183,7 @@ def measure(found: Sequence[World]) -> dict[str, Any]:
                     if name == "without":
                         stack.enter_context(patch.object(recall, "spelled", _as_typed))
                         stack.enter_context(patch.object(recall, "parts_of", _whole))
+                        stack.enter_context(patch.object(recall, "TELLING", 0.0))
                     for way, count in ask(hippo, world, ids).items():
                         counted[way] += count
         print(world.name, flush=True)

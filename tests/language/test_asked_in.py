@@ -33,7 +33,12 @@ def test_a_long_message_is_searched_for_its_last_questions() -> None:
 
 
 def test_a_question_refers_to_somebody() -> None:
-    for question in ("Elle habite où ?", "on lui apporte quoi ?", "What does he eat?", "Et quand ?"):
+    for question in (
+        "Elle habite où ?",
+        "on lui apporte quoi ?",
+        "What does he eat?",
+        "Et quand ?",
+    ):
         assert refers(question)
     for question in ("Quelle heure est-il ?", "Est-ce qu'il y a du lait ?", "Where do I live?"):
         assert not refers(question)

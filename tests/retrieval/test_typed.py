@@ -1,10 +1,12 @@
 """Queries as people type them find what the same query, well spelled, finds."""
 
 from dataclasses import replace
+from itertools import count
 
 import pytest
 
 from hippocampe import Hippocampe, Scope
+from hippocampe.retrieval import recall
 from hippocampe.retrieval.spelling import spelled
 
 HOME = Scope(space="home", user="dev")
@@ -123,3 +125,35 @@ def test_a_question_refers_to_the_turn_before(known: Hippocampe, reading: None) 
     # Nor in another channel, nor of somebody whom the question names.
     assert set(given("elle habite où ?", replace(here, channel="garage"))) == set(STATEMENTS[2:4])
     assert given("elle habite où, maria ?", replace(here, user="owen")) == [STATEMENTS[3]]
+
+
+def test_what_bears_on_a_message_is_given_though_it_asks_nothing(
+    known: Hippocampe, reading: None
+) -> None:
+    known.remember("Lena is vegetarian", scope=HOME)
+    known.update_settings(scope=HOME, hook_timeout_ms=10_000, recent_hours=0)
+
+    def given(message: str) -> list[str]:
+        found = known.before_turn(message, scope=HOME).items
+        return [each.content for each in found if each.score >= 0.3]
+
+    assert given("I'm making dinner for Lena tonight") == ["Lena is vegetarian"]
+    for message in ("thanks, that works", "il pleut encore", "translate 'dinner' into French"):
+        assert given(message) == []
+
+
+def test_a_second_question_waits_for_no_one(
+    known: Hippocampe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known.update_settings(scope=HOME, hook_timeout_ms=10_000, recent_hours=0)
+    message = "Où habite Nora ? Et où habite Maria ?"
+
+    def given() -> tuple[set[str], bool]:
+        turn = known.before_turn(message, scope=replace(HOME, channel=f"c{next(channels)}"))
+        found = {each.content for each in turn.items if each.score >= 0.3}
+        return found, "not all searched" in turn.trace.missing
+
+    channels = count()
+    assert given() == ({STATEMENTS[2], STATEMENTS[3]}, False)
+    monkeypatch.setattr(recall, "AGAIN_SECONDS", 3_600)
+    assert given() == ({STATEMENTS[2]}, True)

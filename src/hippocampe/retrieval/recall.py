@@ -56,6 +56,8 @@ from hippocampe.validation import (
 READ = 16
 """The first results, which are read with the query: at most this many."""
 
+AGAIN_SECONDS = 0.03
+"""Time that must be left to search for a further part of a message; none is left while other turns wait."""
 LIKELY = 0.3
 """A part of a message with a result of this score is not searched for in other words: the default of injections."""
 TELLING = 3.8
@@ -234,18 +236,20 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
     topics = search_terms(text)
     if request.mode != "hybrid":
         return _find(corpus, text, request, stopwatch, topics)
+    parts = [(part, topics) for part in parts_of(corpus, text, request, corpus.store.now())]
+    parts += [((each,), (each,)) for each in topics if len(topics) > 1]
     found: list[Found] = []
-    for part in parts_of(corpus, text, request, corpus.store.now()):
+    for part, of in parts:
         for each in part:
-            found.append(_find(corpus, each, request, stopwatch, topics))
+            if found and stopwatch.seconds_left() < AGAIN_SECONDS:
+                return _together(found, request.limit, "not all searched")
+            found.append(_find(corpus, each, request, stopwatch, of))
             if any(item.score >= LIKELY for item in found[-1].items):
                 break
-    if len(topics) > 1:
-        found += [_find(corpus, each, request, stopwatch, (each,)) for each in topics]
     return found[0] if len(found) == 1 else _together(found, request.limit)
 
 
-def _together(found: Sequence[Found], limit: int) -> Found:
+def _together(found: Sequence[Found], limit: int, *missing: str) -> Found:
     """The results of several searches, each with its best score."""
     best: dict[str, tuple[Recollection, Found]] = {}
     for each in found:
@@ -258,7 +262,7 @@ def _together(found: Sequence[Found], limit: int) -> Found:
         {id: vector for each in found for id, vector in each.vectors.items()},
         lambda id: best[id][1].explain(id),
         lambda id: best[id][1].packed(id),
-        tuple(dict.fromkeys(part for each in found for part in each.missing)),
+        tuple(dict.fromkeys((*missing, *(part for each in found for part in each.missing)))),
     )
 
 
