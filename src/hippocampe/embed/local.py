@@ -103,7 +103,8 @@ class Tokenizer:
     def measure(self, word: str) -> tuple[float, int]:
         """The log-probability of a word under the unigram model of the tokens, and the number of its tokens."""
         pieces = self.pieces(word)
-        return sum(self._package._scores[piece] for piece in pieces), len(pieces)
+        scores = self._package._scores  # pyright: ignore[reportPrivateUsage]
+        return sum(scores[piece] for piece in pieces), len(pieces)
 
     def encode(self, texts: str, *, out_type: type[int], add_bos: bool, add_eos: bool) -> list[int]:
         """The token ids with begin and end marks; the signature is the package's."""

@@ -57,6 +57,7 @@ def search_request(scope: Scope, settings: Settings) -> RecallRequest:
         min_results=MIN_SHOWN,
         collections=tuple(name for name in COLLECTIONS if name != "note" or notes),
         read=READ,
+        typed=True,
         follows=True,
         channel=scope.channel if settings.channel_scope else None,
     )

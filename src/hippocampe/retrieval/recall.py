@@ -140,6 +140,7 @@ def recall(
             min_score=min_score,
             mode=mode,
             read=READ,
+            typed=True,
         )
     )
     pairs = check_metadata(metadata) if metadata else {}
@@ -230,13 +231,14 @@ class _Scored:
 def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch) -> Found:
     """Run the pipeline; `stopwatch` times each stage.
 
-    Of a message, what it asks is searched for; of a list of topics, each of them too.
+    Of what somebody typed, the questions are searched for; of a list of topics, each of them too.
     """
-    text = spelled(corpus, text, request.scope.space)
+    text = spelled(corpus, text, request.scope.space) if request.typed else text
     topics = search_terms(text)
     if request.mode != "hybrid":
         return _find(corpus, text, request, stopwatch, topics)
-    parts = [(part, topics) for part in parts_of(corpus, text, request, corpus.store.now())]
+    asked = parts_of(corpus, text, request, corpus.store.now()) if request.typed else [(text,)]
+    parts = [(part, topics) for part in asked]
     parts += [((each,), (each,)) for each in topics if len(topics) > 1]
     found: list[Found] = []
     for part, of in parts:
@@ -284,7 +286,7 @@ def _find(
         return scored
     items, read = scored.items, np.zeros(0, np.float32)
     rows = scored.rows
-    tells = not topics and not asks_anything(query.spoken)
+    tells = request.typed and not topics and not asks_anything(query.spoken)
     missing: tuple[str, ...] = ()
     if not (query.features.nothing or reading.is_certain([score for *_, score in scored.ranked])):
         items, read, missing = _read(

@@ -20,6 +20,7 @@ class RecallRequest:
         min_score: Results below it are dropped, except the best `min_results`.
         ids: The memories that match a metadata filter.
         read: How many of the first results the reader reads with the query.
+        typed: Whether somebody typed the query: it is spelled as the texts are, and its questions are searched for.
         follows: Whether the query may refer to the last turn of its channel: "and where does she live?".
     """
 
@@ -38,6 +39,7 @@ class RecallRequest:
     min_results: int = 0
     ids: frozenset[str] | None = None
     read: int = 0
+    typed: bool = False
     follows: bool = False
 
     def kinds(self) -> dict[str, tuple[str, ...]]:
