@@ -2,7 +2,7 @@
 
 import pytest
 
-from hippocampe.language.questions import asked_in, refers
+from hippocampe.language.questions import asked_in, is_about_told, is_telling, refers
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,17 @@ def test_a_question_refers_to_somebody() -> None:
         assert refers(question)
     for question in ("Quelle heure est-il ?", "Est-ce qu'il y a du lait ?", "Where do I live?"):
         assert not refers(question)
+
+
+def test_advice_is_about_what_is_told() -> None:
+    for question in ("What would you suggest?", "Tu me conseilles quoi ?", "How do I set this up?"):
+        assert is_about_told(question)
+    for question in ("Where does Nora live?", "Qui a les clés ce soir ?", "Who comes this week?"):
+        assert not is_about_told(question)
+    for message in (
+        "I'm cooking for Lena, any idea?",
+        "des idées pour le dîner ?",
+        "il pleut, ok ?",
+    ):
+        assert is_telling(message)
+    assert not is_telling("who cooks for Lena?")

@@ -20,6 +20,8 @@ _LEAD: Final = re.compile(rf"^(?:{_FILLER}\s*)+,\s*", re.IGNORECASE)
 _CLOSING: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['closers'])})\W*$")
 _CLAUSES: Final = re.compile(r"[,;:.!?…]\s*\w|\n")
 _CLAUSE_END: Final = re.compile(r"(?<=[,;:])\s+")
+_ADVICE: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['advice'])})\b")
+_TOLD: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['told'])})\b")
 _REFERRING: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['referring'])})\b")
 _ASKS: Final = {
     asked: re.compile(rf"\b(?:{'|'.join(patterns)})\b")
@@ -48,7 +50,8 @@ def _asks(clause: str) -> bool:
 
 def asks_anything(sentence: str) -> bool:
     """Return whether a clause of a sentence asks: "hot drink for Priya, what do I make"."""
-    return any(map(_asks, _CLAUSE_END.split(sentence)))
+    clauses = _CLAUSE_END.split(sentence)
+    return any(_asks(clause) and not is_small_talk(clause) for clause in clauses)
 
 
 def asked_in(message: str) -> tuple[str, ...]:
@@ -69,6 +72,21 @@ def asked_in(message: str) -> tuple[str, ...]:
 def refers(question: str) -> bool:
     """Return whether a question may refer to what was said before it: "what does she eat?", "et quand ?"."""
     return STOP_WORDS.issuperset(words(question)) or _REFERRING.search(fold(question)) is not None
+
+
+def is_telling(message: str) -> bool:
+    """Return whether nothing answers a message, though something may bear on it: it asks nothing, or for advice."""
+    return not asks_anything(message) or asks_advice(message)
+
+
+def asks_advice(question: str) -> bool:
+    """Return whether a question asks for advice: "what would you suggest?", "tu me conseilles quoi ?"."""
+    return _ADVICE.search(fold(question)) is not None
+
+
+def is_about_told(question: str) -> bool:
+    """Return whether a question is about what is told beside it: it asks for advice, or says "this" and "these"."""
+    return asks_advice(question) or _TOLD.search(fold(question)) is not None
 
 
 def opens(word: str) -> bool:

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from hippocampe.engine.corpus import Corpus
 from hippocampe.language.difference import proper_names
-from hippocampe.language.questions import asked_in, refers
+from hippocampe.language.questions import asked_in, is_about_told, refers
 from hippocampe.language.statement import parse
 from hippocampe.language.subjects import fold_subjects
 from hippocampe.retrieval.request import RecallRequest
@@ -19,24 +19,30 @@ Part = tuple[str, ...]
 def parts_of(corpus: Corpus, message: str, request: RecallRequest, now: datetime) -> list[Part]:
     """The parts of a message that are searched for; usually the message.
 
-    What is told around a question is left out: of one text, all would have to be answered. A question that refers to
-    somebody gets the name: "Nora comes tonight. What does she eat?" becomes "What does she eat? (Nora)". The name may be
-    in the last turn, if the request `follows` one.
+    What is told around a question is left out: of one text, all would have to be answered. It is searched for too if the
+    question is about it: "I need new shoes. What would you suggest?". A question that refers to somebody gets the name:
+    "Nora comes tonight. What does she eat?" becomes "What does she eat? (Nora)". The name may be in the last turn, if the
+    request `follows` one.
     """
-    return [_complete(corpus, each, message, request, now) for each in asked_in(message)]
+    parts: list[Part] = []
+    for question in asked_in(message):
+        told = message.replace(question, " ", 1).strip()
+        parts.append(_complete(corpus, question, told, request, now))
+        if told and is_about_told(question):
+            parts.append((message,))
+    return list(dict.fromkeys(parts))
 
 
 def _complete(
-    corpus: Corpus, question: str, message: str, request: RecallRequest, now: datetime
+    corpus: Corpus, question: str, told: str, request: RecallRequest, now: datetime
 ) -> Part:
     if not refers(question) or _names(corpus, question, request):
         return (question,)
-    told = message.replace(question, " ", 1).strip()
     if names := _names(corpus, told, request):
         return (_about(question, names),)
     if request.follows and (names := _names(corpus, _last_turn(corpus, request, now), request)):
         return _about(question, names), question
-    return (question, message) if told else (question,)
+    return (question, f"{told} {question}") if told else (question,)
 
 
 def _about(question: str, names: list[str]) -> str:
@@ -68,7 +74,7 @@ def _last_turn(corpus: Corpus, request: RecallRequest, now: datetime) -> str:
             scope.space,
             channel=scope.channel or "",
             since=now - session,
-            until=None,
+            until=now + timedelta.resolution,
             limit=1,
         )
     return found[0].content if found else ""

@@ -21,7 +21,7 @@ from hippocampe.engine.past import known_at
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.errors import EmbedderUnavailable, ModelUnavailable
 from hippocampe.language.datetimes import as_utc
-from hippocampe.language.questions import asks_anything
+from hippocampe.language.questions import is_telling
 from hippocampe.language.search_terms import search_terms
 from hippocampe.language.subjects import fold_subjects
 from hippocampe.protocols import Vector
@@ -286,7 +286,7 @@ def _find(
         return scored
     items, read = scored.items, np.zeros(0, np.float32)
     rows = scored.rows
-    tells = request.typed and not topics and not asks_anything(query.spoken)
+    tells = request.typed and not topics and is_telling(query.spoken)
     missing: tuple[str, ...] = ()
     if not (query.features.nothing or reading.is_certain([score for *_, score in scored.ranked])):
         items, read, missing = _read(
