@@ -509,6 +509,35 @@ def test_an_end_undoes_a_plan(old: str, new: str) -> None:
     assert decide(new, old).rule != "past"
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("David part en vacances le 4 août", "David revient de vacances le 12 août"),
+        ("Le magasin ouvre à 9 h", "Le magasin ferme à 19 h"),
+        ("The course starts on 3 May", "The course ends on 30 June"),
+        ("The flight leaves at 7:40", "The flight lands at 9:10"),
+    ],
+)
+def test_both_ends_are_two_facts(old: str, new: str) -> None:
+    for one, other in ((old, new), (new, old)):
+        decision = decide(one, other)
+        assert (decision.verdict, decision.rule) == (Verdict.RELATED, "opposite")
+        assert decision.is_final
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        # The same end, moved; and an end for good, without a time of its own.
+        ("Le magasin ouvre à 9 h", "Le magasin ouvre maintenant à 10 h"),
+        ("The course starts on 3 May", "The course was moved, it begins on 10 May"),
+        ("Le magasin ouvre à 9 h", "Le magasin a fermé définitivement"),
+    ],
+)
+def test_another_time_of_one_end_may_correct(old: str, new: str) -> None:
+    assert decide(new, old).rule != "opposite"
+
+
 def test_nothing_shared_is_apart_and_something_shared_is_unsure() -> None:
     assert decide("David a un fils", "David habite à Paris").verdict is Verdict.APART
     assert decide("Anna likes coffee shops", "Anna likes coffee").verdict is Verdict.UNSURE

@@ -2,7 +2,7 @@
 
 Similarity only nominates candidates: vectors place "David habite à Paris" next to "Mickael habite à
 Paris", and a sentence next to its negation. The words decide, by deterministic rules tried in order:
-same, relation, past, overlap. A pair that no rule decides is weighed by a learnt model (`weighing`) or left for
+same, relation, past, opposite, overlap. A pair that no rule decides is weighed by a learnt model (`weighing`) or left for
 review, because a wrong merge costs more trust than a duplicate.
 """
 
@@ -27,9 +27,13 @@ from hippocampe.updates.supersession import ValueChange, value_change
 __all__ = ["Decision", "Verdict", "compare", "decide"]
 
 _NO_ALIASES: Final[Mapping[str, frozenset[str]]] = MappingProxyType({})
+_OPPOSITES: Final = tuple(
+    tuple(frozenset(side.split()) for side in each.split("/"))
+    for each in load_all("words")["opposites"]
+)
 _TRADES: Final = frozenset(fold(trade) for trade in load_all("relations")["macros"]["WORKER"])
 
-Rule = Literal["subject", "same", "relation", "past", "overlap", "weighed"]
+Rule = Literal["subject", "same", "relation", "past", "opposite", "overlap", "weighed"]
 """The rule that decided; "weighed" is the learnt model."""
 
 
@@ -66,7 +70,7 @@ class Decision:
     @property
     def is_final(self) -> bool:
         """Return whether the learnt model may not decide otherwise."""
-        sure = self.rule in ("past", "subject")
+        sure = self.rule in ("past", "opposite", "subject")
         return sure or self.verdict in (Verdict.UPDATED, Verdict.REINFORCED)
 
     @property
@@ -127,7 +131,7 @@ def compare(new: Statement, old: Statement) -> Decision:
 
 
 def _compare(new: Statement, old: Statement) -> Decision:
-    for rule in (_subject, _same, _relation, _past):
+    for rule in (_subject, _same, _relation, _past, _opposite):
         decision = rule(new, old)
         if decision is not None:
             return decision
@@ -238,6 +242,23 @@ def _past(new: Statement, old: Statement) -> Decision | None:
         if _is_achieved(told) and not _is_achieved(ended) and _has_ended(ended):
             return Decision(Verdict.RELATED, "past", "an end does not undo what was achieved")
     return None
+
+
+def _opposite(new: Statement, old: Statement) -> Decision | None:
+    """They tell both ends of something, each with its time or amount: "opens at 9", "closes at 19"."""
+    if not (_has_value(new) and _has_value(old)):
+        return None
+    ours, theirs = frozenset(new.norms), frozenset(old.norms)
+    for first, second in _OPPOSITES:
+        for one, other in ((first, second), (second, first)):
+            if ours & one and theirs & other and not (ours & other or theirs & one):
+                reason = f"both ends: {min(theirs & other)} / {min(ours & one)}"
+                return Decision(Verdict.RELATED, "opposite", reason)
+    return None
+
+
+def _has_value(statement: Statement) -> bool:
+    return any(token.kind != "word" for token in statement.tokens)
 
 
 def _has_ended(statement: Statement) -> bool:
