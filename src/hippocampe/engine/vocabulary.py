@@ -355,9 +355,9 @@ class Vocabulary:
     def counts(self, space: str, words: Iterable[str]) -> dict[str, int]:
         """The number of items of a space with each of some folded words, without those that none has."""
         ids = self._ids
-        known = [word for word in words if word in ids]
-        found, _ = self.frequencies(space, self.ids(known))
-        return {word: count for word, count in zip(known, found.tolist(), strict=False) if count}
+        known = {word: ids[word] for word in words if word in ids}
+        found, _ = self.frequencies(space, np.array(list(known.values()), np.int32))
+        return {word: count for word, count in zip(known, found.tolist(), strict=True) if count}
 
     def is_counted(self, space: str) -> bool:
         """Return whether the document frequencies of a space are loaded."""

@@ -60,11 +60,11 @@ def asked_in(message: str) -> tuple[str, ...]:
     If nothing asks: the message, and its last sentence. Small talk around one sentence is left out too.
     """
     told = sentences(message)
-    said = [each for each in told if not is_small_talk(each)]
-    if len(told) < 2 or not said:
+    if len(told) < 2:
         return (message,)
-    if len(said) == 1:
-        return tuple(said)
+    said = [each for each in told if not is_small_talk(each)]
+    if len(said) < 2:
+        return tuple(said) or (message,)
     asking = [each for each in said if asks_anything(each)]
     return tuple(_LEAD.sub("", each) for each in asking[-MOST_ASKED:]) or (message, said[-1])
 

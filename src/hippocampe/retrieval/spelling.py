@@ -121,6 +121,8 @@ def _names(corpus: Corpus, space: str, words: dict[str, str]) -> dict[str, str]:
         words: The words as they are written, by the folded word.
     """
     counts = dict(islice(corpus.vocabulary.counts(space, words).items(), MOST_NAMES))
+    if not counts:
+        return {}
     with corpus.store.read() as connection:
         told = statements.about(connection, space, "memory", counts, NEWEST * len(counts))
     return {
