@@ -56,3 +56,9 @@ def test_advice_is_about_what_is_told() -> None:
     ):
         assert is_telling(message)
     assert not is_telling("who cooks for Lena?")
+
+
+def test_a_question_stands_before_or_after_a_pasted_text() -> None:
+    pasted = "\n".join(f"The boat number {n} is in the harbour." for n in range(200))
+    question = "Where is the boat of Nora?"
+    assert asked_in(f"{question}\n{pasted}") == asked_in(f"{pasted}\n{question}") == (question,)

@@ -12,6 +12,8 @@ from hippocampe.language.text import STOP_WORDS, fold, sentences, words
 
 MOST_ASKED: Final = 2
 """Questions of one message that are searched for, the last ones: each is a search of its own."""
+AROUND: Final = 8
+"""Sentences at the beginning and at the end of a long message, such as a pasted text, that may ask."""
 
 _QUESTIONS: Final = load_all("questions")
 _FILLER: Final = rf"(?:{'|'.join(_QUESTIONS['fillers'].split())})\b"
@@ -62,6 +64,8 @@ def asked_in(message: str) -> tuple[str, ...]:
     told = sentences(message)
     if len(told) < 2:
         return (message,)
+    if len(told) > 2 * AROUND:
+        told = [*told[:AROUND], *told[-AROUND:]]
     said = [each for each in told if not is_small_talk(each)]
     if len(said) < 2:
         return tuple(said) or (message,)
