@@ -22,7 +22,7 @@ from sqlalchemy import Connection, RowMapping, or_, select
 from hippocampe.errors import UnreadableFile
 from hippocampe.ingest.archive_rows import BATCH, DERIVED_COLUMNS, TABLES, Row, stored_rows
 from hippocampe.ingest.formats.source import DAMAGED, checked_archive, read_lines, source_of
-from hippocampe.language.text import shortened
+from hippocampe.language.text import heading
 from hippocampe.notes.markdown import parse_fields
 from hippocampe.store import message_rows
 from hippocampe.store.schema import association, memory, message, turn
@@ -115,7 +115,7 @@ class _Writing:
                     f"{name}.md", _page(row, links, sources, self._generated), row["updated_at"]
                 )
                 place = name.partition("/")[0]
-                title = shortened(" ".join(row["content"].split()), _TITLE_CHARACTERS)
+                title = heading(row["content"], _TITLE_CHARACTERS)
                 listed[place].append(f"* [{_escaped(title)}](<{name.partition('/')[2]}.md>)")
         for place, entries in listed.items():
             if entries:
@@ -222,7 +222,7 @@ def _page(
     pages = dict.fromkeys(sources[id] for id in row["evidence"] if id in sources)
     head: list[tuple[str, object]] = [
         ("type", row["type"]),
-        ("title", shortened(" ".join(row["content"].split()), _TITLE_CHARACTERS)),
+        ("title", heading(row["content"], _TITLE_CHARACTERS)),
         ("tags", [each for each in tags if each and not each.isdigit()]),
         ("status", "stable" if _is_current(row) else "deprecated"),
         ("stale_after", row["expires_at"][:10] if row["expires_at"] else None),

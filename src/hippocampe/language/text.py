@@ -52,6 +52,11 @@ def shortened(text: str, length: int) -> str:
     return (beginning.rpartition(" ")[0] or beginning).rstrip(" ,;:\n") + "…"
 
 
+def heading(text: str, length: int) -> str:
+    """Return the beginning of a text on one line, `shortened`."""
+    return shortened(" ".join(text.split()), length)
+
+
 def fold(text: str) -> str:
     """Lowercase `text`, strip accents, expand ligatures and normalise apostrophes.
 

@@ -1,7 +1,7 @@
 """The memories and the subjects of a space as a graph."""
 
 from hippocampe.language.subject_names import subject_names
-from hippocampe.language.text import shortened
+from hippocampe.language.text import heading
 from hippocampe.store import associations, listing
 from hippocampe.store.store import Store
 from hippocampe.types import Graph, GraphEdge, GraphNode, Scope
@@ -35,7 +35,7 @@ def graph(store: Store, *, scope: Scope, limit: int = 5000) -> Graph:
     nodes = [
         GraphNode(
             each.id,
-            shortened(" ".join(each.content.split()), LABEL_CHARACTERS),
+            heading(each.content, LABEL_CHARACTERS),
             each.type,
             each.collection,
             tuple(name for name in subjects.get(each.id, ()) if name in names),

@@ -26,23 +26,28 @@ def parts_of(corpus: Corpus, message: str, request: RecallRequest, now: datetime
     """
     parts: list[Part] = []
     for question in asked_in(message):
-        told = message.replace(question, " ", 1).strip()
-        parts.append(_complete(corpus, question, told, request, now))
-        if told and is_about_told(question):
+        parts.append(_complete(corpus, question, message, request, now))
+        if _around(question, message) and is_about_told(question):
             parts.append((message,))
     return list(dict.fromkeys(parts))
 
 
 def _complete(
-    corpus: Corpus, question: str, told: str, request: RecallRequest, now: datetime
+    corpus: Corpus, question: str, message: str, request: RecallRequest, now: datetime
 ) -> Part:
+    told = _around(question, message)
     if not refers(question) or _names(corpus, question, request):
         return (question,)
     if names := _names(corpus, told, request):
         return (_about(question, names),)
     if request.follows and (names := _names(corpus, _last_turn(corpus, request, now), request)):
         return _about(question, names), question
-    return (question, f"{told} {question}") if told else (question,)
+    return (question, message) if told else (question,)
+
+
+def _around(question: str, message: str) -> str:
+    """The text that is told around a question."""
+    return message.replace(question, " ", 1).strip()
 
 
 def _about(question: str, names: list[str]) -> str:

@@ -240,18 +240,23 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
     asked = parts_of(corpus, text, request, corpus.store.now()) if request.typed else [(text,)]
     parts = [(part, topics) for part in asked]
     parts += [((each,), (each,)) for each in topics if len(topics) > 1]
-    found: list[Found] = []
+    found: dict[str, Found] = {}
+    missing: tuple[str, ...] = ()
     for part, of in parts:
         for each in part:
+            if each in found:
+                continue
             if found and stopwatch.seconds_left() < AGAIN_SECONDS:
-                return _together(found, request.limit, "not all searched")
-            found.append(_find(corpus, each, request, stopwatch, of))
-            if any(item.score >= LIKELY for item in found[-1].items):
+                missing = ("not all searched",)
                 break
-    return found[0] if len(found) == 1 else _together(found, request.limit)
+            found[each] = _find(corpus, each, request, stopwatch, of)
+            if any(item.score >= LIKELY for item in found[each].items):
+                break
+    every = list(found.values())
+    return every[0] if len(every) == 1 and not missing else _together(every, request.limit, missing)
 
 
-def _together(found: Sequence[Found], limit: int, *missing: str) -> Found:
+def _together(found: Sequence[Found], limit: int, missing: Sequence[str]) -> Found:
     """The results of several searches, each with its best score."""
     best: dict[str, tuple[Recollection, Found]] = {}
     for each in found:
