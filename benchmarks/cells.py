@@ -202,15 +202,14 @@ def model(measured: list[Figures]) -> list[Figures]:
     router = most.get("router", 0.0)
     cell = sum(spent for name, spent in most.items() if name.startswith("cell"))
     alone = measured[0]["throughput"]["processor_ms_per_turn"]["server"]
+    busiest = {cores: max((cell + router) / cores, router) for cores in (2, 4, 8, 16)}
     return [
         {
             "cores": cores,
-            "turns_per_second": round(min(cores * 1000 / (cell + router), 1000 / router), 1),
-            "of_one_process": round(
-                min(cores * alone / (cell + router), alone / router) / cores, 3
-            ),
+            "turns_per_second": round(1000 / spent, 1),
+            "of_one_process": round(alone / spent / cores, 3),
         }
-        for cores in (2, 4, 8, 16)
+        for cores, spent in busiest.items()
     ]
 
 
