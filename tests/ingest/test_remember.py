@@ -145,6 +145,8 @@ def test_other_people_and_other_facts_stay(hippo: Hippocampe, scope: Scope) -> N
         ("Owen is married to Iris", "Owen is not married to Iris"),
         ("Camille aime le fromage", "Camille n'aime pas le fromage"),
         ("La réunion est à 14 h dans la salle bleue", "La réunion est à 16 h dans la salle bleue"),
+        ("Léa habite à Ordizan", "LÉA A DÉMÉNAGÉ À TOULOUSE !"),
+        ("Owen's next shift starts at 9 on Monday", "OWEN'S NEXT SHIFT STARTS AT 11 ON MONDAY"),
     ],
 )
 def test_another_value_updates(hippo: Hippocampe, scope: Scope, old: str, new: str) -> None:

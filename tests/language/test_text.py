@@ -186,3 +186,18 @@ def test_a_run_of_spaces_is_cut_into_sentences_in_one_pass() -> None:
     """A line end that is looked for from each space on would take minutes."""
     written = "Camille élève" + " " * 900_000 + "des abeilles.  \n  Owen rame.\n\nBien"
     assert [each[-8:] for each in sentences(written)] == ["beilles.", "en rame.", "Bien"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        ("WHO HAS THE KEYS?", "who has the keys?"),
+        ("LÉA A DÉMÉNAGÉ À LYON", "léa a déménagé à lyon"),
+        ("BMW", "BMW"),
+        ("R2-D2 42", "R2-D2 42"),
+        ("The code is ABCD", "The code is ABCD"),
+        ("", ""),
+    ],
+)
+def test_capitals_alone_are_read_as_small_letters(typed: str, read: str) -> None:
+    assert text.without_capitals(typed) == read

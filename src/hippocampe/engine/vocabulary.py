@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from hippocampe.embed.word_space import WordSpace, WordVectors, is_literal, signature
-from hippocampe.language.text import STOP_WORDS, words
+from hippocampe.language.text import STOP_WORDS, without_capitals, words
 from hippocampe.language.topics import topics_of
 from hippocampe.language.traits import traits
 from hippocampe.protocols import Embedder, Vector, Vectors
@@ -257,7 +257,7 @@ class Vocabulary:
         word_lists = [text_words(content) for content in contents]
         known = self.known()
         unknown = self.unknown((word for words in word_lists for word in words), known)
-        vectors = self.embedder.embed([*texts, *spoken(unknown)])
+        vectors = self.embedder.embed([*map(without_capitals, texts), *spoken(unknown)])
         new = NewWords(unknown, self.place(unknown, vectors[len(texts) :]))
         return [
             Prepared(vectors[number], words, traits(contents[number]), new, known)

@@ -22,7 +22,7 @@ from hippocampe.language.grammar import grammar, stem
 from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.names import NO_ALIASES, CanonicalNames, Renaming, renamed
 from hippocampe.language.negation import without_negation
-from hippocampe.language.text import fold
+from hippocampe.language.text import fold, without_capitals
 from hippocampe.language.tokenizer import Word, tokenize
 from hippocampe.language.tokens import (
     Token,
@@ -145,10 +145,11 @@ def parse(
     """Parse a statement; results are cached.
 
     Args:
-        text: One statement.
+        text: One statement. In capitals alone, it is read in small letters.
         subjects: Its subject tags.
         names: Replaces aliases by their canonical name, in the text and in the tags.
     """
+    text = without_capitals(text)
     return _parse(text, tuple(subjects), names.within((text, *subjects)))
 
 

@@ -34,6 +34,9 @@ APOSTROPHE: Final = re.compile("[’‘ʼ´`′]")
 """Every character typed as an apostrophe, except the ASCII one."""
 _NEGATION: Final = re.compile(r"\b([a-z]+)n't\b")
 _MAX_WORD_LENGTH: Final = 24
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
+_CODE: Final = 3
+"""Letters of the longest word in capitals that is rather a code than a word."""
 # From the first space of several on only: otherwise a run of spaces takes quadratic time.
 SENTENCE_END: Final = re.compile(r"(?<=[.!?…])\s+|(?<!\s)\s*\n\s*")
 """The space between two sentences."""
@@ -55,6 +58,13 @@ def shortened(text: str, length: int) -> str:
 def heading(text: str, length: int) -> str:
     """Return the beginning of a text on one line, `shortened`."""
     return shortened(" ".join(text.split()), length)
+
+
+def without_capitals(text: str) -> str:
+    """Return a text that is all in capitals ("WHO HAS THE KEYS?") in small letters; others, and a short code, as they are."""
+    if text.isupper() and max(map(len, _LETTERS.findall(text)), default=0) > _CODE:
+        return text.lower()
+    return text
 
 
 def fold(text: str) -> str:

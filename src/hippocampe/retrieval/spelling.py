@@ -14,7 +14,7 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.errors import EmbedderUnavailable
 from hippocampe.language.subject_names import with_capital
-from hippocampe.language.text import STOP_WORDS, fold
+from hippocampe.language.text import STOP_WORDS, fold, without_capitals
 from hippocampe.store import statements
 
 SHORTEST: Final = 4
@@ -40,8 +40,7 @@ def spelled(corpus: Corpus, query: str, space: str) -> str:
     - A word that no text of the space has becomes the word of the space that it was meant to be: "kyes", "keyys".
     - The name of a subject gets its capital: "where does nora live?".
     """
-    if query.isupper() and max(map(len, _WORD.findall(query)), default=0) >= SHORTEST:
-        query = query.lower()
+    query = without_capitals(query)
     words = {fold(word): word for word in _WORD.findall(query)}
     words = {each: word for each, word in words.items() if each not in STOP_WORDS}
     try:
