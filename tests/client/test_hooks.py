@@ -210,6 +210,13 @@ def test_a_hook_never_stops_the_agent(event: str, told: object, typed: tuple[str
     assert "secret" not in said
 
 
+def test_a_transcript_without_a_prompt_is_told(tmp_path: Path) -> None:
+    empty = tmp_path / "t.jsonl"
+    empty.write_text('{"type": "event_msg", "payload": {"type": "of a later version"}}\n')
+    done = hook("stop", stopped(empty), HIPPOCAMPE_URL="http://127.0.0.1:9")
+    assert b"nothing was stored" in done.stderr
+
+
 def test_an_empty_prompt_asks_nothing() -> None:
     done = hook("prompt-submit", submitted("  "), HIPPOCAMPE_URL="http://127.0.0.1:9")
     assert (done.stdout, done.stderr) == (b"", b"")

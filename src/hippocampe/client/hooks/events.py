@@ -53,7 +53,7 @@ def answer(event: str, options: Options) -> None:
 
 
 def _prompt_submit(payload: "dict[str, Any]", options: Options) -> str:
-    prompt = str(payload.get("prompt") or "").strip()
+    prompt = _prompt(payload)
     if not prompt:
         return ""
     channel = options.channel_of(_project(payload))
@@ -68,10 +68,7 @@ def _session_start(payload: "dict[str, Any]", options: Options) -> str:
 
 
 def _stop(payload: "dict[str, Any]", options: Options) -> str:
-    found = _given(payload) or _read_exchange(payload)
-    if found is None:
-        return ""
-    id, prompt, reply = found
+    id, prompt, reply = _given(payload) or _read_exchange(payload)
     reply = str(payload.get("last_assistant_message") or "").strip() or reply
     exchange = {
         "user_message": prompt,
@@ -84,16 +81,31 @@ def _stop(payload: "dict[str, Any]", options: Options) -> str:
 
 def _given(payload: "dict[str, Any]") -> "tuple[str, str, str | None] | None":
     """The exchange that the event itself has, as that of the Gemini CLI."""
-    prompt = str(payload.get("prompt") or "").strip()
+    prompt = _prompt(payload)
     reply = str(payload.get("prompt_response") or "").strip()
     return (str(payload.get("timestamp")), prompt, reply) if prompt and reply else None
 
 
-def _read_exchange(payload: "dict[str, Any]") -> "tuple[str, str, str | None] | None":
+def _prompt(payload: "dict[str, Any]") -> str:
+    """The prompt of the user, without the context of the session's start that the Gemini CLI puts before it."""
+    prompt = str(payload.get("prompt") or "").strip()
+    if prompt.startswith("<hook_context>"):
+        # It escapes the tags inside, so that the first closing tag is its own.
+        _, closing, rest = prompt.partition("</hook_context>")
+        return rest.strip() if closing else prompt
+    return prompt
+
+
+def _read_exchange(payload: "dict[str, Any]") -> tuple[str, str, str | None]:
     path = payload.get("transcript_path")
     if not path:
         raise HookFailed("the agent named no transcript: nothing was stored.")
-    return last_exchange(str(path))
+    found = last_exchange(str(path))
+    if found is None:
+        raise HookFailed(
+            "the transcript has no prompt that this version can read: nothing was stored."
+        )
+    return found
 
 
 EVENTS = {

@@ -9,7 +9,13 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO, TypeGuard
 
 BLOCK_BYTES = 1 << 16
-_CODEX_ROLES = {"user_message": "user", "agent_message": "assistant"}
+_CODEX_ROLES = {
+    "user_message": "user",
+    "agent_message": "assistant",
+    "UserMessage": "user",
+    "AgentMessage": "assistant",
+}
+"""Roles by the kind of an event of Codex; in newer versions, by that of its item."""
 MACHINE_MADE = ("<command-", "<local-command-", "<system-reminder>", "<bash-", "Caveat: ")
 """Beginnings of texts that the agent's program writes in the name of the user."""
 
@@ -50,10 +56,13 @@ def _said(record: "dict[str, Any]") -> "tuple[object, str]":
     if record.get("type") != "event_msg":
         return record.get("type"), _text(record)
     # Codex.
-    payload = record.get("payload")
-    payload = payload if is_object(payload) else {}
+    payload = _object(record.get("payload"))
+    if payload.get("type") == "item_completed":
+        payload = _object(payload.get("item"))
     role = _CODEX_ROLES.get(str(payload.get("type")))
-    return role, str(payload.get("message") or "").strip() if role else ""
+    if role is None:
+        return None, ""
+    return role, str(payload.get("message") or "").strip() or _joined(payload.get("content"))
 
 
 def _text(record: "dict[str, Any]") -> str:
@@ -61,14 +70,22 @@ def _text(record: "dict[str, Any]") -> str:
     message = record.get("message")
     if not is_object(message) or record.get("isMeta") or record.get("isCompactSummary"):
         return ""
-    content: Any = message.get("content")
+    return _joined(message.get("content"))
+
+
+def _joined(content: "Any") -> str:
+    """The texts of a content: a string, or parts of several kinds. Codex writes `text` and `Text`."""
     parts: list[Any] = [{"type": "text", "text": content}] if isinstance(content, str) else content
     texts = [
         str(part.get("text", "")).strip()
         for part in parts or ()
-        if is_object(part) and part.get("type") == "text"
+        if is_object(part) and str(part.get("type")).lower() == "text"
     ]
     return "\n\n".join(each for each in texts if each and not each.startswith(MACHINE_MADE))
+
+
+def _object(value: "Any") -> "dict[str, Any]":
+    return value if is_object(value) else {}
 
 
 def is_object(value: "Any") -> "TypeGuard[dict[str, Any]]":
