@@ -2,7 +2,7 @@
 
     python benchmarks/learn_reader.py prepare --data DATA --texts FILE... --cache CACHE
     python benchmarks/learn_reader.py learn --data DATA --cache CACHE [--all] [--seconds 3600] [--name run]
-    python benchmarks/learn_reader.py export --cache CACHE --exit 6 [--name run] [--begin FILE] --output reader.zip
+    python benchmarks/learn_reader.py export --cache CACHE --exit 6 [--name run] [--others RUN...] [--begin FILE] --output reader.zip
     python benchmarks/learn_reader.py calibrate --data DATA --cache CACHE --output src/hippocampe/data/reader.zip
     python benchmarks/learn_reader.py measure --data DATA --cache CACHE [--name run] [--output reader.zip] [--out FILE]
 
@@ -44,6 +44,7 @@ from reader_base import FILE, PACKAGE, SHA256, Base
 from reader_data import (
     LANGUAGES,
     Pair,
+    Text,
     World,
     candidates,
     held_out,
@@ -67,6 +68,7 @@ from reader_network import (
     fit,
     logits,
 )
+from typed import with_error, without_accents
 
 Floats = NDArray[np.float32]
 OWN: Final = Path(__file__).parent / "data"
@@ -149,8 +151,15 @@ def asked(
         first, second = (
             tuple(pieces(world.texts[id].line) for id in ids) for ids in (right, others[:OTHERS])
         )
-        made.append(Asked(pieces(question.line), first, second, len(near)))
+        forms = typed_forms(question.user, question.content, pieces)
+        made.append(Asked(forms, first, second, len(near)))
     return made
+
+
+def typed_forms(user: str, content: str, pieces: Pieces) -> tuple[Ids, ...]:
+    """A text as it may be typed, with the name of the user; as it is written, as often as all other ways together."""
+    others = (content.lower(), content.upper(), without_accents(content), with_error(content))
+    return tuple(pieces(Text(user, each).line) for each in (*[content] * len(others), *others))
 
 
 def related(found: Sequence[Pair], known: Sequence[World], pieces: Pieces) -> list[Related]:
@@ -158,7 +167,7 @@ def related(found: Sequence[Pair], known: Sequence[World], pieces: Pieces) -> li
     embedder = open_embedder("local")
     made = more_pairs(found, known, lambda texts: np.array(embedder.embed(list(texts))))
     return [
-        Related(pieces(each.old), pieces(each.new), each.label, each.weight)
+        Related(pieces(each.old), typed_forms("", each.new, pieces), each.label, each.weight)
         for each in (*found, *made)
     ]
 
@@ -194,28 +203,29 @@ def learn(options: argparse.Namespace) -> None:
 def export(options: argparse.Namespace) -> None:
     """Write the file of the product, and compare its logits with those of the network.
 
-    With `--begin`, the weights are the mean of those learnt and those of that file.
+    The weights are the mean of those of the run, of the `--others`, which began with the same weights, and of the file
+    `--begin`.
     """
     cache: Path = options.cache
-    network = trained(options)
+    runs = (options.name, *options.others)
+    network, *others = (trained(options, name) for name in runs)
     if options.begin:
-        former = trained(options)
-        reader_export.restore(former, options.begin)
-        with torch.no_grad():
-            for own, before in zip(network.parameters(), former.parameters(), strict=True):
-                own.lerp_(before, 0.5)
+        others.append(trained(options, options.name))
+        reader_export.restore(others[-1], options.begin)
+    with torch.no_grad():
+        for own, *rest in zip(*(each.parameters() for each in (network, *others)), strict=True):
+            own.copy_(torch.stack([own, *rest]).mean(0))
     pieces = Pieces(cache / "tokenizer.json")
     some = random.Random(0).sample(known_pairs(options.data), SEEN)
     apart = reader_export.outliers(network, [(pieces(each.old), pieces(each.new)) for each in some])
     model = reader_export.build(network, options.exit, KINDS, apart)
-    checkpoint = torch.load(cache / f"{options.name}.pt")
     about = {
         "base": {"package": PACKAGE, "file": FILE, "sha256": SHA256, "licence": "MIT"},
         "program": "benchmarks/learn_reader.py",
         "date": datetime.now(UTC).date().isoformat(),
         "versions": {name: version(name) for name in ("torch", "onnx", "tokenizers")},
         "layers": options.exit,
-        "steps": checkpoint["step"],
+        "steps": [torch.load(cache / f"{name}.pt")["step"] for name in runs],
         "pieces": len(network.words),
     }
     pieces.tokenizer.no_truncation()
@@ -263,10 +273,10 @@ def _decided(found: Floats) -> NDArray[Any]:
     return found.argmax(axis=1) if found.shape[1] > 1 else found[:, 0] > 0
 
 
-def trained(options: argparse.Namespace) -> Network:
+def trained(options: argparse.Namespace, name: str) -> Network:
     """The network of a run."""
     rows = json.loads((options.cache / "rows.json").read_text())
-    state = torch.load(options.cache / f"{options.name}.pt")
+    state = torch.load(options.cache / f"{name}.pt")
     network = Network(Base.open(), rows, state["exits"])
     network.load_state_dict(state["network"])
     return network.eval()
@@ -402,7 +412,7 @@ def _readers(options: argparse.Namespace, pieces: Pieces) -> dict[str, Read]:
         file = Cached(lambda head, some: reader.read_pairs(cast("Head", head), some)[None])
         made["file"] = partial(file, 0)
     if not options.file_only:
-        network = trained(options)
+        network = trained(options, options.name)
         exits = Cached(
             lambda head, some: logits(network, [(pieces(a), pieces(b)) for a, b in some], head)
         )
@@ -419,6 +429,7 @@ def main() -> None:
     parser.add_argument("--texts", type=Path, nargs="*", default=[])
     parser.add_argument("--all", action="store_true", help="learn from what is held out too")
     parser.add_argument("--name", default="run", help="of the checkpoint in the cache")
+    parser.add_argument("--others", nargs="*", default=[], help="runs to export the mean with")
     parser.add_argument("--passes", type=float, default=2.0, help="over the questions")
     parser.add_argument("--seconds", type=float, default=7200.0, help="most time to learn")
     parser.add_argument("--rate", type=float, default=RATE, help="of the layers at the beginning")

@@ -211,9 +211,10 @@ def logits(
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question to learn from: its ids, those of texts that answer, and those of others, the nearest first."""
+    """A question to learn from: its ids as it may be typed, those of texts that answer, and those of others, the nearest
+    first."""
 
-    question: Ids
+    forms: tuple[Ids, ...]
     right: tuple[Ids, ...]
     others: tuple[Ids, ...]
     first: int
@@ -222,10 +223,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A pair to learn from: ids of both statements, the index of its outcome, its weight."""
+    """A pair to learn from: ids of the old statement, of the new one as it may be typed, its outcome, its weight."""
 
     old: Ids
-    new: Ids
+    forms: tuple[Ids, ...]
     label: int
     weight: float
 
@@ -336,9 +337,10 @@ def fit(
             each = next(questions)
             texts, right = _drawn(each, chance)
             spans.append((len(read), right, len(texts)))
-            read += [(each.question, text) for text in texts]
+            question = chance.choice(each.forms)
+            read += [(question, text) for text in texts]
         some = [next(pairs) for _ in range(run.pairs)]
-        read += [(each.old, each.new) for each in some]
+        read += [(each.old, chance.choice(each.forms)) for each in some]
         worn = [(_worn(one, chance), _worn(two, chance)) for one, two in read]
         summaries = network(*padded(worn))
         answers = _answer_loss(
