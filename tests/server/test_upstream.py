@@ -4,6 +4,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
@@ -92,6 +93,19 @@ def test_whose_key_the_upstream_gets(
     forwarded = None if own else "Bearer sk-of-the-client"
     assert found.get("authorization") == (f"Bearer {upstream_key}" if upstream_key else forwarded)
     assert not {"cookie", "x-gone", "x-hippocampe-user"} & {*found}
+
+
+def test_a_client_without_a_key_is_forwarded(hashed: None, open_hippo: Opener) -> None:
+    seen: list[httpx.Headers] = []
+    with _recording(seen) as url:
+        memory = open_hippo(embedder="hashed:32", upstream_url=url)
+        with served(memory, loopback=True) as base:
+            asked = HTTPConnection(base.removeprefix("http://"))
+            # As SillyTavern sends it: with the space, which httpx refuses to send.
+            asked.request("GET", "/v1/models", headers={"Authorization": "Bearer "})
+            assert asked.getresponse().status == 200
+            asked.close()
+    assert seen[0]["authorization"] == "Bearer"
 
 
 @contextmanager

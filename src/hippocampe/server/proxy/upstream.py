@@ -133,9 +133,11 @@ class Upstream:
         found = _without(headers.raw, stops, REQUEST_STOP_PREFIXES)
         if "accept-encoding" in stops:
             found.append((b"accept-encoding", b"identity"))
-        return found + [
+        found += [
             (name.encode(), value.encode("latin-1")) for name, value in self._keys(request).items()
         ]
+        # A client without a key sends "Bearer ": space at the end of a value may not be sent on.
+        return [(name, value.strip()) for name, value in found]
 
     def _keys(self, request: Request) -> Mapping[str, str]:
         """The headers with the key of the provider."""
