@@ -5,12 +5,19 @@ import type { OpenClawPluginApi, OpenClawPluginDefinition } from "openclaw/plugi
 type Config = { url?: string; key?: string; space?: string; user?: string; store?: boolean }
 type Json = Record<string, unknown>
 type Where = { space: string; user?: string; channel?: string }
-type Turn = { sessionKey?: string; sessionId?: string; senderId?: string; trigger?: string; runId?: string }
+type Turn = {
+  sessionKey?: string
+  sessionId?: string
+  senderId?: string
+  trigger?: string
+  runId?: string
+  inputProvenance?: { kind?: string }
+}
 
 const SECONDS = 5
 const MAX_LABEL = 200
-/** Turns that nobody speaks: their prompts are not talk. */
-const MACHINE_MADE = new Set(["heartbeat", "cron", "memory", "hook", "system"])
+/** Sessions without a person, or whose talk may not be kept: the task of a subagent, an incognito chat. */
+const APART = /(^|:)subagent:|:incognito-/
 const MAX_WAITING = 1_000
 
 function label(text: string | undefined): string | undefined {
@@ -30,13 +37,22 @@ function where(config: Config, turn: Turn): Where {
   }
 }
 
+/** Whether a person speaks, whose words may be kept. The task and the answer of a subagent have the trigger `user` too. */
+function spoken(turn: Turn): boolean {
+  const written = ["inter_session", "internal_system"].includes(turn.inputProvenance?.kind ?? "")
+  return (turn.trigger ?? "user") === "user" && !written && !APART.test(turn.sessionKey ?? "")
+}
+
 async function call(config: Config, path: string, scope: Where, body: Json): Promise<Json> {
   const query = new URLSearchParams(Object.entries(scope).filter(([, value]) => value) as [string, string][])
   const headers: Record<string, string> = { "Content-Type": "application/json" }
   if (config.key) headers.Authorization = `Bearer ${config.key}`
-  const url = `${(config.url ?? "http://127.0.0.1:8765").replace(/\/$/, "")}/api/${path}?${query}`
+  const server = (config.url ?? "http://127.0.0.1:8765").replace(/\/$/, "")
   const signal = AbortSignal.timeout(SECONDS * 1000)
-  const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify(body), signal })
+  const options = { method: "POST", headers, body: JSON.stringify(body), signal }
+  const answer = await fetch(`${server}/api/${path}?${query}`, options).catch((error) => {
+    throw new Error(`${server} does not answer; check that \`hippocampe serve\` runs (${String(error)})`)
+  })
   const found: unknown = await answer.json()
   if (!answer.ok) throw new Error(String((found as Json).detail ?? answer.status))
   return typeof found === "object" && found !== null ? (found as Json) : { result: found }
@@ -51,6 +67,11 @@ function last(messages: unknown[], role: string): string {
   return parts.filter((part) => part.type === "text").map((part) => String(part.text)).join("\n").trim()
 }
 
+/** What a model needs of each result: the rest would fill its context, and OpenClaw quotes a result twice. */
+function short(items: unknown, ...more: string[]): Json[] {
+  return (items as Json[]).map((each) => Object.fromEntries(["id", "content", ...more].map((name) => [name, each[name]])))
+}
+
 function tools(config: Config) {
   const text = (described: string) => ({
     type: "object",
@@ -63,20 +84,26 @@ function tools(config: Config) {
       name: "hippocampe_search",
       description: "Search the long-term memory: facts, and what was said in earlier conversations.",
       parameters: text("What to search for: a question or words."),
-      ask: (scope: Where, text: string) =>
-        call(config, "recall", scope, { query: text, collections: ["memory", "turn"], limit: 10 }),
+      ask: async (scope: Where, text: string) => {
+        const query = { query: text, collections: ["memory", "turn"], limit: 10 }
+        return { results: short(await call(config, "recall", scope, query), "at") }
+      },
     },
     {
       name: "hippocampe_remember",
       description: "Store one durable fact about the user. A newer value replaces the older one.",
       parameters: text("The fact, as one sentence with names instead of pronouns."),
-      ask: (scope: Where, text: string) => call(config, "memories", scope, { content: text, source: "openclaw" }),
+      ask: async (scope: Where, text: string) => {
+        const { action, memory } = await call(config, "memories", scope, { content: text, source: "openclaw" })
+        return { action, id: (memory as Json).id }
+      },
     },
     {
       name: "hippocampe_forget",
       description: "Forget everything about a topic, at the user's request. It can be restored.",
       parameters: text("The topic, in the user's words."),
-      ask: (scope: Where, text: string) => call(config, "forget", scope, { topic: text }),
+      ask: async (scope: Where, text: string) =>
+        ({ hidden: short((await call(config, "forget", scope, { topic: text })).items) }),
     },
   ]
 }
@@ -97,7 +124,7 @@ const plugin: OpenClawPluginDefinition = {
     })
     api.on("before_prompt_build", async (event, ctx) => {
       const message = (event.currentUserMessage ?? event.prompt).trim()
-      if (!message || MACHINE_MADE.has(ctx.trigger ?? "")) return
+      if (!message || !spoken(ctx)) return
       if (ctx.runId) waiting.set(ctx.runId, message)
       while (waiting.size > MAX_WAITING) waiting.delete(waiting.keys().next().value as string)
       try {

@@ -29,6 +29,13 @@ async function turn(message, { sessionKey = "agent:main:main", trigger = "user",
 const asked = await turn("What does Paul drink?")
 const group = await turn("What does Paul drink here?", { sessionKey: "agent:main:discord:group:7", senderId: "zoe" })
 const heartbeat = await turn("Anything to do?", { trigger: "heartbeat" })
+const apart = []
+for (const ctx of [
+  { sessionKey: "agent:main:subagent:7" },
+  { sessionKey: "agent:main:dashboard:incognito-7" },
+  { inputProvenance: { kind: "inter_session", sourceTool: "subagent_announce" } },
+  { trigger: "manual" },
+]) apart.push(await turn("What does Paul drink alone?", ctx))
 const failed = await turn("This fails", { success: false })
 const used = {}
 for (const [name, text] of [
@@ -40,4 +47,4 @@ for (const [name, text] of [
   const { content, details } = await tools[name].execute("call-1", { text })
   used[`${name} ${text}`] = { details, same: content[0].text === JSON.stringify(details) }
 }
-console.log(JSON.stringify({ asked, group, heartbeat, failed, used, warnings, guidance: capability.promptBuilder() }))
+console.log(JSON.stringify({ asked, group, heartbeat, apart, failed, used, warnings, guidance: capability.promptBuilder() }))

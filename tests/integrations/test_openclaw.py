@@ -21,8 +21,9 @@ PAUL = Scope(user="paul")
 @pytest.fixture
 def memory(hashed: None, open_hippo: Opener) -> Hippocampe:
     memory = open_hippo(embedder="hashed:64")
-    memory.update_settings(scope=PAUL, language="en")
+    memory.update_settings(scope=PAUL, language="en", hook_timeout_ms=10_000)
     memory.remember("Paul drinks green tea", type="identity", scope=PAUL)
+    memory.before_turn("Hello", scope=PAUL)  # loads the models: the plugin waits five seconds only
     return memory
 
 
@@ -60,10 +61,25 @@ def test_the_plugin_reminds_stores_and_has_tools(memory: Hippocampe) -> None:
     assert all(each["same"] for each in used.values())
     found = used["hippocampe_search boat"]["details"]
     assert "The boat of Paul is at Nantes" in json.dumps(found)
+    # OpenClaw quotes a result twice: whole records would fill the context of the model.
+    assert all(set(each) == {"id", "content", "at"} for each in found["results"])
+    assert set(used["hippocampe_remember The boat of Paul is at Nantes"]["details"]) == {
+        "action",
+        "id",
+    }
+    hidden = used["hippocampe_forget the boat of Paul"]["details"]["hidden"]
+    assert "The boat of Paul is at Nantes" in [each["content"] for each in hidden]
     assert "error" in used["hippocampe_remember "]["details"]
     assert "The boat of Paul is at Nantes" not in [
         each.content for each in memory.memories(scope=Scope()).items
     ]
+
+
+def test_what_no_person_says_or_may_not_be_kept_stays_apart(memory: Hippocampe) -> None:
+    with served(memory, loopback=True) as url:
+        result = called(url)
+    assert result["apart"] == [""] * 4
+    assert not [each for each in memory.messages(scope=Scope()) if "alone" in each.content]
 
 
 def test_groups_have_a_space_of_their_own(memory: Hippocampe) -> None:
@@ -88,7 +104,9 @@ def test_a_key_of_one_space_keeps_groups_out(memory: Hippocampe) -> None:
 def test_without_a_server_the_agent_goes_on() -> None:
     result = called("http://127.0.0.1:9")
     assert result["asked"] == ""
-    assert result["warnings"]
+    assert (
+        "http://127.0.0.1:9 does not answer; check that `hippocampe serve`" in result["warnings"][0]
+    )
 
 
 def test_the_manifest_declares_the_tools() -> None:
