@@ -6,6 +6,8 @@ const NAME = "hippocampe"
 const SECONDS = 5
 const DEFAULTS = { enabled: true, url: "http://127.0.0.1:8765", key: "", space: "" }
 const MAX_GIVEN = 10_000
+/** Messages that no model wrote as an answer: greetings, and those of commands and other extensions. */
+const UNASKED = new Set(["first_message", "command", "extension"])
 const FIELDS = [
   ["enabled", "checkbox", "Remember"],
   ["url", "text", "URL of the Hippocampe server"],
@@ -31,7 +33,10 @@ async function call(verb, body) {
   const headers = { "Content-Type": "application/json", Authorization: `Bearer ${key}` }
   const signal = AbortSignal.timeout(SECONDS * 1000)
   const options = { method: "POST", headers, body: JSON.stringify(body), signal, credentials: "omit" }
-  const answer = await fetch(`${url.replace(/\/$/, "")}/api/${verb}?${query}`, options)
+  const answer = await fetch(`${url.replace(/\/$/, "")}/api/${verb}?${query}`, options).catch((error) => {
+    const check = `check that it runs and that its allowed_origins has ${location.origin}`
+    throw new Error(`${url} does not answer; ${check} (${error})`)
+  })
   const found = await answer.json()
   if (!answer.ok) throw new Error(found.detail)
   return found
@@ -46,7 +51,9 @@ globalThis.hippocampeInterceptor = async (chat, contextSize, abort, type) => {
   if (last === undefined) return
   if (!given.has(name(last))) {
     try {
-      const injection = await call("before_turn", { message: chat[last].mes, fresh: said.length === 1 })
+      // A page that was loaded again has lost the earlier injections.
+      const fresh = !said.some((index) => given.has(name(index)))
+      const injection = await call("before_turn", { message: chat[last].mes, fresh })
       given.set(name(last), injection.text)
       if (given.size > MAX_GIVEN) given.delete(given.keys().next().value)
     } catch (error) {
@@ -60,8 +67,8 @@ globalThis.hippocampeInterceptor = async (chat, contextSize, abort, type) => {
 }
 
 /** Store the exchange that ends with a message of the character. */
-async function store(index) {
-  if (!settings().enabled) return
+async function store(index, type) {
+  if (!settings().enabled || UNASKED.has(type)) return
   const { chat, chatId } = context()
   const at = Number(index)
   const reply = chat[at]
@@ -72,30 +79,35 @@ async function store(index) {
       user_message: asked.mes,
       reply: reply.mes,
       assistant: reply.name,
-      external_id: `${chatId}:${at}:${reply.swipe_id ?? 0}`.slice(-200),
+      // With the date: another message may come to the place of a deleted or regenerated one.
+      external_id: `${chatId}:${at}:${reply.swipe_id ?? 0}:${reply.send_date}`.slice(-200),
     })
   } catch (error) {
     console.warn("Hippocampe: an exchange could not be stored", error)
   }
 }
 
+/** The settings in a drawer, with the classes of SillyTavern, so that its themes apply. */
 function showSettings() {
   const place = document.getElementById("extensions_settings2") ?? document.body
-  const box = document.createElement("fieldset")
-  box.append(Object.assign(document.createElement("legend"), { textContent: "Hippocampe" }))
-  for (const [name, type, title] of FIELDS) {
+  const make = (tag, className, ...children) => {
+    const made = Object.assign(document.createElement(tag), { className })
+    made.append(...children)
+    return made
+  }
+  const fields = FIELDS.map(([name, type, title]) => {
     const input = Object.assign(document.createElement("input"), { type, name: `${NAME}_${name}` })
     if (type === "checkbox") input.checked = settings()[name]
-    else input.value = settings()[name]
+    else Object.assign(input, { value: settings()[name], className: "text_pole" })
     input.addEventListener("change", () => {
       settings()[name] = type === "checkbox" ? input.checked : input.value.trim()
       context().saveSettingsDebounced()
     })
-    const label = document.createElement("label")
-    label.append(`${title} `, input)
-    box.append(label, document.createElement("br"))
-  }
-  place.append(box)
+    return type === "checkbox" ? make("label", "checkbox_label", input, title) : make("label", "", title, input)
+  })
+  const icon = make("div", "inline-drawer-icon fa-solid fa-circle-chevron-down down")
+  const header = make("div", "inline-drawer-toggle inline-drawer-header", make("b", "", "Hippocampe"), icon)
+  place.append(make("div", "inline-drawer", header, make("div", "inline-drawer-content", ...fields)))
 }
 
 const { eventSource, event_types: events } = context()
