@@ -129,7 +129,7 @@ const plugin: OpenClawPluginDefinition = {
       while (waiting.size > MAX_WAITING) waiting.delete(waiting.keys().next().value as string)
       try {
         const fresh = !event.messages.some((each) => (each as Json)?.role === "assistant")
-        const injection = await call(config, "before_turn", where(config, ctx), { message, fresh })
+        const injection = await call(config, "before_turn", where(config, ctx), { message, fresh, keep: false })
         return injection.text ? { prependContext: String(injection.text) } : undefined
       } catch (error) {
         api.logger.warn(`hippocampe: a turn goes on without memory: ${String(error)}`)

@@ -311,6 +311,7 @@ class Verbs:
         scope: Scope,
         role: str = "user",
         fresh: bool = False,
+        keep: bool | None = None,
     ) -> Injection:
         """Select what to put in front of the model before it answers.
 
@@ -324,11 +325,13 @@ class Verbs:
             role: Role of messages without one; `system`, `developer` and tool messages are skipped.
             fresh: Whether the model has lost earlier injections, because its context is new or was
                 compacted: everything may be injected again.
+            keep: Whether later requests of the host repeat earlier injections; default: the setting
+                `keep_injections`. If not, what was injected in earlier turns may be injected again.
 
         Raises:
             StoreError: This `Hippocampe` was closed.
         """
-        begun = self._begin_turn(message, scope=scope, role=role, fresh=fresh)
+        begun = self._begin_turn(message, scope=scope, role=role, fresh=fresh, keep=keep)
         if isinstance(begun, Injection):
             return begun
         time.sleep(begun.wait_seconds)
@@ -342,10 +345,13 @@ class Verbs:
         role: str = "user",
         joined: bool = False,
         fresh: bool = False,
+        keep: bool | None = None,
     ) -> Injection | Burst:
         """Serve a turn, or say how long to wait for the rest of its burst; never with `joined`."""
         if check_flag("fresh", fresh):
             self._turns.channels.restart(check_scope(scope))
+        if keep is not None:
+            check_flag("keep", keep)
         return self._execute(
             "before_turn",
             lambda context: before_turn.before_turn(
@@ -355,6 +361,7 @@ class Verbs:
                 scope=scope,
                 role=role,
                 joined=joined,
+                keep=keep,
             ),
             {"scope": scope},
             stale_allowed=True,
@@ -365,7 +372,7 @@ class Verbs:
         messages = burst.take()
         if messages is None:
             return before_turn.joined_to_a_later_message()
-        served = self._begin_turn(messages, scope=scope, role="user", joined=True)
+        served = self._begin_turn(messages, scope=scope, role="user", joined=True, keep=burst.keep)
         assert isinstance(served, Injection)
         return served
 

@@ -999,7 +999,8 @@ class Settings:
         obsidian_context_tag: Tag of notes that are always used.
         recent_messages: Messages kept verbatim; beyond twice as many, the oldest are summarised.
         keep_injections: Whether the proxy and the integrations repeat earlier injections of a conversation where they
-            were, so that each request begins with the request before it; else only the last message has one.
+            were, so that each request begins with the request before it; else only the last message has one, and
+            what earlier ones had may be injected again.
         session_timeout_minutes: Minutes without a message that end a session; items may then be
             injected into the channel again.
         retrieval_days: Retention of the retrieval log in days.

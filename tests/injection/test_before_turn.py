@@ -612,6 +612,20 @@ class TestWhatWasGiven:
         clock.advance(minutes=16)
         assert hippo.before_turn("bonjour", scope=PHONE).items
 
+    def test_a_host_without_earlier_injections_is_given_them_again(self, hippo: Hippocampe) -> None:
+        hippo.remember("on garde le vieux four", scope=LOBBY, type="decision")
+        hippo.after_turn("je repeins le mur", "En bleu ?", scope=LOBBY)
+        for _ in range(2):
+            turn = hippo.before_turn("on a parlé de quoi ?", scope=LOBBY, keep=False)
+            assert outcomes(turn) == {
+                "on garde le vieux four": "injected",
+                "je repeins le mur\nassistant: En bleu ?": "already_known",
+            }
+        assert not hippo.before_turn("on a parlé de quoi ?", scope=LOBBY).items
+        hippo.update_settings(scope=LOBBY, keep_injections=False)
+        assert hippo.before_turn("on a parlé de quoi ?", scope=LOBBY).items
+        assert not hippo.before_turn("on a parlé de quoi ?", scope=LOBBY, keep=True).items
+
     def test_a_longer_window_is_obeyed_at_once(self, hippo: Hippocampe) -> None:
         hippo.remember("on garde le vieux four", scope=LOBBY, type="decision")
         hippo.update_settings(scope=LOBBY, context_window_depth=1)
@@ -662,7 +676,7 @@ class TestWhatWasGiven:
         first = state.channel(Scope(channel="0"))
         for number in range(50):
             first.heard(str(number), NOW)
-        assert list(first.last_injected) == [str(number) for number in range(40, 50)]
+        assert list(first.last_heard) == [str(number) for number in range(40, 50)]
         for number in (1, 2):
             state.channel(Scope(channel=str(number)))
         assert state.channel(Scope(channel="0")) is first

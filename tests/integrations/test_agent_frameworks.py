@@ -42,6 +42,9 @@ async def flushed() -> None:
     history = await memory.aget_all()
     for _ in range(2):
         await blocks[0].aput(history, from_short_term_memory=True, session_id="kitchen")
+    # LlamaIndex has dropped what the first message was given.
+    asked = ChatMessage(role="user", content="And what do I drink in the morning, again?")
+    assert "green tea" in await blocks[0].aget([*history, asked], session_id="kitchen")
 
 asyncio.run(flushed())
 hippo.close()

@@ -35,6 +35,7 @@ Name = Annotated[
         "message": text("The message; several are a burst.", metavar="TEXT…"),
         "role": text("user, or system, which gets no injection."),
         "fresh": None,
+        "keep": None,
     },
     examples=['before-turn "where do we meet tomorrow?" --user dev --explain'],
 )

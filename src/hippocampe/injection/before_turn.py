@@ -6,6 +6,7 @@ into the channel are not injected again.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from uuid6 import uuid7
 
@@ -36,6 +37,7 @@ def before_turn(
     scope: Scope,
     role: str,
     joined: bool = False,
+    keep: bool | None = None,
 ) -> Injection | Burst:
     """Select what to put in front of the model for one turn, within the deadline of the settings.
 
@@ -49,6 +51,7 @@ def before_turn(
         scope: The speaker and the channel.
         role: Default role of messages; system messages are not served.
         joined: The messages are a whole burst: do not wait for more.
+        keep: Whether the host repeats earlier injections; default: the setting `keep_injections`.
 
     Returns:
         The injection; or the burst that the message may belong to, to be taken after its wait and
@@ -60,7 +63,7 @@ def before_turn(
         stopwatch = Stopwatch()
         if waited:
             stopwatch.spent["loading"] = waited
-        injection = _serve(context, state, message, scope, role, stopwatch, joined)
+        injection = _serve(context, state, message, scope, role, stopwatch, joined, keep)
     except Retired:
         raise
     except Exception as exc:  # noqa: BLE001 serve the turn without memory rather than fail it
@@ -84,10 +87,13 @@ def _serve(
     role: str,
     stopwatch: Stopwatch,
     joined: bool,
+    keep: bool | None,
 ) -> Injection | Burst:
     corpus = context.corpus
     texts, skipped = read_messages(message, role, longest=MAX_QUERY_CHARACTERS)
     settings, missing = _load_settings(corpus, state, scope, stopwatch)
+    if keep is not None:
+        settings = replace(settings, keep_injections=keep)
     if not settings.auto_retrieve_enabled:
         skipped = "switched off"
     if skipped is not None:
@@ -99,7 +105,7 @@ def _serve(
         return injection
     channel = state.channels.channel(scope)
     if settings.coalesce_ms and not joined:
-        return burst.join(channel, texts, settings.coalesce_ms)
+        return burst.join(channel, texts, settings.coalesce_ms, keep)
     place = state.admission.enter(stopwatch.started + settings.hook_timeout_ms / 1000)
     if place is None:
         corpus.outages.refused()

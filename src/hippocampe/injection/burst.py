@@ -15,12 +15,14 @@ class Burst:
         channel: The history of the speaker in the channel.
         messages: The speaker's messages so far; shared with later turns, which append to it.
         count: Length of `messages` when this turn joined.
+        keep: As for `before_turn`.
     """
 
     wait_seconds: float
     channel: Channel
     messages: list[str]
     count: int
+    keep: bool | None
 
     def take(self) -> list[str] | None:
         """Take the messages of the burst; None if a later turn serves them."""
@@ -31,11 +33,11 @@ class Burst:
             return self.messages
 
 
-def join(channel: Channel, messages: list[str], wait_ms: int) -> Burst:
+def join(channel: Channel, messages: list[str], wait_ms: int, keep: bool | None) -> Burst:
     """Add messages to the speaker's burst, or start one."""
     with channel.lock:
         waiting = channel.waiting = [] if channel.waiting is None else channel.waiting
         waiting += messages
         # Turns that join a full burst have the same count: the first of them to end its wait serves all.
         del waiting[:-MAX_BURST]
-        return Burst(wait_ms / 1000, channel, waiting, len(waiting))
+        return Burst(wait_ms / 1000, channel, waiting, len(waiting), keep)

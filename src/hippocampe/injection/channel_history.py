@@ -55,7 +55,8 @@ class Channel:
     Attributes:
         turn: Number of turns served.
         active_at: Time of the last turn or talk.
-        last_injected: By id, the turn in which it was last injected or spoken, oldest first.
+        last_injected: By id, the turn in which it was last injected, oldest first.
+        last_heard: By id of a turn of talk, the turn in which it was spoken, oldest first.
         waiting: The messages of a burst not served yet.
         reminders: By message, the injection that came with it, oldest first.
     """
@@ -63,6 +64,7 @@ class Channel:
     turn: int = 0
     active_at: datetime | None = None
     last_injected: dict[str, int] = field(default_factory=dict[str, int])
+    last_heard: dict[str, int] = field(default_factory=dict[str, int])
     waiting: list[str] | None = None
     reminders: OrderedDict[str, Reminder] = field(default_factory=OrderedDict[str, Reminder])
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -72,15 +74,19 @@ class Channel:
     _injected_now: set[str] = field(default_factory=set[str])
     _window_start: int = 0
 
-    def begin(self, at: datetime, *, depth: int, session: timedelta) -> None:
+    def begin(self, at: datetime, *, depth: int, session: timedelta, keep: bool = True) -> None:
         """Begin a turn.
 
         Args:
             at: The time of the turn.
             depth: Size of the window in turns; earlier items may be injected again.
             session: Silence after which the history is cleared.
+            keep: Whether the model still has the injections of earlier turns.
         """
-        if self.active_at is not None and at - self.active_at > session:
+        silent = self.active_at is not None and at - self.active_at > session
+        if silent:
+            self.last_heard.clear()
+        if silent or not keep:
             self.last_injected.clear()
             self._before.clear()
             self._now.clear()
@@ -95,7 +101,8 @@ class Channel:
 
         Similar texts that differ in a name or a number are not duplicates.
         """
-        if self.last_injected.get(item.id, 0) > max(0, self._window_start):
+        last = max(self.last_injected.get(item.id, 0), self.last_heard.get(item.id, 0))
+        if last > max(0, self._window_start):
             return "already_known"
         if vector is None:
             return None
@@ -125,7 +132,7 @@ class Channel:
 
     def give(self, item: Recollection, vector: Vector | None, most: int) -> None:
         """Record an item as injected in this turn; the latest `most` vectors stay."""
-        self._note(item.id)
+        self._note(self.last_injected, item.id)
         self._injected_now.add(item.id)
         if vector is not None and most:
             # A copy: the vector is a view of the results, which would all stay in memory.
@@ -169,7 +176,7 @@ class Channel:
         """Record a turn of talk that took place in the channel itself. Takes the lock."""
         with self.lock:
             self.active_at = at
-            self._note(id)
+            self._note(self.last_heard, id)
 
     def told(self, items: Sequence[Told], at: datetime, *, served: bool) -> None:
         """Record what another process injected in a turn, or a turn of talk that it heard. Takes the lock."""
@@ -178,7 +185,7 @@ class Channel:
             self.turn += served
             self._compared = None
             for id, content, vector in items:
-                self._note(id)
+                self._note(self.last_injected if served else self.last_heard, id)
                 if served and vector is not None:
                     half = vector.astype(np.float16)
                     self._before.append(_Injected(id, self.turn, content, half))
@@ -192,15 +199,16 @@ class Channel:
                 turn=self.turn,
                 active_at=self.active_at,
                 last_injected=dict(self.last_injected),
+                last_heard=dict(self.last_heard),
                 _before=deque(self._before),
             )
 
-    def _note(self, id: str) -> None:
-        self.last_injected.pop(id, None)
+    def _note(self, last: dict[str, int], id: str) -> None:
+        last.pop(id, None)
         # Talk before the first turn counts as part of it.
-        self.last_injected[id] = max(self.turn, 1)
-        if len(self.last_injected) > MAX_INJECTED_IDS:
-            del self.last_injected[next(iter(self.last_injected))]
+        last[id] = max(self.turn, 1)
+        if len(last) > MAX_INJECTED_IDS:
+            del last[next(iter(last))]
 
 
 class ChannelHistories:

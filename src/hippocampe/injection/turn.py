@@ -185,6 +185,7 @@ class Turn:
                 self.now,
                 depth=self.settings.context_window_depth,
                 session=timedelta(minutes=self.settings.session_timeout_minutes),
+                keep=self.settings.keep_injections,
             )
             try:
                 selected = select(candidates, channel, self.settings)

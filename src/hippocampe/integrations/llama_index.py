@@ -39,7 +39,7 @@ class HippocampeBlock(BaseMemoryBlock[str]):
         self, *, hippo: Any, scope: Scope | None = None, store: bool = True, **options: Any
     ) -> None:
         super().__init__(**options)
-        self._turns = Turns(hippo, store=store)
+        self._turns = Turns(hippo, store=store, keep=False)
         self._scope = scope or Scope()
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **options: Any) -> str:
@@ -47,8 +47,7 @@ class HippocampeBlock(BaseMemoryBlock[str]):
         scope = self._of(options.get("session_id"))
         await asyncio.to_thread(self._turns.store_all, talk, scope=scope)
         texts = await self._turns.abefore(talk, scope=scope)
-        last = max((n for n, each in enumerate(talk) if each.role == "user"), default=-1)
-        return texts.get(last, "")
+        return next(iter(texts.values()), "")
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         sessions = [each.additional_kwargs.get("session_id") for each in messages]

@@ -29,11 +29,15 @@ class Turns:
     Args:
         hippo: The open memory; the caller closes it.
         store: Whether exchanges are stored.
+        keep: Whether the host has a place for the texts of earlier messages.
     """
 
-    def __init__(self, hippo: Hippocampe | AsyncHippocampe, *, store: bool = True) -> None:
+    def __init__(
+        self, hippo: Hippocampe | AsyncHippocampe, *, store: bool = True, keep: bool = True
+    ) -> None:
         self.hippo = hippo.sync if isinstance(hippo, AsyncHippocampe) else hippo
         self._store = store
+        self._keep = keep
 
     def before(self, messages: Sequence[Message], *, scope: Scope) -> Mapping[int, str]:
         """Select what to insert before messages of the user, in a copy of the messages.
@@ -52,11 +56,14 @@ class Turns:
         if talk is None or not talk.names:
             return {}
         scope, hippo = _in_channel(scope, talk), self.hippo
-        reminders, keep = Reminders(hippo, talk, scope), True
+        reminders, keep = Reminders(hippo, talk, scope), self._keep
         try:
-            keep, now = hippo.settings(scope=scope).keep_injections, hippo.now()
+            keep = keep and hippo.settings(scope=scope).keep_injections
+            now = hippo.now()
             if not reminders.known(now):
-                injection = hippo.before_turn(talk.message, scope=scope, fresh=talk.begins)
+                injection = hippo.before_turn(
+                    talk.message, scope=scope, fresh=talk.begins, keep=keep
+                )
                 reminders.add(injection, now)
         except HippocampeError as exc:
             # Earlier injections stay, so that the provider's cache does too.
