@@ -504,3 +504,21 @@ def test_a_name_that_was_quoted_stays_the_same(name: str) -> None:
     """A token may come together when a character inside it is removed."""
     assert quote_label(quote_label(name)) == quote_label(name)
     assert "［" not in quote_label(name)
+
+
+@pytest.mark.parametrize(
+    ("channel", "head"),
+    [
+        ("9850cbe0-e0d5-4cb9-97a4-2c2b56d68c54", "• dev (hier)"),
+        ("chat-499d8e81f0aa", "• dev (hier)"),
+        ("salon 2026-01-19", "• dev, salon 2026-01-19 (hier)"),
+    ],
+)
+def test_a_channel_that_a_program_numbered_is_not_shown(channel: str, head: str) -> None:
+    at = NOW - timedelta(days=1)
+    turn = found("turn", "salut !", author="dev", channel=channel, at=at)
+    assert f"{head} : salut !" in rendered(turn).text
+    assert (
+        "202601191100 idée.md"
+        in rendered(found("note", "Tarbes", channel="202601191100 idée.md")).text
+    )

@@ -38,6 +38,9 @@ MAX_CHARACTERS = 6
 """Upper bound of characters per token; French and English average below 4. Text beyond that many
 times the budget is not read."""
 
+_NUMBERED = re.compile(r"(?=[0-9a-f]{0,11}\d)[0-9a-f]{12}", re.IGNORECASE)
+"""Part of a channel that a program numbered, such as a UUID: it costs 25 tokens and tells a model nothing."""
+
 # A full stop after an initial or a title, or before a lowercase letter, does not end a sentence.
 _TITLES = "".join(rf"(?<!\b{title}\.)" for title in sorted(lexicon.words_of("titles")))
 _SENTENCE_END = re.compile(
@@ -239,7 +242,8 @@ def _write(
         then = relative_time(memory.superseded_at, now=now, timezone=timezone, language=language)
         when = translate("{when}, replaced {then}", language).format(when=when, then=then)
     if item.kind in ("turn", "live", "note"):
-        names = (item.author, item.channel if item.kind != "live" else None)
+        numbered = item.kind == "turn" and _NUMBERED.search(item.channel or "")
+        names = (item.author, None if item.kind == "live" or numbered else item.channel)
         head = ", ".join(filter(None, (quote_label(name) for name in names if name)))
         if item.kind == "live" and at is not None:
             when = clock_label(at, timezone, language, now=now)
