@@ -26,6 +26,8 @@ def memory(
     hashed: None, open_hippo: Opener, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> Hippocampe:
     server.brain = lambda request: Answer("Du thé vert.")
+    # The first turn loads the embedder, which takes longer on a busy machine.
+    monkeypatch.setattr("hippocampe.integrations.open_webui_filter.SECONDS", 30.0)
     return knowing(open_hippo, server, monkeypatch)
 
 
@@ -131,3 +133,43 @@ def test_the_filter_works_without_a_server(memory: Hippocampe) -> None:
     assert asyncio.run(made.inlet(body)) == body
     assert asyncio.run(made.outlet(body)) == body
     assert asyncio.run(made.inlet(body, None, {"task": "title_generation"})) == body
+
+
+def test_the_filter_is_on_in_every_chat() -> None:
+    """Open WebUI runs a filter with `toggle` only where the user has turned its switch on."""
+    assert not getattr(Filter(), "toggle", None)
+
+
+def test_the_filter_leaves_temporary_chats_alone(url: str, memory: Hippocampe) -> None:
+    made = Filter()
+    made.valves.url = url
+    body: Json = {"messages": [{"role": "user", "content": QUESTION}]}
+    for chat in ("temporary:Sx7", "local:Sx7"):
+        assert asyncio.run(made.inlet(body, None, {"chat_id": chat})) == body
+        answered = {**body, "chat_id": chat}
+        assert asyncio.run(made.outlet(answered, None, {"chat_id": chat})) == answered
+    assert memory.messages(scope=ALL) == []
+
+
+def test_models_asked_at_once_share_an_injection(url: str) -> None:
+    made = Filter()
+    made.valves.url = url
+    body: Json = {"messages": [{"role": "user", "content": QUESTION}]}
+
+    async def both() -> list[Json]:
+        asked = (made.inlet(body, {"name": "dev"}, {"chat_id": "chat-17"}) for _ in range(2))
+        return await asyncio.gather(*asked)
+
+    [one, two] = asyncio.run(both())
+    assert FACT in one["messages"][0]["content"]
+    assert one == two
+
+
+def test_without_a_chat_the_filter_asks_each_time(url: str, memory: Hippocampe) -> None:
+    made = Filter()
+    made.valves.url = url
+    body: Json = {"messages": [{"role": "user", "content": QUESTION}]}
+    assert FACT in json.dumps(asyncio.run(made.inlet(body, {"name": "dev"})), ensure_ascii=False)
+    memory.erase(subject="Paul", scope=ALL)
+    assert asyncio.run(made.inlet(body, {"name": "dev"})) == body
+    assert asyncio.run(made.inlet(body, {"name": "lea"})) == body

@@ -1,7 +1,7 @@
 """
 title: Hippocampe
 description: Long-term memory: relevant memories before each message, each exchange stored. Needs a Hippocampe server.
-version: 1.0.0
+version: 1.0.1
 license: Apache-2.0
 """
 
@@ -23,11 +23,18 @@ log = logging.getLogger(__name__)
 SECONDS = 3.0
 MAX_MESSAGES = 10_000
 """Injections that stay available, so that the model still sees those of earlier messages."""
+TEMPORARY = ("temporary:", "local:")
+"""How ids of temporary chats begin, whose messages Open WebUI promises not to keep."""
 Json = dict[str, Any]
+Name = tuple[str, str, int, str]
+"""A message: its user, its chat, its position and its text."""
 
 
 class Filter:
-    """Inserts memories into the request, never into the stored chat, and stores the answer."""
+    """Inserts memories into the request, never into the stored chat, and stores the answer.
+
+    It has no switch in the chat (`toggle`): one would be off in each new chat. Temporary chats are not remembered.
+    """
 
     class Valves(BaseModel):
         """The settings in the interface of Open WebUI."""
@@ -40,8 +47,8 @@ class Filter:
 
     def __init__(self) -> None:
         self.valves = self.Valves()
-        self.toggle = True
-        self._given: OrderedDict[tuple[str, int, str], str] = OrderedDict()
+        self._given: OrderedDict[Name, str] = OrderedDict()
+        self._asking: dict[Name, asyncio.Task[Json]] = {}
 
     async def inlet(
         self, body: Json, __user__: Json | None = None, __metadata__: Json | None = None
@@ -54,25 +61,31 @@ class Filter:
             for number, each in enumerate(cast("list[Json]", body.get("messages") or []))
             if each.get("role") == "user" and _text(each).strip()
         ]
-        if metadata.get("task") or not said:
+        if metadata.get("task") or chat.startswith(TEMPORARY) or not said:
             return body
+        user = _user(__user__)
         number, last = said[-1]
-        name = (chat, number, _text(last))
-        if name not in self._given:
-            answer = await self._call(
-                "before_turn",
-                {"message": _text(last), "fresh": len(said) == 1},
-                _user(__user__),
-                chat,
-            )
-            self._given[name] = str(answer.get("text") or "")
+        name = (user, chat, number, _text(last))
+        # A program without a chat may ask the same again on another day.
+        if not chat or name not in self._given:
+            self._given[name] = await self._ask(name, fresh=len(said) == 1)
             while len(self._given) > MAX_MESSAGES:
                 self._given.popitem(last=False)
         messages = list(body["messages"])
         for number, each in said:
-            if text := self._given.get((chat, number, _text(each))):
+            if text := self._given.get((user, chat, number, _text(each))):
                 messages[number] = {**each, "content": _with(text, each["content"])}
         return {**body, "messages": messages}
+
+    async def _ask(self, name: Name, *, fresh: bool) -> str:
+        """Ask for the injection of a message; models that answer it at the same time share one."""
+        user, chat, _, message = name
+        if name not in self._asking:
+            sent = {"message": message, "fresh": fresh}
+            self._asking[name] = asyncio.create_task(self._call("before_turn", sent, user, chat))
+            self._asking[name].add_done_callback(lambda _: self._asking.pop(name))
+        answer = await asyncio.shield(self._asking[name])
+        return str(answer.get("text") or "")
 
     async def outlet(
         self, body: Json, __user__: Json | None = None, __metadata__: Json | None = None
@@ -83,7 +96,7 @@ class Filter:
         last = next(
             (n for n in reversed(range(len(messages))) if messages[n]["role"] == "user"), None
         )
-        if last is None or (__metadata__ or {}).get("task"):
+        if last is None or (__metadata__ or {}).get("task") or chat.startswith(TEMPORARY):
             return body
         reply = next(
             (_text(each) for each in reversed(messages[last:]) if each["role"] == "assistant"), ""
