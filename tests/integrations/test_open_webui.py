@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -70,16 +71,34 @@ def test_forwarded_headers_name_user_and_chat(url: str, memory: Hippocampe) -> N
         ({"X-OpenWebUI-Task": "{{TASK}}"}, QUESTION, True),
         ({"X-OpenWebUI-Task": ""}, QUESTION, True),
         ({"X-OpenWebUI-Chat-Id": "c"}, "### Task:\nGenerate a title.", False),
+        ({"X-OpenWebUI-Chat-Id": "temporary:Sx7"}, QUESTION, False),
+        ({"X-OpenWebUI-Task": "", "X-Hippocampe-Channel": "local:Sx7"}, QUESTION, False),
+        ({"X-Hippocampe-Channel": "local:Sx7"}, QUESTION, True),
         ({}, "### Task:\nGenerate a title.", True),
     ],
 )
-def test_tasks_of_open_webui_are_not_remembered(
+def test_tasks_and_temporary_chats_of_open_webui_are_not_remembered(
     url: str, memory: Hippocampe, server: ModelServer, headers: Json, said: str, remembered: bool
 ) -> None:
     ask(url, headers, said)
     assert len(stored(memory, 2 if remembered else 0, ALL)) == (2 if remembered else 0)
     if not remembered:
         assert asked(server)["messages"] == [{"role": "user", "content": said}]
+
+
+def test_models_asked_at_once_get_the_same_in_the_proxy(url: str, server: ModelServer) -> None:
+    """A chat with two models sends its message to both at the same time."""
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda _: ask(url, FORWARDED), range(2)))
+    [one, two] = [each.body["messages"] for each in server.requests]
+    assert FACT in one[0]["content"]
+    assert one == two
+
+
+def test_thoughts_are_not_stored(url: str, memory: Hippocampe, server: ModelServer) -> None:
+    server.say("<think>\nIl boit du thé, je crois.\n</think>\n\nDu thé vert.")
+    ask(url, FORWARDED)
+    assert stored(memory, 2, ALL) == [QUESTION, "Du thé vert."]
 
 
 def test_the_headers_of_librechat(url: str, memory: Hippocampe) -> None:
@@ -93,6 +112,10 @@ def test_the_headers_of_librechat(url: str, memory: Hippocampe) -> None:
     ask(url, filled)
     [message, _] = memory.messages(scope=ALL)
     assert (message.author, message.channel) == ("zoe", "c-1")
+    # LibreChat leaves a header empty, or its placeholder, where it knows no value.
+    ask(url, {"X-Hippocampe-User": "", "X-Hippocampe-Channel": headers["X-Hippocampe-Channel"]})
+    [*_, message, _] = memory.messages(scope=ALL)
+    assert (message.author, message.channel) == (None, f"chat-{(message.channel or '')[5:]}")
 
 
 def test_the_filter_reminds_and_stores(url: str, memory: Hippocampe) -> None:

@@ -346,15 +346,24 @@ def scope_in_headers(request: Request, role: Role, *, user: object = None) -> Sc
 
 
 def _first_of(headers: Headers, names: Sequence[str]) -> str | None:
-    """The value of the first of several headers; those of other programs are ignored if they are no label."""
+    """The value of the first of several headers; those of other programs are ignored if they are no label.
+
+    Programs send a header of a user or a channel empty, or with its placeholder, where they know none.
+    """
     own, *others = names
     if own in headers:
-        return _decoded(headers[own])
+        value = _decoded(headers[own])
+        if not others or _is_filled(value):
+            return value
     for name in others:
         with suppress(InvalidInput):
-            if (value := _decoded(headers.get(name, ""))) and "{{" not in value:
+            if _is_filled(value := _decoded(headers.get(name, ""))):
                 return Scope(user=value).user
     return None
+
+
+def _is_filled(value: str) -> bool:
+    return bool(value) and "{{" not in value
 
 
 def _decoded(header: str) -> str:

@@ -21,7 +21,7 @@ from starlette.types import Send
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.integrations.conversation import Conversation
-from hippocampe.server.http.access import PROXY, scope_in_headers
+from hippocampe.server.http.access import LABELS, PROXY, scope_in_headers
 from hippocampe.server.http.dependencies import Hippo
 from hippocampe.server.proxy.protocols import PROTOCOLS, Protocol, parsed
 from hippocampe.server.proxy.providers import DESCRIBED, provider_of
@@ -44,6 +44,8 @@ MAX_PASSED_BYTES = 2**30
 OPEN_WEBUI = "x-openwebui-"
 TASK = f"{OPEN_WEBUI}task"
 """The header in which Open WebUI names a task of its own, if a connection sends `{{TASK}}` in it."""
+TEMPORARY = ("temporary:", "local:")
+"""How ids of temporary chats of Open WebUI begin, whose messages it promises not to keep."""
 
 OBJECT = re.compile(r"[a-z_]+/.*\d")
 """Path of one object at a provider: its collection, then its id, which has a digit and cannot be guessed. All other
@@ -82,7 +84,7 @@ async def _remembered(
     request: Request, hippo: AsyncHippocampe, protocol: Protocol, body: "_Body", read: bytes
 ) -> Response:
     upstream, asked = _upstream(request), parsed(read)
-    if _is_task(request, protocol.conversation(asked)):
+    if _is_forgotten(request, protocol.conversation(asked)):
         scope_in_headers(request, "write")
         return await _untouched(request, body, read)
     chat = RememberedChat(
@@ -114,13 +116,17 @@ async def _remembered(
     return response
 
 
-def _is_task(request: Request, talk: Conversation | None) -> bool:
-    """Return whether Open WebUI asks for a title, tags or questions of its own: nobody speaks there."""
+def _is_forgotten(request: Request, talk: Conversation | None) -> bool:
+    """Return whether Open WebUI asks for a title, tags or questions of its own, where nobody speaks, or in a
+    temporary chat."""
     named = request.headers.get(TASK, "").strip()
     if named and not named.startswith("{{"):
         return True
-    from_chat = any(name.startswith(OPEN_WEBUI) for name in request.headers)
-    return from_chat and talk is not None and talk.message.startswith("### Task:")
+    if not any(name.startswith(OPEN_WEBUI) for name in request.headers):
+        return False
+    if any(request.headers.get(name, "").startswith(TEMPORARY) for name in LABELS["channel"]):
+        return True
+    return talk is not None and talk.message.startswith("### Task:")
 
 
 async def _passed(request: Request, path: str) -> Response:

@@ -3,8 +3,10 @@
 import asyncio
 import json
 import logging
+import re
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from weakref import WeakValueDictionary
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.embed import tokens
@@ -23,6 +25,8 @@ MEMORY_SECONDS = 2.0
 MAX_THREADS = 10_000
 MAX_THREAD_CHARACTERS = 32 * 2**20
 """Most characters of all threads together; the least recently used one is evicted."""
+THOUGHTS = re.compile(r"\A\s*<(think|thinking)>.*?</\1>", re.DOTALL)
+"""The thoughts of a model whose server leaves them in the text of the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +52,14 @@ class Thread:
 
 
 class Threads:
-    """The threads by user and id of the provider. In memory only: after a restart, a thread begins again."""
+    """The threads by user and id of the provider. In memory only: after a restart, a thread begins again.
+
+    Attributes:
+        turns: Locks by speaker and message: models that are asked the same at once share its injection.
+    """
 
     def __init__(self) -> None:
+        self.turns = WeakValueDictionary[tuple[Scope, str], asyncio.Lock]()
         self._threads: OrderedDict[tuple[str, str | None, str], Thread] = OrderedDict()
         self._characters = 0
 
@@ -156,16 +165,17 @@ class RememberedChat:
     async def _remind(self, talk: Conversation) -> None:
         """Select the injection of the message, once."""
         reminders = self._reminders(talk)
-        now = await self._hippo.now()
-        if not reminders.known(now):
-            injection = await self._hippo.before_turn(
-                self._message, scope=self._scope, fresh=talk.begins
-            )
-            reminders.add(injection, now)
+        async with self._threads.turns.setdefault((self._scope, self._message), asyncio.Lock()):
+            now = await self._hippo.now()
+            if not reminders.known(now):
+                injection = await self._hippo.before_turn(
+                    self._message, scope=self._scope, fresh=talk.begins
+                )
+                reminders.add(injection, now)
 
     async def ended(self, answer: Answer) -> None:
         """Store the exchange, unless the model calls tools first, and the cost of the answer."""
-        text = answer.text.strip()
+        text = THOUGHTS.sub("", answer.text).strip()
         goes_on = answer.calls and bool(self._message)
         if answer.id is not None:
             thread = Thread(self._scope.channel, self._answers + 1)
