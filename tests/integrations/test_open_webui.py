@@ -40,7 +40,8 @@ def url(memory: Hippocampe) -> Iterator[str]:
 
 def ask(url: str, headers: Json, said: str = QUESTION) -> None:
     body = {"model": "scripted", "messages": [{"role": "user", "content": said}]}
-    httpx.post(f"{url}/v1/chat/completions", json=body, headers=headers).raise_for_status()
+    url = f"{url}/v1/chat/completions"
+    httpx.post(url, json=body, headers=headers, timeout=30).raise_for_status()
 
 
 FORWARDED = {
