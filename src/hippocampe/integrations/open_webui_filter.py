@@ -24,7 +24,7 @@ SECONDS = 3.0
 MAX_MESSAGES = 10_000
 """Injections that stay available, so that the model still sees those of earlier messages."""
 TEMPORARY = ("temporary:", "local:")
-"""How ids of temporary chats begin, whose messages Open WebUI promises not to keep."""
+"""Prefixes of the ids of temporary chats, whose messages Open WebUI promises not to keep."""
 Json = dict[str, Any]
 Name = tuple[str, str, int, str]
 """A message: its user, its chat, its position and its text."""

@@ -45,7 +45,7 @@ OPEN_WEBUI = "x-openwebui-"
 TASK = f"{OPEN_WEBUI}task"
 """The header in which Open WebUI names a task of its own, if a connection sends `{{TASK}}` in it."""
 TEMPORARY = ("temporary:", "local:")
-"""How ids of temporary chats of Open WebUI begin, whose messages it promises not to keep."""
+"""Prefixes of the ids of temporary chats of Open WebUI, whose messages it promises not to keep."""
 
 OBJECT = re.compile(r"[a-z_]+/.*\d")
 """Path of one object at a provider: its collection, then its id, which has a digit and cannot be guessed. All other
