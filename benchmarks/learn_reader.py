@@ -73,7 +73,7 @@ from typed import with_error, without_accents
 Floats = NDArray[np.float32]
 OWN: Final = Path(__file__).parent / "data"
 RANK: Final = Path(scoring.__file__).parents[1] / "data" / "rank.json"
-LIMITS: Final = (0.25, 0.3, 0.35, 0.4, 0.5)
+LIMITS: Final = (0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
 """Probabilities from which on a text counts as given."""
 KINDS: Final = {"qkv": ROUNDED, "ao": ROUNDED, "fi": ROUNDED, "fo": APART}
 """How each matrix is stored. The inputs of the last have outliers, which one scale for all would drown."""

@@ -129,12 +129,13 @@ class Pair:
 
 
 def worlds(folders: Sequence[Path]) -> list[World]:
-    """The worlds and talks of folders, and the folders that are in the form of `ask.py`."""
+    """The worlds and talks of files and folders, and the folders that are in the form of `ask.py`."""
     found: list[World] = []
     for folder in folders:
         if (folder / "questions.jsonl").exists():
             found.append(_asked(folder))
-        found += [_world(path) for path in sorted(folder.glob("*.tsv"))]
+        files = [folder] if folder.is_file() else sorted(folder.glob("*.tsv"))
+        found += [_world(path) for path in files]
     return found
 
 

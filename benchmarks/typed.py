@@ -1,8 +1,8 @@
 """Questions as people type them, with and without what is done for them.
 
-    python benchmarks/typed.py FOLDER... [--held-out] [--out results.json]
+    python benchmarks/typed.py PATH... [--held-out] [--out results.json]
 
-A folder holds worlds (`world-*.tsv`, see `data/worlds`). Each question is asked as it is written and in other ways: in
+A path is a world (`world-*.tsv`, see `data/worlds`) or a folder of them. Each question is asked as it is written and in other ways: in
 capitals, in small letters, without accents and question mark, with a typing error in one of its words, and with something
 told before or after it.
 

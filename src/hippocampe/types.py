@@ -1015,7 +1015,7 @@ class Settings:
 
     auto_retrieve_enabled: bool = True
     auto_retrieve_max_results: int = 4
-    auto_retrieve_min_score: float = 0.3
+    auto_retrieve_min_score: float = 0.2
     always_on_limit: int = 18
     recent_hours: int = 6
     channel_scope: bool = False

@@ -146,7 +146,7 @@ GROUPS: Mapping[str, Mapping[str, Accepted]] = {
     "found": {
         "auto_retrieve_enabled": _flag(),
         "auto_retrieve_max_results": _whole(1, 10),
-        "auto_retrieve_min_score": _number(0.3, 0.8),
+        "auto_retrieve_min_score": _number(0.1, 0.8),
         "channel_scope": _flag(),
     },
     "always_on": {

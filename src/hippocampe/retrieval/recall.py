@@ -39,6 +39,7 @@ from hippocampe.types import (
     Mode,
     Recollection,
     Scope,
+    Settings,
     Signal,
 )
 from hippocampe.validation import (
@@ -58,11 +59,11 @@ READ = 16
 
 AGAIN_SECONDS = 0.03
 """Time that must be left to search for a further part of a message; none is left while other turns wait."""
-LIKELY = 0.3
-"""A part of a message with a result of this score is not searched for in other words: the default of injections."""
-TELLING = 3.8
-"""Added to the reader's log-odds for a message that asks nothing ("I'm cooking for Lena tonight"): the reader learnt what
-answers questions. A result that would have .12 then has .3. Chosen on `benchmarks/data/telling`."""
+LIKELY = Settings().auto_retrieve_min_score
+"""A part of a message with a result of this score is not searched for in other words."""
+TELLING = 1.5
+"""Added to the reader's log-odds for a message that asks nothing ("I'm cooking for Lena tonight"), where what bears on it is
+less certain than an answer. A result that would have .1 then has .2. Chosen on worlds that the reader did not learn from."""
 RECALLED = 0.5
 """Least score of talk that has all words of what a query asks to recall."""
 ALL_WORDS = 0.95
