@@ -139,7 +139,7 @@ def test_of_a_huge_message_the_end_is_served(hippo: Hippocampe, message: Any) ->
 
 def test_a_burst_keeps_its_latest_messages() -> None:
     channel = Channel()
-    turns = [join(channel, [str(number)], 100) for number in range(validation.MAX_BURST * 3)]
+    turns = [join(channel, [str(number)], 100, None) for number in range(validation.MAX_BURST * 3)]
     served = [taken for turn in turns if (taken := turn.take()) is not None]
     (messages,) = served
     assert messages[-1] == str(len(turns) - 1)

@@ -309,7 +309,7 @@ _OWN: dict[str, tuple[Arguments, ...]] = {
     ),
     "delete_fact": (_always(key="boisson", scope=ME, reason="faux"),),
     "before_turn": (
-        _always(message="le voilier de Nina", scope=ME, fresh=True),
+        _always(message="le voilier de Nina", scope=ME, fresh=True, keep=False),
         _always(
             message=["le port", {"role": "user", "content": "le voilier rouge"}],
             scope=ME,

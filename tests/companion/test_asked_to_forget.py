@@ -66,12 +66,19 @@ def test_it_is_forgotten_in_every_mode(
 def test_much_waits_for_the_person(
     hippo: Hippocampe, companion: Companion, server: ModelServer
 ) -> None:
-    days = ("lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi")
-    for day in days:
-        hippo.remember(f"Ana répète au tuba le {day}", scope=ANA)
+    told = (
+        "Ana répète au tuba le lundi",
+        "Le tuba de Ana est rangé à la cave",
+        "Ana a acheté son tuba à Brest",
+        "Ana joue du tuba depuis 2015",
+        "Le professeur de tuba de Ana s'appelle Yann",
+        "Ana rêve d'un tuba en mi bémol",
+    )
+    for each in told:
+        assert hippo.remember(each, scope=ANA).action == "inserted"
     ask(companion, server, "Oublie tout ce que je t'ai dit sur le tuba")
     assert "Pas encore oublié : le tuba" in shown(server)
-    assert len(known(hippo, "tuba")) >= len(days)
+    assert len(known(hippo, "tuba")) >= len(told)
     ask(companion, server, "oui, vas-y")
     assert "Oublié juste après cette réponse" in shown(server)
     assert known(hippo, "tuba") == set()
