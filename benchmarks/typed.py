@@ -2,9 +2,9 @@
 
     python benchmarks/typed.py PATH... [--held-out] [--out results.json]
 
-A path is a world (`world-*.tsv`, see `data/worlds`) or a folder of them. Each question is asked as it is written and in other ways: in
-capitals, in small letters, without accents and question mark, with a typing error in one of its words, and with something
-told before or after it.
+A path is a world (`world-*.tsv`, see `data/worlds`) or a folder of them. Each question is asked as it is written and in
+other ways: in capitals, in small letters, without accents and question mark, with a typing error in one of its words, and
+with something told before or after it.
 
 - `first`: an answer is the first result; `given`: one of the first four results is an answer with the score that a turn asks
   for. `near miss` and `small talk`: something has that score, though nothing answers or nothing is asked.

