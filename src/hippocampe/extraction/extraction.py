@@ -55,7 +55,7 @@ from hippocampe.types import (
 )
 from hippocampe.updates.draft import Draft
 from hippocampe.updates.judgement import judge
-from hippocampe.updates.nomination import same_voice
+from hippocampe.updates.speakers import may_be_same
 from hippocampe.validation import check_id
 
 SOURCE = "extraction"
@@ -252,7 +252,7 @@ def _new_ones(corpus: Corpus, exchange: Exchange, drafts: Sequence[Draft]) -> li
         known = (
             old
             for old in compared
-            if same_voice(new, old)
+            if may_be_same(new, old)
             and rewordings.says_the_same(wording, rewordings.read(old.content))
         )
         old = next(known, None)

@@ -16,7 +16,7 @@ from hippocampe.language.small_talk import is_small_talk, reports_small_talk
 from hippocampe.language.text import fold
 from hippocampe.types import Memory, Message
 from hippocampe.updates.draft import Draft
-from hippocampe.updates.nomination import same_voice
+from hippocampe.updates.speakers import may_be_same
 
 SOURCE = "digest"
 
@@ -83,6 +83,6 @@ class Overheard:
         wording = rewordings.read(new.content)
         for old in (*self.known.values(), *(each.memory for each in before)):
             same = rewordings.says_the_same(wording, rewordings.read(old.content))
-            if same and same_voice(new, old):
+            if same and may_be_same(new, old):
                 return replace(draft, memory=replace(new, content=old.content))
         return draft

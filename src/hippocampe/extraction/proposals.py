@@ -25,7 +25,7 @@ from hippocampe.types import (
     printable,
 )
 from hippocampe.updates.draft import Draft
-from hippocampe.updates.nomination import same_voice
+from hippocampe.updates.speakers import may_be_same
 
 MAX_CHARACTERS = 1_000
 """Longest statement; a longer one copies the talk."""
@@ -153,7 +153,7 @@ def may_replace(new: Memory, old: Memory, speakers: Collection[str]) -> bool:
     """
     ours, theirs = names_in(new.content), names_in(old.content)
     others = ours and theirs and ours.isdisjoint(theirs) and theirs.isdisjoint(speakers)
-    return same_voice(new, old) and not others
+    return may_be_same(new, old) and not others
 
 
 def names_in(text: str) -> frozenset[str]:

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import NamedTuple
 
+from hippocampe.engine.caches import Aliases
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import ModelUnavailable, NotFound
 from hippocampe.language.equality import equality_digest
+from hippocampe.language.mentions import mentions
 from hippocampe.language.names import CanonicalNames
 from hippocampe.language.statement import parse
 from hippocampe.store import memories, statements
@@ -17,7 +20,8 @@ from hippocampe.types import Memory
 from hippocampe.updates.decide import Decision, Verdict, compare
 from hippocampe.updates.draft import Draft
 from hippocampe.updates.learnt import Floats, load_model
-from hippocampe.updates.nomination import nominate, same_voice
+from hippocampe.updates.nomination import nominate
+from hippocampe.updates.speakers import is_shared, labels, may_be_same, speaker_of
 from hippocampe.updates.twins import twins_of
 from hippocampe.updates.weighing import Weighed, apart, lost_words, weigh
 
@@ -47,7 +51,14 @@ def stays_former(lost: Memory, successor: Memory) -> bool:
     It does if the memory is the older one, and states a fact that the other one lacks.
     """
     older = (lost.created_at, lost.id) < (successor.created_at, successor.id)
-    return older and bool(lost_words(parse(lost.content), parse(successor.content)))
+    return older and _states_more(lost, successor)
+
+
+def _states_more(old: Memory, new: Memory) -> bool:
+    """Return whether a statement states a fact that its update lacks; the name of one who says "I" is none."""
+    speakers = [each.user for each in (old, new) if each.user]
+    lost = lost_words(parse(old.content), parse(new.content))
+    return any(not mentions(word, speakers) for word in lost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +127,13 @@ def _doubt(decision: Decision) -> float:
 
 def _former(memory: Memory, replaced: Iterable[Memory]) -> frozenset[str]:
     """The ids of the replaced memories that state a fact that the new one lacks."""
-    new = parse(memory.content)
-    return frozenset(old.id for old in replaced if lost_words(parse(old.content), new))
+    return frozenset(old.id for old in replaced if _states_more(old, memory))
 
 
 def find_duplicate(change: UnitOfWork, memory: Memory) -> Memory | None:
     """Another current memory that states the same up to case, accents, punctuation and spaces."""
     same = statements.same_statement(change.connection, memory, equality_digest(memory.content))
-    if same is None or not same_voice(memory, same):
+    if same is None or not may_be_same(memory, same) or is_shared(memory, same):
         return None
     new, old = (parse(each.content, subjects=each.subjects) for each in (memory, same))
     return None if compare(new, old).rule == "subject" else same
@@ -187,16 +197,36 @@ def _compare_nominated(
         if change.kinds()
         else corpus.aliases.of(memory.space, change.connection)
     )
-    names = CanonicalNames(aliases, speaker=memory.user)
-    new = parse(memory.content, subjects=memory.subjects, names=names)
-    compared = [
-        (old, cosine, compare(new, parse(old.content, subjects=old.subjects, names=names)))
-        for old, cosine in nominate(corpus, change, draft, prepared, aliases)
+    names_of = cache(partial(_canonical, aliases))
+
+    def compared(old: StoredStatement) -> Decision:
+        names = names_of(speaker_of(memory, old))
+        both = (parse(each.content, subjects=each.subjects, names=names) for each in (memory, old))
+        return compare(*both)
+
+    nominated = nominate(corpus, change, draft, prepared, aliases)
+    decided = [(old, cosine, compared(old)) for old, cosine in nominated]
+    return [
+        (old, cosine, _listed(decision) if is_shared(memory, old) else decision)
+        for old, cosine, decision in _weigh_nearest(corpus, memory, decided, aliases)
     ]
-    return _weigh_nearest(corpus, memory.content, compared)
 
 
-def _weigh_nearest(corpus: Corpus, content: str, compared: list[Compared]) -> list[Compared]:
+def _canonical(aliases: Aliases, speaker: str | None) -> CanonicalNames:
+    return CanonicalNames(aliases, speaker=speaker)
+
+
+def _listed(decision: Decision) -> Decision:
+    """The decision on what two users say of "us": a person decides whether they are of one group."""
+    if decision.verdict not in (Verdict.UPDATED, Verdict.REINFORCED):
+        return decision
+    reason = f"another owner: {decision.reason}"
+    return Decision(Verdict.UNSURE, decision.rule, reason, probability=decision.probability)
+
+
+def _weigh_nearest(
+    corpus: Corpus, memory: Memory, compared: list[Compared], aliases: Aliases
+) -> list[Compared]:
     """Weigh a statement against the nearest old ones, unless a sure rule has merged them.
 
     Of memories farther away, only another value of a relation is worth a review.
@@ -208,13 +238,18 @@ def _weigh_nearest(corpus: Corpus, content: str, compared: list[Compared]) -> li
     ]
     unmerged.sort(reverse=True)
     nearest, farther = unmerged[:MAX_WEIGHED], unmerged[MAX_WEIGHED:]
-    new = parse(content)
+    new = parse(memory.content)
     known = [parse(compared[row][0].content) for _, row in nearest]
     if new.plain is None:
         known = [each.plain or each for each in known]
     model, embedder = load_model(), corpus.vocabulary.embedder.model
     olds = [
-        Weighed(each, model.cosine(cosine, embedder), compared[row][2])
+        Weighed(
+            each,
+            model.cosine(cosine, embedder),
+            compared[row][2],
+            labels(compared[row][0], memory, aliases),
+        )
         for each, (cosine, row) in zip(known, nearest, strict=True)
     ]
     weighed = weigh(olds, new, model, lambda pairs: read_pairs(corpus, pairs))

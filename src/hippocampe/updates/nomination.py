@@ -8,7 +8,6 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import IndexUnavailable
-from hippocampe.language.person import is_first_person
 from hippocampe.language.relations import relation_of
 from hippocampe.language.subjects import fold_subjects
 from hippocampe.language.text import fold, keywords
@@ -18,6 +17,7 @@ from hippocampe.store.statements import StoredStatement
 from hippocampe.types import Memory
 from hippocampe.updates.draft import Draft
 from hippocampe.updates.learnt import load_model
+from hippocampe.updates.speakers import may_be_same
 from hippocampe.updates.weighing import LEAST_COSINE, worth_weighing
 
 MAX_BY_VECTOR = 10
@@ -38,16 +38,9 @@ def nominate(
     memory = draft.memory
     cosines = _nearest(corpus, change, memory, prepared)
     found = _find(change, draft, cosines, aliases)
-    comparable = [old for old in found.values() if _is_comparable(memory, old)]
+    comparable = [old for old in found.values() if _is_comparable(memory, old, aliases)]
     comparable.sort(key=lambda old: (-cosines.get(old.id, -1.0), old.id))
     return [(old, cosines.get(old.id)) for old in comparable]
-
-
-def same_voice(memory: Memory, old: Memory | StoredStatement) -> bool:
-    """Return whether "I" is the same person in both statements: a user's first person is not another's."""
-    if memory.user is None or old.user is None or memory.user == old.user:
-        return True
-    return not (is_first_person(memory.content) or is_first_person(old.content))
 
 
 def _nearest(
@@ -95,7 +88,8 @@ def _find(
     }
     claim = relation_of(memory.content)
     if claim is not None:
-        subjects = _same_person(fold(claim.subject), memory.user, aliases)
+        # What another user says of themselves is compared if it is about the subject.
+        subjects = _same_person(fold(claim.subject), memory.user, aliases) | {"user"}
         found |= {old.id: old for old in statements.claiming(*scope, claim.name, subjects)}
     terms.difference_update(*(name.split() for name in names))
     for old in statements.about(*scope, names, MAX_BY_SUBJECT):
@@ -112,11 +106,11 @@ def _same_person(subject: str, user: str | None, aliases: Aliases) -> set[str]:
     return found if found.isdisjoint(own) else found | own
 
 
-def _is_comparable(memory: Memory, old: StoredStatement) -> bool:
+def _is_comparable(memory: Memory, old: StoredStatement, aliases: Aliases) -> bool:
     return (
         old.id != memory.id
         and (memory.category is None or old.category == memory.category)
         and (memory.key is None or old.key is None)
-        and same_voice(memory, old)
+        and may_be_same(memory, old, aliases)
         and (old.expires_at is None or old.expires_at > memory.updated_at)
     )

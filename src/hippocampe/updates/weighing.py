@@ -44,11 +44,18 @@ class Weighed:
         statement: The old statement.
         cosine: The cosine of the two, as evidence.
         rule: The decision of the rules, which is no merge.
+        labels: Written before the old and the new text when they are read, as from `speakers.labels`.
     """
 
     statement: Statement
     cosine: float
     rule: Decision
+    labels: tuple[str, str] = ("", "")
+
+    def pair(self, new: Statement) -> tuple[str, str]:
+        """Both texts to read."""
+        old_label, new_label = self.labels
+        return old_label + self.statement.text, new_label + new.text
 
 
 def worth_weighing(old: str, keywords_of_new: Set[str], cosine: float) -> bool:
@@ -84,7 +91,7 @@ def weigh(olds: Sequence[Weighed], new: Statement, model: Model, read: Read) -> 
     ]
     shares = model.by_evidence(evidence)
     likely = np.flatnonzero(_merging(shares) >= model.thresholds["read"])
-    logits = read([(olds[spoken[row]].statement.text, new.text) for row in likely])
+    logits = read([olds[spoken[row]].pair(new) for row in likely])
     if logits is not None and len(likely):
         shares[likely] = model.by_both([evidence[row] for row in likely], logits)
     for row, at in enumerate(spoken):

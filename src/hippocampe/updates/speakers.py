@@ -1,0 +1,73 @@
+"""Tell who "I" is in two statements: "I" of one user is not "I" of another, but "Jess works" and "I work" of Jess are one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from hippocampe.engine.caches import Aliases
+from hippocampe.language.mentions import mentions
+from hippocampe.language.person import is_about_speaker, is_first_person
+from hippocampe.language.text import fold
+from hippocampe.store.statements import StoredStatement
+from hippocampe.types import Memory
+
+_NO_ALIASES: Final[Mapping[str, frozenset[str]]] = MappingProxyType({})
+Told = Memory | StoredStatement
+"""A statement with its user."""
+
+
+def may_be_same(one: Told, other: Told, aliases: Aliases = _NO_ALIASES) -> bool:
+    """Return whether two statements may be about the same person.
+
+    "I" of two users is two people, unless only one of them speaks of themselves and the other names that user. "We" of
+    two users may be one group: see `is_shared`.
+    """
+    if one.user is None or other.user is None or one.user == other.user:
+        return True
+    if is_shared(one, other):
+        return True
+    ours, theirs = is_first_person(one.content), is_first_person(other.content)
+    if ours and theirs:
+        return False
+    if ours or theirs:
+        teller, told = (one, other) if ours else (other, one)
+        return mentions(told.content, _names(teller, aliases))
+    return True
+
+
+def is_shared(one: Told, other: Told) -> bool:
+    """Return whether two users both say "we", and neither "I": perhaps of one group."""
+    if one.user is None or other.user is None or one.user == other.user:
+        return False
+    return all(
+        is_first_person(each.content) and not is_about_speaker(each.content)
+        for each in (one, other)
+    )
+
+
+def speaker_of(one: Told, other: Told) -> str | None:
+    """The user who is "I" in two statements that may be about the same person."""
+    return other.user if other.user and is_first_person(other.content) else one.user
+
+
+def labels(old: Told, new: Told, aliases: Aliases = _NO_ALIASES) -> tuple[str, str]:
+    """What to write before each of two statements for a reader of both: "Jess: ", or nothing.
+
+    The one in the first person gets the name of its user if the other has it. Otherwise nothing would tell that "I'm
+    allergic" of Jess and "Jess is allergic" say the same.
+    """
+    by_old, by_new = (is_first_person(each.content) for each in (old, new))
+    if by_old == by_new:
+        return "", ""
+    teller, told = (old, new) if by_old else (new, old)
+    if not teller.user or not mentions(told.content, _names(teller, aliases)):
+        return "", ""
+    label = f"{teller.user}: "
+    return (label, "") if by_old else ("", label)
+
+
+def _names(teller: Told, aliases: Aliases) -> tuple[str, ...]:
+    user = teller.user or ""
+    return (user, *aliases.get(fold(user), ()))

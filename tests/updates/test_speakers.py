@@ -1,0 +1,70 @@
+"""Who "I" is when two users of a space tell the same thing."""
+
+import pytest
+
+from hippocampe import Hippocampe, Scope
+
+
+def told(hippo: Hippocampe, *said: tuple[str, str]) -> list[str]:
+    """What is current after these statements, each with its user, oldest first."""
+    for user, content in said:
+        hippo.remember(content, scope=Scope("home", user=user, channel="den"))
+    return [memory.content for memory in reversed(hippo.recent(20, scope=Scope("home")))]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (("hugo", "J'habite à Lyon"), ("camille", "Hugo a déménagé à Paris")),
+        (("karen", "Jess works at Costa"), ("jess", "I work at Greggs now")),
+        (("jess", "Jess works at Costa"), ("jess", "I work at Greggs now")),
+    ],
+)
+def test_a_correction_by_another_user_of_what_they_tell_of_one_person(
+    hippo: Hippocampe, first: tuple[str, str], second: tuple[str, str]
+) -> None:
+    assert told(hippo, first, second) == [second[1]]
+
+
+def test_by_an_alias(hippo: Hippocampe) -> None:
+    said = [("maud", "Cam = Camille"), ("camille", "J'habite à Lyon")]
+    said.append(("maud", "Cam a déménagé à Paris"))
+    assert told(hippo, *said) == ["Cam = Camille", "Cam a déménagé à Paris"]
+
+
+@pytest.mark.usefixtures("reading")
+def test_the_reader_is_told_who_speaks(hippo: Hippocampe) -> None:
+    said = [("jess", "I'm allergic to cats"), ("karen", "Jess is allergic to cats")]
+    assert len(told(hippo, *said)) == 1
+
+
+@pytest.mark.parametrize(
+    "contents",
+    [
+        ("I'm allergic to cats", "I'm allergic to cats"),
+        ("My mum lives in Leeds", "My mum lives in York"),
+        ("I live in Leeds", "Maud lives in York"),
+        ("J'ai prêté mon vélo à Owen", "J'ai un vélo rouge"),
+    ],
+)
+@pytest.mark.usefixtures("reading")
+def test_two_people_stay_two(hippo: Hippocampe, contents: tuple[str, str]) -> None:
+    one, other = contents
+    assert told(hippo, ("karen", one), ("owen", other)) == [one, other]
+    assert hippo.reviews(scope=Scope("home")) == []
+
+
+@pytest.mark.usefixtures("reading")
+def test_what_two_users_say_of_us_waits_for_a_person(hippo: Hippocampe) -> None:
+    one, other = "Notre loyer est de 1150 euros", "Notre loyer est de 1180 euros maintenant"
+    assert told(hippo, ("camille", one), ("hugo", other)) == [one, other]
+    (pair,) = hippo.reviews(scope=Scope("home"))
+    assert pair.reason == "another owner: rent: 1150 euros → 1180 euros"
+    same = "Notre chat s'appelle Biscuit"
+    assert told(hippo, ("camille", same), ("hugo", same))[2:] == [same, same]
+
+
+def test_the_name_of_the_speaker_is_no_lost_fact(hippo: Hippocampe) -> None:
+    told(hippo, ("karen", "Jess works at Costa"), ("jess", "I work at Greggs now"))
+    (found,) = hippo.recall("where does Jess work?", scope=Scope("home", user="tom"))
+    assert found.content == "I work at Greggs now"
