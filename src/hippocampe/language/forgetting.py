@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, Final
 
 from hippocampe.language.lexicon import languages, load
+from hippocampe.language.person import is_about_speaker
 from hippocampe.language.text import APOSTROPHE, STOP_WORDS, cut, fold, words
 
 MAX_READ: Final = 2_000
@@ -31,11 +32,13 @@ class ForgetRequest:
         topic: What to forget, as written; empty for what the speaker said just before.
         sure: Whether it can be meant in no other way; "forget the dinner" may mean "never mind".
         rest: The message without the request.
+        own: Whether it means only what the speaker said: "forget what I said about Rachel".
     """
 
     topic: str
     sure: bool
     rest: str
+    own: bool = False
 
 
 def read_request(message: str) -> ForgetRequest | None:
@@ -48,12 +51,12 @@ def read_request(message: str) -> ForgetRequest | None:
         for language in languages():
             found = _forms(language).read(text, start)
             if found is not None:
-                topic, sure, end = found
+                topic, sure, end, own = found
                 if topic and STOP_WORDS.issuperset(words(topic)):
                     # "Everything about me" is more than a topic: `erase` removes a user.
                     return None
                 rest = " ".join(f"{message[:start]} {message[end:]}".split()).strip(" ,;")
-                return ForgetRequest(topic, sure, rest)
+                return ForgetRequest(topic, sure, rest, own)
     return None
 
 
@@ -121,8 +124,9 @@ class _Forms:
         self._agrees = re.compile(rf"{_any(data['agreements'])}\b", options)
         self._refusals = frozenset(data["refusals"].split())
 
-    def read(self, text: str, start: int) -> tuple[str, bool, int] | None:
-        """The topic of the request that begins at a clause, whether it is sure, and where it ends."""
+    def read(self, text: str, start: int) -> tuple[str, bool, int, bool] | None:
+        """The topic of the request that begins at a clause, whether it is sure, where it ends, and whether only what the
+        speaker said is meant."""
         verb = self._verb.match(text, start)
         if verb is None:
             return None
@@ -132,9 +136,11 @@ class _Forms:
             return None
         named = self._without_politeness(named)
         remembered = self._memory.search(named)
-        found = self._said.match(named) or self._known.match(named)
-        if found is not None:
-            return _topic(found["topic"] or "", sure=True, end=end)
+        if found := self._said.match(named):
+            own = is_about_speaker(named[: found.start("topic")])
+            return _topic(found["topic"] or "", sure=True, end=end, own=own)
+        if found := self._known.match(named):
+            return _topic(found["topic"], sure=True, end=end)
         if remembered is not None:
             named = self._memory.sub("", named).strip()
         elif verb["removes"]:
@@ -168,5 +174,5 @@ def _sentence_end(text: str, start: int) -> int:
     return start + found.end() if found else len(text)
 
 
-def _topic(topic: str, *, sure: bool, end: int) -> tuple[str, bool, int]:
-    return cut(" ".join(topic.split()).strip(" ,;.!?…"), MAX_TOPIC), sure, end
+def _topic(topic: str, *, sure: bool, end: int, own: bool = False) -> tuple[str, bool, int, bool]:
+    return cut(" ".join(topic.split()).strip(" ,;.!?…"), MAX_TOPIC), sure, end, own

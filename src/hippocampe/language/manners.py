@@ -16,7 +16,7 @@ from hippocampe.language.open_questions import recalled
 from hippocampe.language.person import is_about_speaker, is_to_somebody
 from hippocampe.language.questions import is_question
 from hippocampe.language.small_talk import is_small_talk
-from hippocampe.language.text import fold, words
+from hippocampe.language.text import fold, words, written_words
 
 _QUOTED: Final = re.compile(r"«[^»]*»|“[^”]*”|\"[^\"]*\"|(?<!\w)'[^']*'(?!\w)|`[^`]*`")
 _AFTER_COLON: Final = re.compile(r"\s:\s.*|(?<=\w): .*", re.DOTALL)
@@ -41,8 +41,12 @@ def asks_nothing(
         names: Folded names of people of the space that the message names.
         companions: Names of the companion, which do not count.
     """
-    if is_small_talk(text, names=companions) or _CODE.search(text) or _SUM.search(text):
+    if _CODE.search(text) or _SUM.search(text):
         return True
+    if is_small_talk(text, names=companions):
+        # "Ben" is a word of small talk, and a name.
+        inside = {fold(word) for word in written_words(text)[1:] if word != word.lower()}
+        return inside.isdisjoint(word for name in names for word in name.split())
     unquoted = _QUOTED.sub(" ", text)
     if is_task(unquoted):
         unquoted = _AFTER_COLON.sub(" ", unquoted)

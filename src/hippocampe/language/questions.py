@@ -8,7 +8,7 @@ from typing import Final
 from hippocampe.language.lexicon import load_all, table_of
 from hippocampe.language.person import is_first_person
 from hippocampe.language.small_talk import is_small_talk
-from hippocampe.language.text import STOP_WORDS, fold, sentences, words
+from hippocampe.language.text import fold, sentences
 
 MOST_ASKED: Final = 2
 """Questions of one message that are searched for, the last ones: each is a search of its own."""
@@ -74,8 +74,8 @@ def asked_in(message: str) -> tuple[str, ...]:
 
 
 def refers(question: str) -> bool:
-    """Return whether a question may refer to what was said before it: "what does she eat?", "et quand ?"."""
-    return STOP_WORDS.issuperset(words(question)) or _REFERRING.search(fold(question)) is not None
+    """Return whether a question may refer to somebody who was named before it: "what does she eat?", "elle vit où ?"."""
+    return _REFERRING.search(fold(question)) is not None
 
 
 def is_telling(message: str) -> bool:

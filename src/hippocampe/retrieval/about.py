@@ -50,6 +50,7 @@ class _Topic:
         kinds: The kinds of secrets that it names.
         user: The user whose own topic it is; None for a topic of everyone.
         names: The names of the user, folded.
+        said: Whether all that the user said of it is meant, of whomever.
     """
 
     text: str
@@ -58,12 +59,15 @@ class _Topic:
     kinds: frozenset[str]
     user: str | None
     names: tuple[str, ...]
+    said: bool
 
     def owns(self, text: str, author: str | None, *, memory: bool) -> bool:
         """Return whether a text may be about the topic: it is the user's own, or the topic is everyone's."""
         if self.user is None:
             return True
         told = author is not None and fold(author) == fold(self.user)
+        if self.said:
+            return told
         if mentions(text, self.names):
             return True
         if not memory:
@@ -72,7 +76,7 @@ class _Topic:
         return told and (not about or "user" in about or is_first_person(text))
 
 
-def find(corpus: Corpus, topic: str, scope: Scope) -> list[ReceiptItem]:
+def find(corpus: Corpus, topic: str, scope: Scope, *, said: bool = False) -> list[ReceiptItem]:
     """Everything about a topic, and why.
 
     An item is about the topic if recall finds it relevant (0.5 or more) and it matches most of the topic's
@@ -83,10 +87,12 @@ def find(corpus: Corpus, topic: str, scope: Scope) -> list[ReceiptItem]:
         corpus: The memory.
         topic: What it is about.
         scope: The space, and the user whose "I" the topic has.
+        said: Whether only what this user said is meant.
     """
     called = names(corpus.aliases, scope.user, scope=scope) if scope.user else ()
     own = is_about_speaker(topic) or mentions(topic, called)
-    user = scope.user if own else None
+    said = said and not own
+    user = scope.user if own or said else None
     name = {word for each in called for word in words(each)}
     wanted = {word for word in content_words(topic) if word not in STOP_WORDS}
     wanted = wanted - name or wanted
@@ -97,6 +103,7 @@ def find(corpus: Corpus, topic: str, scope: Scope) -> list[ReceiptItem]:
         secrets.kinds_named(topic),
         user,
         called,
+        said,
     )
     found = {item.id: item for item in _by_meaning(corpus, asked, scope)}
     if wanted:
@@ -124,7 +131,8 @@ def _by_meaning(corpus: Corpus, topic: _Topic, scope: Scope) -> Iterator[Receipt
         author = hit.author if hit.memory is None else hit.memory.user
         if not topic.owns(hit.content, author, memory=hit.memory is not None):
             continue
-        if _matches_most(hit) if topic.user is None else _is_close(hit, last, threshold):
+        of_user = topic.user is not None and not topic.said
+        if _is_close(hit, last, threshold) if of_user else _matches_most(hit):
             at = hit.at or corpus.store.now()
             yield ReceiptItem(hit.id, hit.kind, hit.content, at, ("meaning",), hit.memory)
 

@@ -1,17 +1,31 @@
 """The parts of a message that are searched for, each complete in itself."""
 
+from collections.abc import Set
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from hippocampe.engine.corpus import Corpus
 from hippocampe.language.difference import proper_names
+from hippocampe.language.follow_ups import (
+    asks_own,
+    completed,
+    continues,
+    is_elliptical,
+    times_in,
+)
 from hippocampe.language.questions import asked_in, is_about_told, refers
+from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.statement import parse
 from hippocampe.language.subjects import fold_subjects
+from hippocampe.language.text import words
 from hippocampe.retrieval.request import RecallRequest
-from hippocampe.store import turn_rows
+from hippocampe.retrieval.spelling import spelled
+from hippocampe.store import message_rows, turn_rows
 
 MOST_NAMES = 3
 """Names that a question may refer to."""
+MOST_TURNS = 4
+"""Latest turns of the channel among which the one is looked for that a follow-up follows."""
 Part = tuple[str, ...]
 """A text to search for, and those to search for instead if nothing is likely to answer it."""
 
@@ -21,8 +35,9 @@ def parts_of(corpus: Corpus, message: str, request: RecallRequest, now: datetime
 
     What is told around a question is left out: of one text, all would have to be answered. It is searched for too if the
     question is about it: "I need new shoes. What would you suggest?". A question that refers to somebody gets the name:
-    "Nora comes tonight. What does she eat?" becomes "What does she eat? (Nora)". The name may be in the last turn, if the
-    request `follows` one.
+    "Nora comes tonight. What does she eat?" becomes "What does she eat? (Nora)". One that does not say what it is about gets
+    all that was said: "When is swimming?", "What time?" becomes "swimming What time?". Both may have been said in the last
+    turns, if the request `follows` them.
     """
     parts: list[Part] = []
     for question in asked_in(message):
@@ -35,23 +50,41 @@ def parts_of(corpus: Corpus, message: str, request: RecallRequest, now: datetime
 def _complete(
     corpus: Corpus, question: str, message: str, request: RecallRequest, now: datetime
 ) -> Part:
-    told = _around(question, message)
-    if not refers(question) or _names(corpus, question, request):
+    named, told = _proper_names(question), _around(question, message)
+    follows = refers(question) or continues(question)
+    if not (follows or is_elliptical(question, named)):
         return (question,)
-    if names := _names(corpus, told, request):
-        return (_about(question, names),)
-    if request.follows and (names := _names(corpus, _last_turn(corpus, request, now), request)):
-        return _about(question, names), question
-    return (question, message) if told else (question,)
+    before = _Before(told) if told else _before(corpus, request, now)
+    named |= before.speakers.intersection(words(question))
+    complete: list[str] = []
+    of_others = follows and not named and not asks_own(question)
+    if names := _names(corpus, before.text, request) if of_others else []:
+        complete.append(f"{question} ({', '.join(names)})")
+    if before.text and is_elliptical(question, named):
+        complete.append(_follow_up(question, before.text, named))
+    if told:
+        # What stands beside the question is what it is about.
+        return tuple(complete) or ((question, message) if follows and not named else (question,))
+    return (*complete, question)
+
+
+def _follow_up(question: str, before: str, named: Set[str]) -> str:
+    """An elliptical question with what was said before, but for the names and the times that it has itself."""
+    replaced = _proper_names(before) if named or asks_own(question) else set[str]()
+    if times_in(question):
+        replaced |= times_in(before)
+    return completed(question, before, replaced)
+
+
+def _proper_names(text: str) -> set[str]:
+    """The folded words of the proper names in a text."""
+    statement = parse(text)
+    return set(proper_names(statement.words, statement))
 
 
 def _around(question: str, message: str) -> str:
     """The text that is told around a question."""
     return message.replace(question, " ", 1).strip()
-
-
-def _about(question: str, names: list[str]) -> str:
-    return f"{question} ({', '.join(names)})"
 
 
 def _names(corpus: Corpus, text: str, request: RecallRequest) -> list[str]:
@@ -69,17 +102,33 @@ def _names(corpus: Corpus, text: str, request: RecallRequest) -> list[str]:
     ]
 
 
-def _last_turn(corpus: Corpus, request: RecallRequest, now: datetime) -> str:
-    """The text of the last turn of the channel in this session."""
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What was said before a question, and the folded words of the names of those who spoke."""
+
+    text: str
+    speakers: frozenset[str] = frozenset()
+
+
+def _before(corpus: Corpus, request: RecallRequest, now: datetime) -> _Before:
+    """What a user said last in the channel, in this session, as the space spells it; not a follow-up itself."""
+    if not request.follows:
+        return _Before("")
     scope = request.scope
     session = timedelta(minutes=corpus.settings.of(scope.space).session_timeout_minutes)
     with corpus.store.read() as connection:
-        found = turn_rows.latest(
+        turns = turn_rows.latest(
             connection,
             scope.space,
             channel=scope.channel or "",
             since=now - session,
             until=now + timedelta.resolution,
-            limit=1,
+            limit=MOST_TURNS,
         )
-    return found[0].content if found else ""
+        said = message_rows.said_in(connection, [each.id for each in turns])
+    speakers = frozenset(word for turn in turns for word in words(turn.author or ""))
+    texts = (spelled(corpus, said[turn.id], scope.space) for turn in turns if turn.id in said)
+    for text in texts:
+        if not is_small_talk(text) and not is_elliptical(text, _proper_names(text) | speakers):
+            return _Before(text, speakers)
+    return _Before("", speakers)

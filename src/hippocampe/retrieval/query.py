@@ -104,7 +104,7 @@ def analyse(
             values=values_asked(query),
             value_words=value_words(query),
             kin=kin_asked(query),
-            nothing=asks_nothing(query, names=named, companions=chosen.companion_names),
+            nothing=asks_nothing(query, names={*named, *names}, companions=chosen.companion_names),
         ),
         window=window,
         same=_same_words(vocabulary, groups),

@@ -54,7 +54,7 @@ def plan(corpus: Corpus, asked: Asked, scope: Scope) -> Forgetting | None:
 
 def _items(corpus: Corpus, request: ForgetRequest, scope: Scope) -> list[ReceiptItem]:
     if request.topic:
-        found = about.find(corpus, request.topic, scope)
+        found = about.find(corpus, request.topic, scope, said=request.own)
     else:
         last = _last_turn(corpus, scope)
         found = [] if last is None else [_of_turn(last, "said"), *_resting_on(corpus, last)]

@@ -187,6 +187,19 @@ def turns_of(connection: Connection, ids: Collection[str]) -> set[str]:
     return set(connection.execute(query).scalars())
 
 
+def said_in(connection: Connection, turns: Sequence[str]) -> dict[str, str]:
+    """The words of the users in each of some turns, by the id of the turn."""
+    query = (
+        select(message.c.turn_id, message.c.content)
+        .where(message.c.turn_id.in_(list(turns)), message.c.role == "user")
+        .order_by(message.c.number)
+    )
+    said: dict[str, list[str]] = {}
+    for turn_id, content in connection.execute(query):
+        said.setdefault(turn_id, []).append(content)
+    return {turn_id: "\n".join(contents) for turn_id, contents in said.items()}
+
+
 def set_live(connection: Connection, ids: Collection[str], live: bool) -> None:
     """Set or clear the live flag of messages."""
     query = update(message).where(message.c.id.in_(bindparam("ids", expanding=True)))

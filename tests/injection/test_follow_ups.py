@@ -1,0 +1,67 @@
+"""Questions that go on with what was asked before, in a room of several people."""
+
+import pytest
+
+from conftest import FakeClock, Opener
+from hippocampe import Hippocampe, Scope
+
+TOLD = (
+    ("tom", "Mon dentiste est le docteur Benali"),
+    ("hugo", "Mon dentiste est le docteur Rousseau"),
+    ("hugo", "Je fais de l'escalade le mardi"),
+    ("karen", "Ollie's swimming lesson is on Wednesdays at 5pm"),
+    ("karen", "Jess has orthodontist on 18 March at 4pm"),
+    ("karen", "Ollie's teacher is Mrs Parker"),
+    ("karen", "Jess's teacher is Mr Dunn"),
+    ("karen", "Owen cooks dinner on Thursday"),
+    ("karen", "Matteo cooks dinner on Friday"),
+)
+
+
+def room(user: str) -> Scope:
+    return Scope("home", user=user, channel="den")
+
+
+@pytest.fixture
+def hippo(open_hippo: Opener, reading: None) -> Hippocampe:
+    hippo = open_hippo()
+    hippo.update_settings(scope=room("x"), hook_timeout_ms=10_000, recent_hours=0)
+    for user, content in TOLD:
+        hippo.remember(content, scope=room(user))
+    return hippo
+
+
+@pytest.mark.parametrize(
+    ("before", "user", "question", "answer"),
+    [
+        ("c'est qui le dentiste de Tom ?", "hugo", "et le mien ?", "docteur Rousseau"),
+        ("c'est qui le dentiste de Hugo ?", "hugo", "et celui de tom ?", "docteur Benali"),
+        ("what day is swimming?", "tom", "at what time?", "at 5pm"),
+        ("what's ollie's teacher called?", "tom", "and jess's?", "Mr Dunn"),
+        ("who cooks on thursday?", "tom", "and friday?", "Matteo cooks"),
+    ],
+)
+def test_a_follow_up_is_answered(
+    hippo: Hippocampe, clock: FakeClock, before: str, user: str, question: str, answer: str
+) -> None:
+    hippo.after_turn(before, "One moment.", scope=room("ines"))
+    clock.advance(minutes=1)
+    given = hippo.before_turn(question, scope=room(user)).items
+    assert answer in given[0].content
+
+
+def test_in_another_session_nothing_says_what_it_is_about(
+    hippo: Hippocampe, clock: FakeClock
+) -> None:
+    hippo.after_turn("what day is swimming?", "Wednesday.", scope=room("ines"))
+    clock.advance(hours=5)
+    later = hippo.before_turn("at what time?", scope=room("tom"))
+    assert not any("swimming" in each.content for each in later.items if each.memory)
+
+
+def test_a_chain_of_follow_ups(hippo: Hippocampe, clock: FakeClock) -> None:
+    for said in ("what's Ollie's teacher called?", "and Nora's?", "thanks"):
+        hippo.after_turn(said, "Let me see.", scope=room("ines"))
+        clock.advance(minutes=1)
+    given = hippo.before_turn("and Jess's?", scope=room("tom")).items
+    assert "Mr Dunn" in given[0].content

@@ -1,0 +1,65 @@
+"""Questions that say nothing of what they are about."""
+
+import pytest
+
+from hippocampe.language.follow_ups import asks_own, completed, continues, is_elliptical
+from hippocampe.language.manners import asks_nothing
+from hippocampe.language.small_talk import is_small_talk
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        *("what time?", "at what time?", "and mine?", "what about me?", "and hers?", "which one?"),
+        *("à quelle heure ?", "c'est où ?", "et le mien ?", "et la sienne ?", "combien de temps ?"),
+        *("and friday?", "et le 12 ?", "elle s'appelle comment ?"),
+    ],
+)
+def test_it_says_nothing_of_what_it_is_about(question: str) -> None:
+    assert is_elliptical(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        *("what's my name?", "quel âge j'ai ?", "et toi ?", "and you?", "merci !", "ça va ?"),
+        *("where does she live?", "et le loyer ?", "and the caretaker?", "et Ben ?"),
+    ],
+)
+def test_it_says_what_it_is_about_or_asks_nothing(question: str) -> None:
+    assert not is_elliptical(question)
+
+
+def test_a_name_alone_says_of_whom() -> None:
+    assert is_elliptical("et Ben ?", {"ben"})
+    assert is_elliptical("and Jess's?", {"jess"})
+    assert not is_elliptical("et le chat de Ben ?", {"ben"})
+
+
+def test_it_asks_the_same_of_its_speaker_or_goes_on() -> None:
+    assert all(map(asks_own, ("et le mien ?", "and mine?", "et moi ?")))
+    assert not any(map(asks_own, ("and hers?", "mon dentiste ?", "what's my name?")))
+    assert all(map(continues, ("et le gardien ?", "and the caretaker?", "what about the rent?")))
+    assert not continues("and what did you say about the rent of the flat?")
+
+
+@pytest.mark.parametrize(
+    ("question", "before", "replaced", "complete"),
+    [
+        ("what time?", "what day is swimming?", (), "swimming what time?"),
+        ("et le mien ?", "c'est qui le dentiste de Tom ?", {"tom"}, "dentiste et le mien ?"),
+        ("and friday?", "who cooks on thursday?", {"thursday"}, "cooks and friday?"),
+    ],
+)
+def test_it_is_completed(
+    question: str, before: str, replaced: frozenset[str], complete: str
+) -> None:
+    assert completed(question, before, replaced) == complete
+
+
+def test_the_hour_of_something_is_no_small_talk() -> None:
+    assert not is_small_talk("c'est à quelle heure ?")
+    assert is_small_talk("il est quelle heure ?")
+    assert asks_nothing("et Ben ?")
+    assert not asks_nothing("et Ben ?", names={"ben"})
+    assert asks_nothing("Ben oui !", names={"ben"})
