@@ -506,6 +506,21 @@ def test_a_memory_is_erased_with_its_versions(
     assert hippo.verify().ok
 
 
+@pytest.mark.parametrize("by", ["id", "user", "whole_space"])
+def test_the_words_of_an_edited_text_are_erased(
+    hippo: Hippocampe, scope: Scope, folder: Path, by: str
+) -> None:
+    memory = hippo.remember("my flat is Kroz77", scope=scope, subjects=["Vaxholm"]).memory
+    hippo.edit(memory.id, scope=scope, content="my flat is big", subjects=[])
+    there = Scope(space="jardin")
+    hippo.remember("my boat is big", scope=there)
+    values = {"id": memory.id, "user": "dev", "whole_space": True}
+    hippo.erase(scope=scope, **{by: values[by]})
+    assert bytes_hold(folder, ("kroz77", "Kroz77", "vaxholm", "Vaxholm")) == []
+    assert found(hippo, "big", there) == {"my boat is big"}
+    assert hippo.verify().ok
+
+
 def test_a_turn_is_erased_by_the_id_of_a_message(
     hippo: Hippocampe, scope: Scope, folder: Path, clock: FakeClock
 ) -> None:

@@ -69,11 +69,6 @@ class Subject(Protocol):
         """Its name as stored in the tables `subject` and `alias`."""
         ...
 
-    @property
-    def words(self) -> Collection[str]:
-        """Its folded words."""
-        ...
-
     def is_in_label(self, label: str) -> bool:
         """Return whether a tag or key contains the subject, in any case."""
         ...
@@ -306,11 +301,6 @@ def remove(
     for chunk in _chunks(selection.turns):
         turn_rows.remove(connection, turn_rows.get(connection, space, chunk).values())
     doomed = selection.ids
-    orphans = _words_of(connection, doomed)
-    if subject is not None:
-        # Also words of texts that were edited since, and of deleted notes.
-        spoken = select_rows(word.c.id).where(word.c.text.in_(subject.words))
-        orphans.update(connection.execute(spoken).scalars())
     for chunk in _chunks(doomed):
         for table in (vector, memory, turn, message, note):
             connection.execute(delete(table).where(table.c.id.in_(chunk)))
@@ -329,7 +319,7 @@ def remove(
             connection.execute(delete(table).where(table.c.space == space))
         if not moved:
             connection.execute(delete(api_key).where(api_key.c.space == space))
-    _remove_orphan_words(connection, orphans)
+    _remove_orphan_words(connection)
 
 
 def remove_keys(connection: Connection, space: str) -> None:
@@ -385,22 +375,17 @@ def _remove_reasons(connection: Connection, space: str, subject: Subject) -> Non
             )
 
 
-def _words_of(connection: Connection, ids: Collection[str]) -> set[int]:
-    found: set[int] = set()
-    for chunk in _chunks(ids):
-        query = select_rows(vector.c.words).where(vector.c.id.in_(chunk))
-        for blob in connection.execute(query).scalars():
-            found.update(np.frombuffer(blob, embeddings.WORD_IDS).tolist())
-    return found
+def _remove_orphan_words(connection: Connection) -> None:
+    """Delete the words that no item has any more: a rare name is a trace.
 
-
-def _remove_orphan_words(connection: Connection, candidates: set[int]) -> None:
-    """Delete the words that no item has any more: a rare name is a trace."""
+    Also those of texts that were edited since, and of deleted notes.
+    """
+    orphans = set(connection.execute(select_rows(word.c.id)).scalars())
     query = select_rows(vector.c.words)
     with connection.execute(query, execution_options={"yield_per": 10_000}) as rows:
-        for blob in rows.scalars():
-            if not candidates:
+        for blobs in rows.scalars().partitions():
+            if not orphans:
                 return
-            candidates.difference_update(np.frombuffer(blob, embeddings.WORD_IDS).tolist())
-    for chunk in _chunks(candidates):
+            orphans.difference_update(np.frombuffer(b"".join(blobs), embeddings.WORD_IDS).tolist())
+    for chunk in _chunks(orphans):
         connection.execute(delete(word).where(word.c.id.in_(chunk)))
