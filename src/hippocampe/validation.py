@@ -105,6 +105,23 @@ def redact(content: str, *, refuse: bool, what: str = "content") -> str:
     return secrets.mask(content) if found else content
 
 
+def redact_named(name: str, value: str, *, refuse: bool, what: str = "content") -> str:
+    """Mask the secrets in a value, which its name may tell: {"door_code": "4521"}. See `redact`."""
+    named = f"{name.replace('_', ' ')}: "
+    if not secrets.kinds_named(named):
+        return redact(value, refuse=refuse, what=what)
+    return redact(named + value, refuse=refuse, what=what).removeprefix(named)
+
+
+def clean_reason(reason: str, *, what: str = "reason") -> str:
+    """Clean the reason of a change, and mask the secrets in it.
+
+    Raises:
+        InvalidInput: It is empty, too long or not text.
+    """
+    return secrets.mask(clean_text(reason, what=what, limit=MAX_REASON_CHARACTERS))
+
+
 def is_injection(content: str) -> bool:
     """Return whether a text consists only of injected memories."""
     return (
@@ -401,8 +418,6 @@ def redact_metadata(metadata: Metadata, *, refuse: bool) -> dict[str, MetadataVa
     for name, value in check_metadata(metadata).items():
         name = redact(name, refuse=refuse, what="metadata")
         if isinstance(value, str):
-            # The name can identify the value as a secret: {"password": "hunter2"}.
-            pair = redact(f"{name}: {value}", refuse=refuse, what="metadata")
-            value = pair.removeprefix(f"{name}: ")
+            value = redact_named(name, value, refuse=refuse, what="metadata")
         redacted[name] = value
     return redacted

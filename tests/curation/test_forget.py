@@ -602,3 +602,18 @@ def test_a_backup_still_opens_after_an_erasure(
     again = open_hippo(restored)
     assert again.verify(absent=list(FORMS)).ok
     assert "Camille élève des abeilles" in found(again, "abeilles", scope)
+
+
+def test_a_reason_keeps_no_secret(hippo: Hippocampe, scope: Scope, folder: Path) -> None:
+    told = "mon mot de passe est Kraken99zz!"
+    memory = hippo.remember(told, scope=scope).memory
+    hippo.forget(told, scope=scope)
+    (hidden,) = hippo.memories(scope=scope, state="forgotten").items
+    assert hidden.forgotten_reason == "forgotten: mon mot de passe est [secret: password]"
+    hippo.restore(memory.id, scope=scope)
+    other = hippo.remember("Camille élève des abeilles", scope=scope).memory
+    hippo.associate(memory.id, other.id, "related_to", scope=scope, reason=told)
+    hippo.delete(memory.id, scope=scope, reason=told)
+    hippo.set_fact("wifi_password", "Kraken99zz", scope=scope)
+    assert hippo.facts(scope=scope)["wifi_password"].content == "[secret: password]"
+    assert bytes_hold(folder, ("Kraken99zz", "kraken99zz")) == []

@@ -28,6 +28,35 @@ KEYS = [
 
 # Kind, text, the part that is secret.
 SECRETS = [
+    ("password", "DB_PASSWORD=correcthorse9", "correcthorse9"),
+    ("password", "dbPassword: Banana42", "Banana42"),
+    ("password", "ADMIN_PASS=Banana42", "Banana42"),
+    ("password", "--password=Banana42", "Banana42"),
+    ("password", '{"password": "Tr0ub4dor&3"}', "Tr0ub4dor&3"),
+    ("password", "| password | Banana42 |", "Banana42"),
+    ("password", "**password**: Banana42", "Banana42"),
+    ("password", "mot de passe：Banana42", "Banana42"),
+    ("password", "JWT_SECRET=abcd1234efgh5678", "abcd1234efgh5678"),
+    ("password", "mon code pin c'est le 4821", "4821"),
+    ("password", "le digicode c'est le 4821B", "4821B"),
+    ("password", "I changed my password to Banana42", "Banana42"),
+    ("password", "j'ai changé mon mot de passe, maintenant c'est Banana42", "Banana42"),
+    ("password", "my pin's 4821", "4821"),
+    ("password", "my password's Banana42", "Banana42"),
+    ("password", "password? it's hunter2", "hunter2"),
+    ("password", "my gmail password - Banana42", "Banana42"),
+    (
+        "recovery phrase",
+        "my passphrase is correct horse battery staple",
+        "correct horse battery staple",
+    ),
+    ("token", "https://x.org/a?token=abcd1234efgh5678&b=1", "abcd1234efgh5678"),
+    (
+        "token",
+        "https://hooks.slack.com/services/T000/B000/abcdefghijklmnop",
+        "T000/B000/abcdefghijklmnop",
+    ),
+    ("private key", "0x" + "4c08" * 16 + " is my private key", "0x" + "4c08" * 16),
     ("password", "mon mot de passe est Soleil42!", "Soleil42!"),
     ("password", "le code du wifi est password: Tr0ub4dor&3x", "Tr0ub4dor&3x"),
     ("password", "Mon mot de passe est soleil.", "soleil"),
@@ -161,6 +190,12 @@ SECRETS = [
 ]
 
 INNOCENT = [
+    "the pin is bent", "ma clé wifi est cassée", "the door code is broken", "my password is ridiculous",
+    "le mdp est partagé", "le numéro de dossier : 185057800608491", "max_tokens=4096", "bypass: yes",
+    "monkey: banana42isgood99", "my secret: I love chocolate", "le secret : trois oeufs et 200g de farine",
+    'password = os.environ["PASSWORD"]', "PASSWORD=$DB_PASSWORD", "sort_key=created_at_2024_desc",
+    "we changed the password to something longer", "the password? it's on the fridge",
+    "my password's strength is good", "password: str", "next_token = page 12",
     # talked about, not given
     "j'ai oublié mon mot de passe", "mon mot de passe est oublié", "le mot de passe est trop court",
     "le mot de passe est obligatoire.", "my password is very old", "the password is wrong",

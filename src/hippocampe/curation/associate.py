@@ -13,12 +13,11 @@ from hippocampe.store.store import Store
 from hippocampe.types import ASSOCIATIONS, Association, Memory, Review, Scope
 from hippocampe.updates.judgement import stays_former
 from hippocampe.validation import (
-    MAX_REASON_CHARACTERS,
     check_choice,
     check_flag,
     check_id,
     check_text,
-    clean_text,
+    clean_reason,
 )
 
 MAX_DEPTH = 5
@@ -53,7 +52,7 @@ def associate(
     check_choice("association", kind, ASSOCIATIONS)
     check_flag("review", review)
     if reason is not None:
-        reason = clean_text(reason, what="reason", limit=MAX_REASON_CHARACTERS)
+        reason = clean_reason(reason)
     if source_id == target_id:
         raise InvalidInput("a memory cannot be associated with itself.")
     edge = Association(source_id, target_id, kind, reason, store.now())

@@ -9,6 +9,7 @@ from hippocampe.engine import audit, backlog
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.writer import Writer
+from hippocampe.language.secrets import mask
 from hippocampe.retrieval import about
 from hippocampe.store import memories, message_rows, schema, turn_rows
 from hippocampe.store.turn_rows import Turn
@@ -41,7 +42,7 @@ def forget(
     backlog.catch_up_with_talk(context.writer)
     found = about.find(context.corpus, topic, scope)
     if not dry_run:
-        hide_all(context.writer, turns, found, scope, f"forgotten: {topic}")
+        hide_all(context.writer, turns, found, scope, f"forgotten: {mask(topic)}")
     counts: dict[str, int] = {}
     for item in found:
         kind = "fact" if item.memory is not None and item.memory.key else item.kind

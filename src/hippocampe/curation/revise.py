@@ -38,12 +38,12 @@ from hippocampe.types import (
 from hippocampe.updates.draft import Draft
 from hippocampe.updates.judgement import Judgement, Related, find_duplicate, judge
 from hippocampe.validation import (
-    MAX_REASON_CHARACTERS,
     check_choice,
     check_collection,
     check_id,
     check_importance,
     check_subjects,
+    clean_reason,
     clean_text,
     redact,
     redact_metadata,
@@ -138,7 +138,7 @@ def delete(writer: Writer, id: str, *, scope: Scope, reason: str) -> Memory:
         InvalidInput: The reason is empty.
     """
     check_id(id)
-    reason = clean_text(reason, what="reason", limit=MAX_REASON_CHARACTERS)
+    reason = clean_reason(reason)
     with writer.change(from_reserve=True) as change:
         memory = _require_current(change, id, scope)
         return _delete(change, writer.corpus.store.now(), memory, reason)
@@ -152,7 +152,7 @@ def delete_fact(writer: Writer, key: str, *, scope: Scope, reason: str = "delete
         InvalidInput: The key is not text, or the reason is empty.
     """
     check_id(key, name="key")
-    reason = clean_text(reason, what="reason", limit=MAX_REASON_CHARACTERS)
+    reason = clean_reason(reason)
     with writer.change(from_reserve=True) as change:
         holder = memories.holder_of_key(change.connection, scope.space, key)
         if holder is None:

@@ -20,8 +20,8 @@ from hippocampe.validation import (
     check_list,
     check_subjects,
     clean_text,
-    redact,
     redact_metadata,
+    redact_named,
     strip_injection,
 )
 
@@ -58,14 +58,16 @@ def make_draft(
         if isinstance(ttl, Unset)
         else parse_ttl(ttl)
     )
+    refuse = corpus.config.refuse_secrets
+    key = None if key is None else clean_text(key, what="key", limit=MAX_LABEL_CHARACTERS)
     memory = Memory(
         id=str(uuid7()),
         space=scope.space,
-        content=redact(strip_injection(clean_text(content)), refuse=corpus.config.refuse_secrets),
+        content=redact_named(key or "", strip_injection(clean_text(content)), refuse=refuse),
         collection="memory" if collection is None else collection,
         type="fact" if type is None else type,
         category=category,
-        key=None if key is None else clean_text(key, what="key", limit=MAX_LABEL_CHARACTERS),
+        key=key,
         subjects=check_subjects(subjects),
         importance=check_importance("fact" if type is None else type, importance),
         source=clean_text(source, what="source", limit=MAX_LABEL_CHARACTERS),
@@ -77,9 +79,7 @@ def make_draft(
         or event_time(corpus.settings, content, scope, now),
         expires_at=now + lifetime if lifetime else None,
         evidence=check_list("evidence", evidence, most=MAX_EVIDENCE),
-        metadata=redact_metadata(
-            {} if metadata is None else metadata, refuse=corpus.config.refuse_secrets
-        ),
+        metadata=redact_metadata({} if metadata is None else metadata, refuse=refuse),
     )
     # A missing category may be inherited from the superseded memory.
     check_collection(memory, complete=False)

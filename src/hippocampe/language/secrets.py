@@ -47,7 +47,11 @@ def _any(role: str) -> str:
 
 # "mon mot de passe Netflix est …", "the wifi password is …", "mdp : …": a name, a few words, a
 # verb or a sign, then the value.
-_COPULA = rf"(?:\s*(?:=>|->|[:=])\s*|,?\s+{_any('is')}\s+(?:{_any('now')}\s+)?(?:[:=]\s*)?)"
+_SIGN = r"\s*(?:=>|->|[:=：])\s*"
+_COPULA = rf"(?:{_SIGN}|,?\s+(?:{_any('now')}\s+)?{_any('is')}\s+(?:{_any('now')}\s+)?(?:[:=]\s*)?)"
+# "my password's …", "my password - …", "I changed my password to …": before what no word looks like.
+_WEAK_COPULA = rf"(?:['’]s\s+|\s+[-–]\s+|\?\s+(?:(?:{_any('is')}|{_any('is_perhaps')})\s+)?|,?\s+{_any('is_perhaps')}\s+)"
+_ARTICLE = rf"(?:{_any('before_code')}\s+)?"
 _BETWEEN = rf"(?:[ \t]+(?!{_any('verbs')}\b)[\w@.'’-]{{1,30}}){{0,5}}?"
 _QUOTED = r"[\"'«“‘`]\s?(?P<quoted>[^\"'»”’`\n]{3,80})\s?[\"'»”’`]"
 _VALUE = rf"(?:{_QUOTED}|(?P<bare>[^\s\"'«»“”`\[<]\S{{3,127}}))"
@@ -55,15 +59,36 @@ _VALUE = rf"(?:{_QUOTED}|(?P<bare>[^\s\"'«»“”`\[<]\S{{3,127}}))"
 _PASSWORDS = rf"(?<![\w-]){_any('passwords')}(?![\w-]|\s+{_any('of_passwords')}\b)"
 _NAME = re.compile(_any("passwords"), re.IGNORECASE)
 _ABOUT_PASSWORDS = re.compile(rf"{_any('for_passwords')}\s*$", re.IGNORECASE)
-_PASSWORD = re.compile(rf"{_PASSWORDS}{_BETWEEN}(?P<copula>{_COPULA}){_VALUE}", re.IGNORECASE)
+_PASSWORD = re.compile(
+    rf"{_PASSWORDS}{_BETWEEN}(?:{_COPULA}|(?P<weak>{_WEAK_COPULA})){_VALUE}", re.IGNORECASE
+)
+_PASSPHRASE = re.compile(
+    rf"(?<![\w-]){_any('passphrases')}(?![\w-]){_BETWEEN}{_COPULA}"
+    r"(?P<bare>[^\W\d_]{2,20}(?:[ -][^\W\d_]{2,20}){2,9})(?=\s*(?:[.,;:!?)\n]|$))",
+    re.IGNORECASE,
+)
+# A setting, in a file of the environment, JSON, YAML, a command line, a table or an address: DB_PASSWORD=…, "apiKey": "…",
+# --token=…, **password**: …, ?key=…
+_SETTING = re.compile(
+    rf"(?<!\w)[\w.-]{{0,40}}?(?P<name>{_any('settings')})[\"'*`_]{{0,3}}(?P<sign>\s*[:=：|]\s*)[\"']?"
+    r"(?P<bare>[^\s\"'`,;<>\[\]{}()|]{4,200})(?![(\[])",
+    re.IGNORECASE,
+)
+_PARAMETER = re.compile(
+    rf"(?<=[?&])(?P<name>{_any('settings')}|{_any('parameters')})(?P<sign>=)(?P<bare>[^\s\"'&#]{{4,200}})",
+    re.IGNORECASE,
+)
+_WEBHOOK = re.compile(
+    r"https://(?:hooks\.slack\.com/services|(?:\w+\.)?discord(?:app)?\.com/api/webhooks)/(?P<bare>[\w/-]{20,})"
+)
 _PIN = re.compile(
-    rf"(?<!\w){_any('pins')}{_COPULA}?\s*(?P<bare>(?=(?:\S{{0,8}}?\d){{3}})[A-Z]?\d{{2,8}}[A-Z]?\d{{0,4}})(?![\w.,:/-]*\w)",
+    rf"(?<!\w){_any('pins')}(?:{_COPULA}|['’]s\s+)?\s*{_ARTICLE}(?P<bare>(?=(?:\S{{0,8}}?\d){{3}})[A-Z]?\d{{2,8}}[A-Z]?\d{{0,4}})(?![\w.,:/-]*\w)",
     re.IGNORECASE,
 )
 # "mon code est 4821", "the code to the garage is 12B45", but no postcode and no error code.
 _CODE = re.compile(
     rf"(?<![\w-])(?:{_any('whose')}\s+)(?:[\w'’-]{{1,20}}\s+)?{_any('codes')}"
-    rf"(?P<of>(?:\s+(?!{_any('verbs')}\b)[\w'’-]{{1,20}}){{0,6}}?){_COPULA}"
+    rf"(?P<of>(?:\s+(?!{_any('verbs')}\b)[\w'’-]{{1,20}}){{0,6}}?){_COPULA}{_ARTICLE}"
     rf"(?P<bare>(?=(?:\S{{0,8}}?\d){{3}})(?:[A-Z]?\d{{2,8}}[A-Z]?\d{{0,4}}))(?![\w%€$£/:-]|[.,]\d|\s+{_any('counted')}\b)",
     re.IGNORECASE,
 )
@@ -101,6 +126,11 @@ _NAMED_KEY = re.compile(
 _ENDS = re.compile(rf"\s*(?:$|[.,;:!?)\n]|{_any('follow')}\b)")
 _ORDINARY: Final = frozenset(_WORDS["ordinary"].split())
 """Words after "my password is …" that describe the password instead of giving it."""
+_COMPUTED: Final = re.compile(r"\$\{?\w+\}?$|%\w+%$|[\w.]+[\[(]")
+"""A value that a program looks up: `$PASSWORD`, `os.environ["PASSWORD"]`."""
+_DESCRIBES: Final = re.compile(r"(?:ée?s?|ous|[ai]ble)$", re.IGNORECASE)
+_WORDED: Final = re.compile(_any("worded"), re.IGNORECASE)
+"""Names of what may be a word, unlike a code or a key."""
 
 
 def _is_password(match: re.Match[str]) -> bool:
@@ -108,12 +138,29 @@ def _is_password(match: re.Match[str]) -> bool:
     # "the wifi code is password: …": the value comes after the second name.
     if value.startswith("[secret:") or _NAME.fullmatch(value) or _is_about_passwords(match):
         return False
+    if _COMPUTED.match(value):
+        return False
     if match["quoted"] or re.search(r"[\d_@#$%&*+=!?-]|[a-z][A-Z]", value):
         return len(value) >= 4 and not value.endswith(("()", "(")) and "://" not in value
-    # A plain word is a password only at the end of a clause: "is soleil." but not "is very old".
+    # A plain word is a password only at the end of a clause: "is soleil." but not "is very old". A code is no word.
+    if match["weak"] or not _WORDED.search(match[0]) or _DESCRIBES.search(value):
+        return False
     rest = match.string[match.end() : match.end() + 40]
     stops = match["bare"] != value or _ENDS.match(rest)
     return bool(stops) and len(value) >= 4 and value.lower() not in _ORDINARY
+
+
+def _is_set(match: re.Match[str]) -> bool:
+    name, value = match["name"], match["bare"].rstrip(".,;:!?)*")
+    before = match.string[match.start("name") - 1 : match.start("name")]
+    # "apiKey" and "API_KEY" name a key, "monkey" and "bypass" do not.
+    if before.isalpha() and not (before.islower() and name[0].isupper()):
+        return False
+    if value.lower() in _ORDINARY or "://" in value or _COMPUTED.match(value):
+        return False
+    if not _WORDED.search(name):
+        return len(value) >= 12 and bool(re.search(r"\d", value) and re.search(r"[^\W\d]", value))
+    return len(value) >= 4 and (match["sign"] == "=" or bool(re.search(r"[\d_@#$%&*+!?]", value)))
 
 
 def _is_private_code(match: re.Match[str]) -> bool:
@@ -142,7 +189,8 @@ _PRIVATE_KEY = re.compile(
 _PUTTY_KEY = re.compile(r"PuTTY-User-Key-File-\d:.*?(?:Private-MAC: *[0-9a-f]+|\Z)", re.DOTALL)
 _BARE_KEY = re.compile(  # WireGuard, Bitcoin (BIP-32, WIF), Ethereum
     rf"(?<![\w/+])(?:PrivateKey\s*=\s*(?P<bare>[A-Za-z0-9+/]{{43}}=)|xprv[a-km-zA-HJ-NP-Z1-9]{{100,}}"
-    rf"|(?:{_any('private_keys')}){_BETWEEN}{_COPULA}(?P<quoted>(?:0x)?[0-9a-fA-F]{{64}}|[5KL][a-km-zA-HJ-NP-Z1-9]{{50,51}}))(?!\w)",
+    rf"|(?:{_any('private_keys')}){_BETWEEN}(?:{_COPULA}|\s+)(?P<quoted>(?:0x)?[0-9a-fA-F]{{64}}|[5KL][a-km-zA-HJ-NP-Z1-9]{{50,51}}))(?!\w)"
+    rf"|(?<!\w)(?:0x)?[0-9a-fA-F]{{64}}(?=\s+{_any('as')}\s+(?:{_any('private_keys')}))",
 )
 # With or without a signature (an encrypted one has five parts).
 _JWT = re.compile(
@@ -288,7 +336,8 @@ _SOCIAL_SECURITY = re.compile(
 def _is_social_security(match: re.Match[str]) -> bool:
     """Return whether the key is 97 - number mod 97, with Corsica (2A, 2B) read as 19, 18 (INSEE)."""
     number = re.sub(r"[^\dAB]", "", match["number"].upper()).replace("2A", "19").replace("2B", "18")
-    return int(match["key"]) == 97 - int(number) % 97
+    before = match.string[max(0, match.start() - 40) : match.start()]
+    return int(match["key"]) == 97 - int(number) % 97 and not _NOT_A_CARD.search(before)
 
 
 # Announced, with any grouping, or in the form that only such numbers have: 219-09-9999, QQ 12 34 56 C.
@@ -344,7 +393,11 @@ _PATTERNS: tuple[tuple[SecretKind, re.Pattern[str], Callable[[re.Match[str]], bo
     ("password", _URL_PASSWORD, _ALWAYS),
     ("password", _LOGIN, _ALWAYS),
     ("API key", _NAMED_KEY, _is_mixed),
+    ("token", _PARAMETER, _is_set),
+    ("token", _WEBHOOK, _ALWAYS),
+    ("recovery phrase", _PASSPHRASE, _ALWAYS),
     ("password", _PASSWORD, _is_password),
+    ("password", _SETTING, _is_set),
     ("password", _PIN, _ALWAYS),
     ("password", _CODE, _is_private_code),
     ("password", _PASSWORD_AFTER, _is_beside),
@@ -407,7 +460,7 @@ def _value_span(match: re.Match[str]) -> tuple[int, int]:
     if group is None:
         return match.span()
     start, end = match.span(group)
-    if match.re in (_PASSWORD, _NAMED_KEY, _PASSWORD_BESIDE) and group == "bare":
+    if match.re in (_PASSWORD, _SETTING, _NAMED_KEY, _PASSWORD_BESIDE) and group == "bare":
         end = start + len(match[group].rstrip(".,;:)"))
     return start, end
 
