@@ -36,6 +36,8 @@ class Secret:
     end: int
 
 
+MASKED: Final = "[secret: "
+"""How the placeholder of a masked secret begins."""
 _WORDS: Final = load_all("secrets")
 
 
@@ -136,7 +138,7 @@ _WORDED: Final = re.compile(_any("worded"), re.IGNORECASE)
 def _is_password(match: re.Match[str]) -> bool:
     value = match["quoted"] or match["bare"].rstrip(".,;:!?)")
     # "the wifi code is password: …": the value comes after the second name.
-    if value.startswith("[secret:") or _NAME.fullmatch(value) or _is_about_passwords(match):
+    if value.startswith(MASKED.rstrip()) or _NAME.fullmatch(value) or _is_about_passwords(match):
         return False
     if _COMPUTED.match(value):
         return False
@@ -478,6 +480,6 @@ def mask(text: str) -> str:
     pieces: list[str] = []
     done = 0
     for secret in find_secrets(text):
-        pieces += text[done : secret.start], f"[secret: {secret.kind}]"
+        pieces += text[done : secret.start], f"{MASKED}{secret.kind}]"
         done = secret.end
     return "".join(pieces) + text[done:]

@@ -17,6 +17,7 @@ import numpy as np
 
 from hippocampe.language.difference import SWAPPED
 from hippocampe.language.equated import equated_names
+from hippocampe.language.secrets import MASKED
 from hippocampe.language.statement import Statement
 from hippocampe.language.text import keywords
 from hippocampe.updates.alignment import Alignment, align
@@ -107,12 +108,14 @@ def _merging(shares: Floats) -> Floats:
 
 
 def _speaks(statement: Statement) -> bool:
-    """Return whether a statement can be weighed: it has several words, and does more than equate two names.
+    """Return whether a statement can be weighed: it has several words, does more than equate two names, and hides nothing.
 
-    One word, such as the value of a keyed fact, states nothing by itself.
+    One word, such as the value of a keyed fact, states nothing by itself. Masked secrets look the same.
     """
     words = sum(token.norm[0].isalnum() for token in statement.tokens)
-    return words > 1 and equated_names(statement.text) is None
+    if words < 2 or MASKED in statement.text:
+        return False
+    return equated_names(statement.text) is None
 
 
 def lost_words(old: Statement, new: Statement) -> list[str]:
@@ -162,12 +165,25 @@ def conclude(
         why = why or "in another language"
     least = thresholds["careful" if needs_care(evidence) else "merge"]
     if read and why is None and merge_probability(shares, evidence) >= least:
-        verdict = Verdict.REINFORCED if outcome == "same" else Verdict.UPDATED
+        # What only reinforces is not stored: it must say nothing that the old one does not.
+        repeats = outcome == "same" and not _adds(aligned)
+        verdict = Verdict.REINFORCED if repeats else Verdict.UPDATED
         return Decision(
             verdict, "weighed", f"{outcome}, {merge:.0%}: {contrast_of(aligned)}", probability=merge
         )
     reason = f"{why or f'perhaps {outcome}, {merge:.0%}'}: {contrast_of(aligned)}"
     return Decision(Verdict.UNSURE, "weighed", reason, probability=merge)
+
+
+def _adds(aligned: Alignment) -> bool:
+    """Return whether the new statement has a word that the old one lacks, in the same form, or lacks a letter of it.
+
+    "le chien est vacciné" is the news of "il faut vacciner le chien"; a letter may be a value: "a B in history".
+    """
+    old, new = (
+        {each.tokens[at].norm for at in each.content} for each in (aligned.old, aligned.new)
+    )
+    return bool(new - old) or any(len(word) == 1 for word in old - new)
 
 
 def needs_care(evidence: Mapping[str, float]) -> bool:
@@ -217,9 +233,15 @@ def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> s
         return rule.reason
     if aligned.new.question and not aligned.old.question:
         return "a question"
-    if "doubt" in aligned.new.signs - aligned.old.signs:
+    if "doubt" in aligned.new.signs - aligned.old.signs or _perhaps_ends(aligned):
         return "a doubt"
     return None
+
+
+def _perhaps_ends(aligned: Alignment) -> bool:
+    """Return whether the new statement wishes or expects an end: "may no longer work there", "should quit"."""
+    new, old = aligned.new, aligned.old
+    return new.hedged and not old.hedged and not new.signs.isdisjoint(("negation", "ended"))
 
 
 def contrast_of(aligned: Alignment) -> str:
