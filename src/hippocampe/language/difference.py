@@ -21,6 +21,21 @@ SWAPPED: Final = "roles swapped"
 
 def difference(new: Statement, old: Statement) -> str | None:
     """Return the difference of two statements with shared words, as text for people; None if unknown."""
+    if found := _different(new, old):
+        kind, left, right = found
+        return f"different {kind}: {' '.join(right)} / {' '.join(left)}"
+    nothing_beyond = not _words_beyond(new, old) and not _words_beyond(old, new)
+    return SWAPPED if nothing_beyond and len(new.words) == len(old.words) else None
+
+
+def names_another(new: Statement, old: Statement) -> bool:
+    """Return whether each of two statements has a name, a number or a date that the other lacks."""
+    found = _different(new, old)
+    return found is not None and found[0] != "subject"
+
+
+def _different(new: Statement, old: Statement) -> tuple[str, list[str], list[str]] | None:
+    """The first kind of word of which each statement has one that the other lacks, with those of both."""
     only_new, only_old = _words_beyond(new, old), _words_beyond(old, new)
     for kind, pick in (
         ("name", proper_names),
@@ -31,9 +46,7 @@ def difference(new: Statement, old: Statement) -> str | None:
         left = pick(only_new, new)
         right = pick(only_old, old) if left else []
         if left and right:
-            return f"different {kind}: {' '.join(right)} / {' '.join(left)}"
-    if not only_new and not only_old and len(new.words) == len(old.words):
-        return SWAPPED
+            return kind, left, right
     return None
 
 

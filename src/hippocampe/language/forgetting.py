@@ -109,6 +109,8 @@ class _Forms:
         clause = _any([re.escape(each) for each in data["clauses"].split()])
         # A name opens a clause too.
         subject = rf"(?:(?<=')|(?i:{clause})(?:(?<=')|\b)|[A-ZÀ-Þ])"
+        # "…, I haven't told my mum yet" goes on with another thing.
+        self._aside = re.compile(rf",\s+(?:{clause})(?:(?<=')|\b).*$", options | re.DOTALL)
         self._that = re.compile(rf"(?i:{_any(data['that'])})\s*(?P<topic>{subject}.*)$", re.DOTALL)
         self._bare = re.compile(
             rf"(?P<topic>(?:{_any(data['speakers'])})\b.*)$", options | re.DOTALL
@@ -151,7 +153,7 @@ class _Forms:
         found = next((match for form in forms if (match := form.match(named))), None)
         if found is not None:
             sure = remembered is not None or not self._keeps.search(verb["refuses"] or "")
-            return _topic(found["topic"], sure=sure, end=end)
+            return _topic(self._aside.sub("", found["topic"]), sure=sure, end=end)
         if verb["refuses"] or "," in text[verb.end() : end].rstrip(" ,"):
             return None
         topic = self._about.sub("", named, count=1) if self._about.match(named) else named

@@ -6,6 +6,7 @@ the user's own: what others say of themselves stays.
 
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from sqlalchemy import Connection
 
@@ -13,8 +14,11 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.documents import memory_text, turn_text
 from hippocampe.errors import EmbedderUnavailable
 from hippocampe.language import secrets
+from hippocampe.language.difference import names_another
+from hippocampe.language.kin import kin_asked
 from hippocampe.language.mentions import mentions
 from hippocampe.language.person import is_about_speaker, is_first_person
+from hippocampe.language.statement import parse
 from hippocampe.language.subjects import subjects_of
 from hippocampe.language.text import STOP_WORDS, content_words, fold, words
 from hippocampe.protocols import Filter
@@ -37,6 +41,8 @@ joue du tuba" / "Ana joue au tennis" at 0.44, and the farthest of the same "my c
 ALL_BY_MEANING = 0.9
 MAX_BY_MEANING = 50
 MAX_BY_WORDS = 500
+MAX_PERHAPS = 8
+"""Memories that are read with a topic of which nothing is found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,17 @@ class _Topic:
         if not memory:
             return told
         about = set(subjects_of(text))
-        return told and (not about or "user" in about or is_first_person(text))
+        of_speaker = is_first_person(text) or is_about_speaker(text)
+        return told and (not about or "user" in about or of_speaker)
+
+    def contradicts(self, text: str) -> bool:
+        """Return whether a text is about another person or number than the topic: "my brother" is not "my sister"."""
+        if self.wanted <= set(words(text)):
+            return False
+        named, others = (set(chain.from_iterable(kin_asked(each))) for each in (self.text, text))
+        if named and others and named.isdisjoint(others):
+            return True
+        return names_another(parse(self.text), parse(text))
 
 
 def find(corpus: Corpus, topic: str, scope: Scope, *, said: bool = False) -> list[ReceiptItem]:
@@ -89,6 +105,17 @@ def find(corpus: Corpus, topic: str, scope: Scope, *, said: bool = False) -> lis
         scope: The space, and the user whose "I" the topic has.
         said: Whether only what this user said is meant.
     """
+    asked = _read_topic(corpus, topic, scope, said=said)
+    found = {item.id: item for item in _by_meaning(corpus, asked, scope)}
+    if asked.wanted:
+        for item in _by_words(corpus, asked):
+            known = found.get(item.id)
+            before = known.matched if known else ()
+            found[item.id] = replace(known or item, matched=(*before, *item.matched))
+    return list(found.values())
+
+
+def _read_topic(corpus: Corpus, topic: str, scope: Scope, *, said: bool) -> _Topic:
     called = names(corpus.aliases, scope.user, scope=scope) if scope.user else ()
     own = is_about_speaker(topic) or mentions(topic, called)
     said = said and not own
@@ -96,7 +123,7 @@ def find(corpus: Corpus, topic: str, scope: Scope, *, said: bool = False) -> lis
     name = {word for each in called for word in words(each)}
     wanted = {word for word in content_words(topic) if word not in STOP_WORDS}
     wanted = wanted - name or wanted
-    asked = _Topic(
+    return _Topic(
         topic,
         scope.space,
         wanted,
@@ -105,36 +132,53 @@ def find(corpus: Corpus, topic: str, scope: Scope, *, said: bool = False) -> lis
         called,
         said,
     )
-    found = {item.id: item for item in _by_meaning(corpus, asked, scope)}
-    if wanted:
-        for item in _by_words(corpus, asked):
-            known = found.get(item.id)
-            before = known.matched if known else ()
-            found[item.id] = replace(known or item, matched=(*before, *item.matched))
-    return list(found.values())
+
+
+def perhaps(corpus: Corpus, topic: str, scope: Scope) -> list[ReceiptItem]:
+    """The memories of the user that the reader finds about a topic of theirs: "my debts" and "I owe 3000 euros".
+
+    For a topic that `find` finds nothing about: a person decides.
+    """
+    asked = _read_topic(corpus, topic, scope, said=True)
+    request = RecallRequest(scope, limit=MAX_PERHAPS, read=MAX_PERHAPS)
+    try:
+        found = recall.search(corpus, topic[:MAX_QUERY_CHARACTERS], request)
+    except EmbedderUnavailable as exc:
+        corpus.outages.failed("embedder", exc)
+        return []
+    return [
+        of_memory(hit.memory, "meaning")
+        for hit in found
+        if hit.memory and hit.score >= MIN_RELEVANCE
+        if asked.owns(hit.content, hit.memory.user, memory=True)
+    ]
 
 
 def _by_meaning(corpus: Corpus, topic: _Topic, scope: Scope) -> Iterator[ReceiptItem]:
-    request = RecallRequest(
-        Scope(space=scope.space, user=topic.user),
-        limit=MAX_BY_MEANING,
-        collections=(*MEMORY_COLLECTIONS, "turn", "live"),
-    )
-    try:
-        found = recall.search(corpus, topic.text[:MAX_QUERY_CHARACTERS], request, explain=True)
-    except EmbedderUnavailable as exc:
-        corpus.outages.failed("embedder", exc)
-        return
-    last = next(iter(content_words(topic.text)[::-1]), "")
-    threshold = corpus.vocabulary.embedder.dedup_threshold
-    for hit in found:
-        author = hit.author if hit.memory is None else hit.memory.user
-        if not topic.owns(hit.content, author, memory=hit.memory is not None):
-            continue
-        of_user = topic.user is not None and not topic.said
-        if _is_close(hit, last, threshold) if of_user else _matches_most(hit):
-            at = hit.at or corpus.store.now()
-            yield ReceiptItem(hit.id, hit.kind, hit.content, at, ("meaning",), hit.memory)
+    text, own = topic.text[:MAX_QUERY_CHARACTERS], topic.user is not None and not topic.said
+    found: dict[str, Recollection] = {}
+    # As "I", and with the name of the user, whom others name.
+    for user in dict.fromkeys((None, topic.user)):
+        request = RecallRequest(
+            Scope(space=scope.space, user=user),
+            limit=MAX_BY_MEANING,
+            collections=(*MEMORY_COLLECTIONS, "turn", "live"),
+        )
+        try:
+            hits = recall.search(corpus, text, request, explain=True)
+        except EmbedderUnavailable as exc:
+            corpus.outages.failed("embedder", exc)
+            return
+        for hit in hits:
+            author = hit.author if hit.memory is None else hit.memory.user
+            if hit.id in found or topic.contradicts(hit.content):
+                continue
+            about = _is_close(hit, topic, corpus) if own else _matches_most(hit)
+            if about and topic.owns(hit.content, author, memory=hit.memory is not None):
+                found[hit.id] = hit
+    for hit in found.values():
+        at = hit.at or corpus.store.now()
+        yield ReceiptItem(hit.id, hit.kind, hit.content, at, ("meaning",), hit.memory)
 
 
 def _matches_most(item: Recollection) -> bool:
@@ -146,8 +190,10 @@ def _matches_most(item: Recollection) -> bool:
     return item.score >= MIN_RELEVANCE and soft > MIN_SEMANTIC_OVERLAP
 
 
-def _is_close(item: Recollection, last: str, threshold: float) -> bool:
-    """Return whether a text of the user is about a topic of theirs; `last` is the last word of the topic."""
+def _is_close(item: Recollection, topic: _Topic, corpus: Corpus) -> bool:
+    """Return whether a text of the user is about a topic of theirs."""
+    last = next(iter(content_words(topic.text)[::-1]), "")
+    threshold = corpus.vocabulary.embedder.dedup_threshold
     value = {signal.name: signal.value for signal in item.why}
     closeness = (value.get("dense", 0) - threshold) / (1 - threshold)
     if value.get("late", 0) >= ALL_BY_MEANING and closeness >= TRANSLATED_COSINE:

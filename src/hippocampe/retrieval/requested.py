@@ -42,13 +42,17 @@ def plan(corpus: Corpus, asked: Asked, scope: Scope) -> Forgetting | None:
     """The items that a request to forget hides; None if it must have meant something else."""
     request, before = asked.request, asked.confirmed
     items = _items(corpus, request, scope)
+    unsure = bool(request.topic) and not items and request.sure
+    if unsure:
+        items = about.perhaps(corpus, request.topic, scope)
     if not items and (before is not None or not request.sure):
         # Nothing is known of "forget the dinner"; or "yes" answers another question.
         return None
     if before is not None:
         confirmed = _of_turn(before, "said")
         items = list({each.id: each for each in (*items, confirmed)}.values())
-    waits = before is None and (not request.sure or len(items) > MOST_AT_ONCE)
+    doubted = unsure or not request.sure or len(items) > MOST_AT_ONCE
+    waits = before is None and bool(items) and doubted
     return Forgetting(request.topic, tuple(items), waits)
 
 
@@ -101,7 +105,13 @@ def _resting_on(corpus: Corpus, turn: Turn) -> Iterator[ReceiptItem]:
 
 def _evidence(corpus: Corpus, found: Iterable[ReceiptItem], scope: Scope) -> list[ReceiptItem]:
     """The turns in which memories were told."""
-    told = {id for each in found if each.memory for id in each.memory.evidence}
+    # A summary was made of all that was said, not told in it.
+    told = {
+        id
+        for each in found
+        if each.memory and each.memory.collection != "summary"
+        for id in each.memory.evidence
+    }
     with corpus.store.read() as connection:
         ids = message_rows.turns_of(connection, told)
         turns = turn_rows.get(connection, scope.space, ids)

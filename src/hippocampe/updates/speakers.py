@@ -28,7 +28,7 @@ def may_be_same(one: Told, other: Told, aliases: Aliases = _NO_ALIASES) -> bool:
         return True
     if is_shared(one, other):
         return True
-    ours, theirs = is_first_person(one.content), is_first_person(other.content)
+    ours, theirs = _is_told(one), _is_told(other)
     if ours and theirs:
         return False
     if ours or theirs:
@@ -41,15 +41,12 @@ def is_shared(one: Told, other: Told) -> bool:
     """Return whether two users both say "we", and neither "I": perhaps of one group."""
     if one.user is None or other.user is None or one.user == other.user:
         return False
-    return all(
-        is_first_person(each.content) and not is_about_speaker(each.content)
-        for each in (one, other)
-    )
+    return all(_is_told(each) and not is_about_speaker(each.content) for each in (one, other))
 
 
 def speaker_of(one: Told, other: Told) -> str | None:
     """The user who is "I" in two statements that may be about the same person."""
-    return other.user if other.user and is_first_person(other.content) else one.user
+    return other.user if other.user and _is_told(other) else one.user
 
 
 def labels(old: Told, new: Told, aliases: Aliases = _NO_ALIASES) -> tuple[str, str]:
@@ -58,7 +55,7 @@ def labels(old: Told, new: Told, aliases: Aliases = _NO_ALIASES) -> tuple[str, s
     The one in the first person gets the name of its user if the other has it. Otherwise nothing would tell that "I'm
     allergic" of Jess and "Jess is allergic" say the same.
     """
-    by_old, by_new = (is_first_person(each.content) for each in (old, new))
+    by_old, by_new = _is_told(old), _is_told(new)
     if by_old == by_new:
         return "", ""
     teller, told = (old, new) if by_old else (new, old)
@@ -66,6 +63,11 @@ def labels(old: Told, new: Told, aliases: Aliases = _NO_ALIASES) -> tuple[str, s
         return "", ""
     label = f"{teller.user}: "
     return (label, "") if by_old else ("", label)
+
+
+def _is_told(each: Told) -> bool:
+    """Return whether a statement is in the first person: also "m'a prêté"."""
+    return is_first_person(each.content) or is_about_speaker(each.content)
 
 
 def _names(teller: Told, aliases: Aliases) -> tuple[str, ...]:
