@@ -186,3 +186,88 @@ def test_a_request_without_a_user(hippo: Hippocampe) -> None:
     hippo.remember("I play the tuba", scope=scope)
     say(hippo, "forget that I play the tuba", scope)
     assert contents(hippo, "tuba", scope) == set()
+
+
+@pytest.mark.parametrize(
+    ("message", "content", "other"),
+    [
+        ("oublie que mon frère habite à Nice", "mon frère habite à Nice", "ma sœur habite à Nice"),
+        ("forget that I owe Ann 300 euros", "I owe Ann 300 euros", "I owe Bob 20 euros"),
+        ("forget that I smoke weed", "I smoke weed", "I don't smoke"),
+        ("oublie que Marc m'a trompée", "Marc m'a trompée", "Marc aime le foot"),
+        (
+            "oublie que je suis enceinte, je l'ai pas encore dit à ma mère",
+            "je suis enceinte",
+            "j'ai un chat",
+        ),
+    ],
+)
+def test_what_is_of_another_person_or_number_stays(
+    hippo: Hippocampe, message: str, content: str, other: str
+) -> None:
+    # Others spoke here and elsewhere: it makes no difference.
+    for space in ("", "elsewhere"):
+        hippo.after_turn("bonjour", "oui", scope=Scope(space, "ana", "lobby") if space else ANA)
+    for each in (content, other):
+        hippo.remember(each, scope=ANA)
+    found = asked(hippo.before_turn(message, scope=ANA))
+    assert [item.content for item in found.items] == [content]
+    assert not found.waits
+
+
+def test_only_what_the_user_said_of_somebody(hippo: Hippocampe) -> None:
+    hippo.remember("Rachel is allergic to nuts", scope=DAVID)
+    hippo.remember("Rachel is my sister", scope=ANA)
+    found = asked(hippo.before_turn("forget what I said about Rachel", scope=ANA))
+    assert [item.content for item in found.items] == ["Rachel is my sister"]
+    found = asked(hippo.before_turn("forget what you know about Rachel", scope=ANA))
+    assert len(found.items) == 2
+
+
+def test_all_that_the_user_said_that_day(hippo: Hippocampe, clock: FakeClock) -> None:
+    hippo.after_turn("I hate my job", "Oh.", scope=ANA)
+    clock.advance(days=1)
+    for each in ("my brother is in rehab", "I owe 3000 euros"):
+        hippo.after_turn(each, "Oh.", scope=ANA)
+        clock.advance(minutes=1)
+    hippo.after_turn("I like cheese", "Good.", scope=DAVID)
+    hippo.remember("Ana is pregnant", scope=ANA)
+    say(hippo, "forget everything I told you today", scope=ANA)
+    assert contents(hippo, "job brother euros cheese pregnant") == {
+        "I hate my job",
+        "I like cheese",
+    }
+
+
+def test_a_value_that_was_corrected(hippo: Hippocampe) -> None:
+    hippo.remember("I live in Lens", scope=ANA)
+    hippo.remember("I moved to Lille", scope=ANA)
+    found = asked(say(hippo, "forget that I lived in Lens"))
+    assert [item.content for item in found.items] == ["I live in Lens"]
+    states = {m.content: m.forgotten_at for m in hippo.memories(scope=ANA, state="all").items}
+    assert states["I live in Lens"]
+    assert states["I moved to Lille"] is None
+
+
+def test_talk_beside_a_forgotten_summary_stays(hippo: Hippocampe) -> None:
+    hippo.update_settings(scope=ANA, recent_messages=1)
+    for each in (
+        "My brother Kevin is in rehab",
+        "I am allergic to nuts",
+        "the garage code changes",
+    ):
+        hippo.after_turn(each, "ok", scope=ANA)
+    hippo.compact(scope=ANA)
+    found = asked(hippo.before_turn("forget that Kevin is in rehab", scope=ANA))
+    assert "I am allergic to nuts" not in {item.content.split("\n")[0] for item in found.items}
+
+
+@pytest.mark.usefixtures("reading")
+def test_what_is_only_read_waits_for_a_yes(hippo: Hippocampe) -> None:
+    for each in ("I owe 3000 euros to the bank", "I like cats", "I play the tuba"):
+        hippo.remember(each, scope=ANA)
+    found = asked(say(hippo, "forget my debts"))
+    assert found.waits
+    assert [item.content for item in found.items] == ["I owe 3000 euros to the bank"]
+    say(hippo, "yes please")
+    assert "I owe 3000 euros to the bank" not in contents(hippo, "euros")

@@ -189,6 +189,8 @@ OTHERS = [
     "forget me",
     "forget everything",
     "Oublie tout",
+    "delete that file",
+    "supprime cette ligne",
 ]
 
 
@@ -212,6 +214,10 @@ def test_what_may_mean_something_else_is_unsure() -> None:
         ("forget the tuba", False),
         ("oublie le tuba", False),
         ("forget my tuba", True),
+        ("delete that I was in prison", False),
+        ("supprime l'info sur la prison", False),
+        ("erase my prison time from memory", True),
+        ("oublie le truc sur le VIH", True),
     ):
         request = read_request(message)
         assert request is not None

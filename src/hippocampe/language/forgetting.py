@@ -6,7 +6,7 @@ that …") and the opposite ("don't forget") are no requests.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
 
@@ -33,12 +33,14 @@ class ForgetRequest:
         sure: Whether it can be meant in no other way; "forget the dinner" may mean "never mind".
         rest: The message without the request.
         own: Whether it means only what the speaker said: "forget what I said about Rachel".
+        said: How it names what was said, without a topic: "everything I told you today".
     """
 
     topic: str
     sure: bool
     rest: str
     own: bool = False
+    said: str = ""
 
 
 def read_request(message: str) -> ForgetRequest | None:
@@ -51,12 +53,12 @@ def read_request(message: str) -> ForgetRequest | None:
         for language in languages():
             found = _forms(language).read(text, start)
             if found is not None:
-                topic, sure, end, own = found
-                if topic and STOP_WORDS.issuperset(words(topic)):
+                request, end = found
+                if request.topic and STOP_WORDS.issuperset(words(request.topic)):
                     # "Everything about me" is more than a topic: `erase` removes a user.
                     return None
                 rest = " ".join(f"{message[:start]} {message[end:]}".split()).strip(" ,;")
-                return ForgetRequest(topic, sure, rest, own)
+                return replace(request, rest=rest)
     return None
 
 
@@ -126,9 +128,8 @@ class _Forms:
         self._agrees = re.compile(rf"{_any(data['agreements'])}\b", options)
         self._refusals = frozenset(data["refusals"].split())
 
-    def read(self, text: str, start: int) -> tuple[str, bool, int, bool] | None:
-        """The topic of the request that begins at a clause, whether it is sure, where it ends, and whether only what the
-        speaker said is meant."""
+    def read(self, text: str, start: int) -> tuple[ForgetRequest, int] | None:
+        """The request that begins at a clause, without its rest, and where it ends."""
         verb = self._verb.match(text, start)
         if verb is None:
             return None
@@ -140,26 +141,32 @@ class _Forms:
         remembered = self._memory.search(named)
         if found := self._said.match(named):
             own = is_about_speaker(named[: found.start("topic")])
-            return _topic(found["topic"] or "", sure=True, end=end, own=own)
+            said = "" if found["topic"] else named
+            return _request(found["topic"] or "", sure=True, own=own, said=said), end
+        # "Delete that I was in prison" is meant of memory, "delete that file" is not.
+        unsure = bool(verb["removes"]) and remembered is None
         if found := self._known.match(named):
-            return _topic(found["topic"], sure=True, end=end)
+            return _request(found["topic"], sure=not unsure), end
+        if unsure:
+            found = self._that.match(named)
+            return (
+                (_request(self._aside.sub("", found["topic"]), sure=False), end) if found else None
+            )
         if remembered is not None:
             named = self._memory.sub("", named).strip()
-        elif verb["removes"]:
-            return None
         if not named or self._idiom.match(named):
             return None
         forms = (self._that, self._bare, self._own, self._asked)
         found = next((match for form in forms if (match := form.match(named))), None)
         if found is not None:
             sure = remembered is not None or not self._keeps.search(verb["refuses"] or "")
-            return _topic(self._aside.sub("", found["topic"]), sure=sure, end=end)
+            return _request(self._aside.sub("", found["topic"]), sure=sure), end
         if verb["refuses"] or "," in text[verb.end() : end].rstrip(" ,"):
             return None
         topic = self._about.sub("", named, count=1) if self._about.match(named) else named
         if len(topic.split()) > MAX_UNSURE_WORDS:
             return None
-        return _topic(topic, sure=remembered is not None, end=end)
+        return _request(topic, sure=remembered is not None), end
 
     def _without_politeness(self, named: str) -> str:
         """The named thing, without the politeness after it."""
@@ -176,5 +183,6 @@ def _sentence_end(text: str, start: int) -> int:
     return start + found.end() if found else len(text)
 
 
-def _topic(topic: str, *, sure: bool, end: int, own: bool = False) -> tuple[str, bool, int, bool]:
-    return cut(" ".join(topic.split()).strip(" ,;.!?…"), MAX_TOPIC), sure, end, own
+def _request(topic: str, *, sure: bool, own: bool = False, said: str = "") -> ForgetRequest:
+    shorter = cut(" ".join(topic.split()).strip(" ,;.!?…"), MAX_TOPIC)
+    return ForgetRequest(shorter, sure, "", own, said)

@@ -6,26 +6,24 @@ the user's own: what others say of themselves stays.
 
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import chain
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, or_
 
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.documents import memory_text, turn_text
 from hippocampe.errors import EmbedderUnavailable
 from hippocampe.language import secrets
 from hippocampe.language.difference import names_another
-from hippocampe.language.kin import kin_asked
 from hippocampe.language.mentions import mentions
 from hippocampe.language.person import is_about_speaker, is_first_person
 from hippocampe.language.statement import parse
 from hippocampe.language.subjects import subjects_of
-from hippocampe.language.text import STOP_WORDS, content_words, fold, words
+from hippocampe.language.text import STOP_WORDS, content_words, fold, words, written_words
 from hippocampe.protocols import Filter
 from hippocampe.retrieval import recall
 from hippocampe.retrieval.lookup import names
 from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS, RecallRequest
-from hippocampe.store import memories, message_rows, schema, turn_rows
+from hippocampe.store import listing, memories, message_rows, schema, turn_rows
 from hippocampe.types import MEMORY_COLLECTIONS, Memory, Message, ReceiptItem, Recollection, Scope
 
 MIN_RELEVANCE = 0.5
@@ -82,14 +80,26 @@ class _Topic:
         of_speaker = is_first_person(text) or is_about_speaker(text)
         return told and (not about or "user" in about or of_speaker)
 
+    def is_told_in(self, text: str) -> bool:
+        """Return whether a text has the names and values of the topic and half of its words, or all of these."""
+        topic, told = parse(self.text), {token.stem for token in parse(text).tokens}
+        wanted = [topic.tokens[at] for at in topic.content]
+        named = {token.stem for token in wanted if token.name or token.kind != "word"}
+        stems = {token.stem for token in wanted}
+        return named <= told and len(stems & told) * 2 >= len(stems) * (1 if named else 2)
+
     def contradicts(self, text: str) -> bool:
-        """Return whether a text is about another person or number than the topic: "my brother" is not "my sister"."""
+        """Return whether a text is about another person or number than the topic, or denies it.
+
+        "My brother" is not "my sister", and "I don't smoke" is not "I smoke".
+        """
         if self.wanted <= set(words(text)):
             return False
-        named, others = (set(chain.from_iterable(kin_asked(each))) for each in (self.text, text))
+        topic, told = parse(self.text), parse(text)
+        named, others = ({token.kin for token in each.tokens} - {""} for each in (topic, told))
         if named and others and named.isdisjoint(others):
             return True
-        return names_another(parse(self.text), parse(text))
+        return bool(topic.negations) != bool(told.negations) or names_another(topic, told)
 
 
 def find(corpus: Corpus, topic: str, scope: Scope, *, said: bool = False) -> list[ReceiptItem]:
@@ -234,11 +244,28 @@ def _by_words(corpus: Corpus, topic: _Topic) -> Iterator[ReceiptItem]:
             if is_about(each.content) and topic.owns(each.content, each.author, memory=False):
                 kind = "live" if each.live else "message"
                 yield ReceiptItem(each.id, kind, each.content, each.at, ("words",))
+        for memory in _replaced(connection, topic):
+            text = memory_text(memory)
+            if topic.is_told_in(text) and topic.owns(text, memory.user, memory=True):
+                yield of_memory(memory, "words")
         keyed = [memories.living(space, now), schema.memory.c.key.is_not(None)]
         for memory in memories.find(connection, *keyed):
             key = (memory.key or "").replace("_", " ")
             if topic.wanted <= set(words(key)) and topic.owns(key, memory.user, memory=True):
                 yield of_memory(memory, "key")
+
+
+def _replaced(connection: Connection, topic: _Topic) -> list[Memory]:
+    """The memories that others replaced, which no search finds, with a word of the topic."""
+    as_written = {word for word in written_words(topic.text) if fold(word) in topic.wanted}
+    return memories.find(
+        connection,
+        schema.memory.c.space == topic.space,
+        schema.memory.c.superseded_at.is_not(None),
+        schema.memory.c.forgotten_at.is_(None),
+        or_(*map(listing.has_word, topic.wanted | as_written)),
+        limit=MAX_BY_WORDS,
+    )
 
 
 def _loose_messages(connection: Connection, topic: _Topic, live: Sequence[str]) -> list[Message]:

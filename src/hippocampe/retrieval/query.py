@@ -71,7 +71,10 @@ def analyse(
     named = [name for name in aliases if set(name.split()) <= set(spoken_words)]
     if scope.user and is_first_person(query):
         named += fold_subjects([scope.user])
-    groups = [_known_names(vocabulary, (name, *sorted(aliases.get(name, ())))) for name in named]
+    groups = [
+        _known_names(vocabulary, scope.space, (name, *sorted(aliases.get(name, ()))))
+        for name in named
+    ]
     added = dict.fromkeys(name for group in groups for name in group if name not in spoken_words)
     text = " ".join((asked, *added))
     # One word for all names of a person: an answer uses only one of them.
@@ -169,10 +172,10 @@ def _own_names(scope: Scope, aliases: Aliases) -> frozenset[str]:
     return frozenset(names).union(*(aliases.get(name, ()) for name in names))
 
 
-def _known_names(vocabulary: Vocabulary, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names whose words are all in the vocabulary, in order: no text contains the others."""
-    unknown = set(vocabulary.unknown(word for name in names for word in name.split()))
-    return tuple(name for name in names if unknown.isdisjoint(name.split()))
+def _known_names(vocabulary: Vocabulary, space: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names whose words all are in texts of the space, in order: no text contains the others."""
+    there = vocabulary.counts(space, {word for name in names for word in name.split()})
+    return tuple(name for name in names if all(word in there for word in name.split()))
 
 
 def _same_words(vocabulary: Vocabulary, groups: Sequence[tuple[str, ...]]) -> dict[int, int]:

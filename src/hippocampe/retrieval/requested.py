@@ -8,6 +8,7 @@ from typing import Final
 from hippocampe.engine.corpus import Corpus
 from hippocampe.language.forgetting import ForgetRequest, agrees, read_request
 from hippocampe.language.secrets import mask
+from hippocampe.language.temporal.window import parse_window
 from hippocampe.retrieval import about
 from hippocampe.store import memories, message_rows, schema, turn_rows
 from hippocampe.store.turn_rows import Turn
@@ -16,6 +17,8 @@ from hippocampe.types import Forgetting, ReceiptItem, Scope
 MOST_AT_ONCE: Final = 5
 """More items are hidden only when the user confirms."""
 CONFIRMED_WITHIN: Final = timedelta(hours=1)
+MOST_OF_A_TIME: Final = 1_000
+"""Turns and memories of the time that a request names."""
 _RECENT: Final = 5
 """Latest turns of the channel among which the user's last one is looked for: others talk there too."""
 
@@ -41,7 +44,9 @@ def read(corpus: Corpus, message: str, scope: Scope) -> Asked | None:
 def plan(corpus: Corpus, asked: Asked, scope: Scope) -> Forgetting | None:
     """The items that a request to forget hides; None if it must have meant something else."""
     request, before = asked.request, asked.confirmed
-    items = _items(corpus, request, scope)
+    # The request itself has the words of its topic.
+    itself = before.id if before else None
+    items = [each for each in _items(corpus, request, scope) if each.id != itself]
     unsure = bool(request.topic) and not items and request.sure
     if unsure:
         items = about.perhaps(corpus, request.topic, scope)
@@ -60,12 +65,42 @@ def _items(corpus: Corpus, request: ForgetRequest, scope: Scope) -> list[Receipt
     if request.topic:
         found = about.find(corpus, request.topic, scope, said=request.own)
     else:
-        last = _last_turn(corpus, scope)
-        found = [] if last is None else [_of_turn(last, "said"), *_resting_on(corpus, last)]
+        found = _said(corpus, request, scope)
     known = {each.id: each for each in found}
     for each in _evidence(corpus, found, scope):
         known.setdefault(each.id, each)
     return list(known.values())
+
+
+def _said(corpus: Corpus, request: ForgetRequest, scope: Scope) -> list[ReceiptItem]:
+    """What the user said in the time that a request names, or else just before."""
+    timezone = corpus.settings.of(scope.space).timezone
+    window = parse_window(request.said, now=corpus.store.now(), timezone=timezone)
+    if window is None:
+        last = _last_turn(corpus, scope)
+        return [] if last is None else [_of_turn(last, "said"), *_resting_on(corpus, last)]
+    table = schema.memory.c
+    with corpus.store.read() as connection:
+        turns = turn_rows.latest(
+            connection,
+            scope.space,
+            channel=None,
+            since=window.start,
+            until=window.end,
+            limit=MOST_OF_A_TIME,
+        )
+        told = memories.find(
+            connection,
+            memories.living(scope.space, corpus.store.now()),
+            table.user == scope.user,
+            table.created_at >= window.start,
+            table.created_at < window.end,
+            limit=MOST_OF_A_TIME,
+        )
+    own = [each for each in turns if each.author == scope.user]
+    found = [_of_turn(each, "said") for each in own]
+    found += (item for each in own for item in _resting_on(corpus, each))
+    return found + [about.of_memory(each, "said") for each in told]
 
 
 def _last_turn(corpus: Corpus, scope: Scope) -> Turn | None:
