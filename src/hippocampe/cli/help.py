@@ -65,6 +65,7 @@ class Program(Group):
             _explain(exc)
             code = 2
         except typer.Abort:
+            terminal.error("stopped: nothing was changed.")
             code = 1
         return sys.exit(code or 0) if standalone_mode else code
 

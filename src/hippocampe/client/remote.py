@@ -65,6 +65,10 @@ class RemoteHippocampe:
         The types are those of the annotations of the steps, which this process does not load.
         """
         greeting = self._connection.greet()
+        if "version" not in greeting or "results" not in greeting:
+            raise ServerUnavailable(
+                f"{self.address} is not the address of a Hippocampe server: check HIPPOCAMPE_URL."
+            )
         if greeting["version"] != __version__:
             raise ServerUnavailable(
                 f"the server has version {greeting['version']} and this program {__version__}: install the "

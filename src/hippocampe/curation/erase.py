@@ -158,7 +158,9 @@ def erase(
     check_flag("dry_run", dry_run)
     criteria = [name for name in (id, user, subject) if name is not None]
     if len(criteria) + whole_space != 1:
-        raise InvalidInput("say exactly one of id, user, subject or whole_space.")
+        raise InvalidInput(
+            "say exactly one of what to erase: an id, a user, a subject or the whole space."
+        )
     if subject is not None and not content_words(
         clean_text(subject, what="subject", limit=MAX_LABEL_CHARACTERS)
     ):

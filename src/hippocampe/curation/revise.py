@@ -240,7 +240,9 @@ def _restore_turn(writer: Writer, turn: Turn) -> Recollection:
 def _require_current(change: UnitOfWork, id: str, scope: Scope) -> Memory:
     memory = require(memories.get(change.connection, scope.space, [id]), id, scope)
     if not memory.current:
-        raise NotFound(f"memory {id!r} was changed by someone else meanwhile: look at it again.")
+        if memory.forgotten_at is not None:
+            raise NotFound(f"memory {id!r} is forgotten already: restore it to change it.")
+        raise NotFound(f"memory {id!r} was replaced by a newer one: look at its history.")
     return memory
 
 

@@ -40,6 +40,10 @@ class FolderLock:
         except Timeout as exc:
             raise _refusal(folder) from exc
         except OSError as exc:
+            if folder.exists() and not folder.is_dir():
+                raise StoreReadOnly(
+                    f"cannot use {folder} as the data folder: it is a file. Choose another path."
+                ) from exc
             refusal = free_space.refusal(exc, f"cannot use the data folder {folder}")
             if isinstance(refusal, StoreFull):
                 raise refusal from exc

@@ -47,6 +47,8 @@ ROLES: tuple[Role, ...] = get_args(Role)
 FORWARDED = frozenset({b"forwarded", b"via", b"x-real-ip"})
 FORWARDED_PREFIX = b"x-forwarded-"
 """Headers that a reverse proxy adds."""
+MAX_SHOWN = 100
+"""Characters of the unknown parameters that an error names."""
 NEEDS_KEY = "send Authorization: Bearer with one that hippocampe keys create printed and that was not revoked."
 
 BEARER = HTTPBearer(
@@ -134,6 +136,8 @@ class Gate:
         state["key"] = None if secret is None else await self._hippo.find_key(secret)
         if state["key"] is not None:
             return None
+        if secret is not None:
+            return problems.of_status(401, f"this key is not known here: {NEEDS_KEY}")
         why = "a request through a proxy" if self._keyless and not direct else "this server"
         return problems.of_status(401, f"{why} needs a key: {NEEDS_KEY}")
 
@@ -381,7 +385,7 @@ def _check_parameters(request: Request) -> None:
     if unknown:
         raise HTTPException(
             422,
-            f"{len(unknown)} query parameters are unknown: choose from {', '.join(sorted(known))}.",
+            f"unknown in the query: {', '.join(sorted(unknown))[:MAX_SHOWN]}. Choose from {', '.join(sorted(known))}.",
         )
 
 

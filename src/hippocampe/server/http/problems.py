@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -51,6 +51,10 @@ _ENDPOINTS = {
 """Errors of HTTP itself; an item that an endpoint does not find is a `NotFound`."""
 
 
+BLANK: Final = "about:blank"
+"""The type of the errors of HTTP itself (RFC 9457)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """The reason why a request failed.
@@ -90,7 +94,7 @@ def of_error(error: errors.HippocampeError) -> Problem:
 
 def of_status(status: int, detail: str) -> Problem:
     """The problem of an HTTP status."""
-    return Problem("about:blank", HTTPStatus(status).phrase, status, detail)
+    return Problem(BLANK, HTTPStatus(status).phrase, status, detail)
 
 
 def response(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:

@@ -41,7 +41,13 @@ def serve(joining: Future[Hippocampe], scope: Scope, tools: ToolSet) -> None:
         HippocampeError: The memory cannot be opened, or the SDK is too old.
     """
     require_sdk()
-    asyncio.run(_serve(Caller(_Joining(joining), scope, tools), joining))
+    try:
+        asyncio.run(_serve(Caller(_Joining(joining), scope, tools), joining))
+    except BaseExceptionGroup:
+        # The SDK wraps the reason why the memory cannot be opened.
+        if joining.done() and (failed := joining.exception()) is not None:
+            raise failed from None
+        raise
 
 
 async def _serve(caller: Caller, joining: Future[Hippocampe]) -> None:

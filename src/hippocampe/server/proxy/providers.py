@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.server.http.access import PROXY
-from hippocampe.server.http.problems import MEDIA_TYPE
+from hippocampe.server.http.problems import BLANK, MEDIA_TYPE
 
 _ERROR: dict[str, Any] = {
     "type": "object",
@@ -46,6 +46,13 @@ DESCRIBED: dict[int | str, dict[str, Any]] = {
 """The answers of the proxy in the OpenAPI document."""
 
 
+_CODES = {
+    401: "invalid_api_key",
+    404: "not_found",
+    413: "request_too_large",
+    429: "rate_limit_exceeded",
+}
+"""OpenAI's codes of the errors of HTTP itself."""
 _ANTHROPIC_TYPES = {
     401: "authentication_error",
     402: "billing_error",
@@ -115,6 +122,6 @@ def _error(problem: dict[str, Any], provider: Provider) -> bytes:
         error = {"type": _ANTHROPIC_TYPES.get(status, kind), "message": message}
         return json.dumps({"type": "error", "error": error}).encode()
     kind = "invalid_request_error" if status < 500 else "server_error"
-    code = problem["type"].rpartition(":")[2]
+    code = problem["type"].rpartition(":")[2] if problem["type"] != BLANK else _CODES.get(status)
     error = {"message": message, "type": kind, "param": None, "code": code}
     return json.dumps({"error": error}).encode()
