@@ -65,3 +65,20 @@ def test_a_chain_of_follow_ups(hippo: Hippocampe, clock: FakeClock) -> None:
         clock.advance(minutes=1)
     given = hippo.before_turn("and Jess's?", scope=room("tom")).items
     assert "Mr Dunn" in given[0].content
+
+
+def test_a_current_value_is_given_rather_than_the_one_it_returned_to(
+    open_hippo: Opener, reading: None
+) -> None:
+    hippo = open_hippo()
+    hippo.update_settings(scope=room("x"), hook_timeout_ms=10_000, recent_hours=0)
+    first = "La démo avec la mairie de Pau est le 20 janvier à 14h"
+    last = "La démo avec la mairie de Pau est finalement le 20 janvier à 14h"
+    for content in (first, "La démo avec la mairie est décalée au 22 janvier, même heure", last):
+        hippo.remember(content, scope=room("nadia"))
+    given = [
+        each.content
+        for each in hippo.before_turn("la démo c'est quand ?", scope=room("julie")).items
+    ]
+    assert last in given
+    assert first not in given

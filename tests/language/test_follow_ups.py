@@ -4,6 +4,7 @@ import pytest
 
 from hippocampe.language.follow_ups import asks_own, completed, continues, is_elliptical
 from hippocampe.language.manners import asks_nothing
+from hippocampe.language.person import is_first_person
 from hippocampe.language.small_talk import is_small_talk
 
 
@@ -63,3 +64,8 @@ def test_the_hour_of_something_is_no_small_talk() -> None:
     assert asks_nothing("et Ben ?")
     assert not asks_nothing("et Ben ?", names={"ben"})
     assert asks_nothing("Ben oui !", names={"ben"})
+
+
+def test_the_first_person_as_it_is_typed() -> None:
+    assert all(map(is_first_person, ("jcommence a quelle heure ?", "jsuis malade", "et le mien ?")))
+    assert not any(map(is_first_person, ("le jpeg est flou", "jquery et json", "Jean bosse")))

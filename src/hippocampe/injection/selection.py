@@ -98,6 +98,32 @@ def merge(candidates: Sequence[Candidate], settings: Settings) -> list[Candidate
     return list(unique.values())
 
 
+def _current_first(candidates: Sequence[Candidate], threshold: float) -> list[Candidate]:
+    """The candidates, a replaced statement after the current ones that resemble it: only one of those is given."""
+    ordered = list(candidates)
+    for former in [each for each in candidates if _is_former(each)]:
+        alike = [
+            place
+            for place, each in enumerate(ordered)
+            if not _is_former(each) and _cosine(each.vector, former.vector) >= threshold
+        ]
+        at = ordered.index(former)
+        if alike and max(alike) > at:
+            ordered.insert(max(alike), ordered.pop(at))
+    return ordered
+
+
+def _is_former(candidate: Candidate) -> bool:
+    return candidate.item.memory is not None and candidate.item.memory.former
+
+
+def _cosine(one: Vector | None, other: Vector | None) -> float:
+    """The cosine of two unit vectors; 0 without one of them, or of two embedders."""
+    if one is None or other is None or len(one) != len(other):
+        return 0.0
+    return float(one @ other)
+
+
 def _is_below(candidate: Candidate, settings: Settings) -> bool:
     least = least_score(candidate.item.kind, settings)
     return candidate.path == "search" and candidate.item.score < least
@@ -117,7 +143,7 @@ def select(
         "always_on": settings.always_on_limit,
         "named": settings.max_injection_count,
     }
-    for each in candidates:
+    for each in _current_first(candidates, settings.semantic_threshold):
         if each.also is not None and room[each.part] < 1:
             each.path = each.also
         part = each.part
