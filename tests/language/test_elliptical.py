@@ -1,4 +1,4 @@
-"""Questions that say nothing of what they are about."""
+"""Questions that say nothing of what they are about, and the first person as it is typed."""
 
 import pytest
 
