@@ -68,3 +68,9 @@ def test_the_name_of_the_speaker_is_no_lost_fact(hippo: Hippocampe) -> None:
     told(hippo, ("karen", "Jess works at Costa"), ("jess", "I work at Greggs now"))
     (found,) = hippo.recall("where does Jess work?", scope=Scope("home", user="tom"))
     assert found.content == "I work at Greggs now"
+
+
+@pytest.mark.usefixtures("reading")
+def test_masked_secrets_do_not_look_the_same(hippo: Hippocampe) -> None:
+    said = [("maud", "The door code is 4521"), ("maud", "The gate code: 9981#")]
+    assert len(told(hippo, *said)) == 2

@@ -108,14 +108,12 @@ def _merging(shares: Floats) -> Floats:
 
 
 def _speaks(statement: Statement) -> bool:
-    """Return whether a statement can be weighed: it has several words, does more than equate two names, and hides nothing.
+    """Return whether a statement can be weighed: it has several words, and does more than equate two names.
 
-    One word, such as the value of a keyed fact, states nothing by itself. Masked secrets look the same.
+    One word, such as the value of a keyed fact, states nothing by itself.
     """
     words = sum(token.norm[0].isalnum() for token in statement.tokens)
-    if words < 2 or MASKED in statement.text:
-        return False
-    return equated_names(statement.text) is None
+    return words > 1 and equated_names(statement.text) is None
 
 
 def lost_words(old: Statement, new: Statement) -> list[str]:
@@ -160,6 +158,9 @@ def conclude(
         return apart(rule)
     why = veto(aligned, evidence, rule)
     outcome = likeliest(shares, evidence)
+    if outcome == "same" and MASKED in aligned.new.text:
+        # Masked secrets look the same: "the gate code is …" is not "the door code is …".
+        return apart(rule)
     if outcome == "same" and aligned.old.language != aligned.new.language:
         # An update in either language then replaces both: see `twins`.
         why = why or "in another language"
