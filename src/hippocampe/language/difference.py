@@ -35,7 +35,7 @@ def names_another(new: Statement, old: Statement) -> bool:
 
 
 def _different(new: Statement, old: Statement) -> tuple[str, list[str], list[str]] | None:
-    """The first kind of word of which each statement has one that the other lacks, with those of both."""
+    """The first kind of word that both statements have and the other lacks, with the words of both."""
     only_new, only_old = _words_beyond(new, old), _words_beyond(old, new)
     for kind, pick in (
         ("name", proper_names),

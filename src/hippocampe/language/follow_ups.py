@@ -59,7 +59,7 @@ def completed(question: str, before: str, replaced: Collection[str]) -> str:
     Args:
         question: An elliptical question.
         before: What was said before it.
-        replaced: Folded words of it in whose place the question has others.
+        replaced: Folded words of it that the question replaces.
     """
     return " ".join((*_carried(before, replaced), question))
 

@@ -37,7 +37,7 @@ class Secret:
 
 
 MASKED: Final = "[secret: "
-"""How the placeholder of a masked secret begins."""
+"""The beginning of the placeholder of a masked secret."""
 _WORDS: Final = load_all("secrets")
 
 

@@ -40,7 +40,7 @@ ALL_BY_MEANING = 0.9
 MAX_BY_MEANING = 50
 MAX_BY_WORDS = 500
 MAX_PERHAPS = 8
-"""Memories that are read with a topic of which nothing is found."""
+"""Memories that are read with a topic that nothing else finds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def _read_topic(corpus: Corpus, topic: str, scope: Scope, *, said: bool) -> _Top
 def perhaps(corpus: Corpus, topic: str, scope: Scope) -> list[ReceiptItem]:
     """The memories of the user that the reader finds about a topic of theirs: "my debts" and "I owe 3000 euros".
 
-    For a topic that `find` finds nothing about: a person decides.
+    For a topic without results in `find`: a person decides.
     """
     asked = _read_topic(corpus, topic, scope, said=True)
     request = RecallRequest(scope, limit=MAX_PERHAPS, read=MAX_PERHAPS)

@@ -104,14 +104,14 @@ def _names(corpus: Corpus, text: str, request: RecallRequest) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """What was said before a question, and the folded words of the names of those who spoke."""
+    """The text said before a question, and the folded words of the names of those who spoke."""
 
     text: str
     speakers: frozenset[str] = frozenset()
 
 
 def _before(corpus: Corpus, request: RecallRequest, now: datetime) -> _Before:
-    """What a user said last in the channel, in this session, as the space spells it; not a follow-up itself."""
+    """The last text of a user in the channel, in this session, as the space spells it; not a follow-up itself."""
     if not request.follows:
         return _Before("")
     scope = request.scope

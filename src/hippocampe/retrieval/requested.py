@@ -73,7 +73,7 @@ def _items(corpus: Corpus, request: ForgetRequest, scope: Scope) -> list[Receipt
 
 
 def _said(corpus: Corpus, request: ForgetRequest, scope: Scope) -> list[ReceiptItem]:
-    """What the user said in the time that a request names, or else just before."""
+    """The talk and the memories of the user in the time that a request names, or else just before."""
     timezone = corpus.settings.of(scope.space).timezone
     window = parse_window(request.said, now=corpus.store.now(), timezone=timezone)
     if window is None:

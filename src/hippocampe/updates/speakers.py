@@ -4,25 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Protocol
 
-from hippocampe.engine.caches import Aliases
 from hippocampe.language.mentions import mentions
 from hippocampe.language.person import is_about_speaker, is_first_person
 from hippocampe.language.text import fold
-from hippocampe.store.statements import StoredStatement
-from hippocampe.types import Memory
 
-_NO_ALIASES: Final[Mapping[str, frozenset[str]]] = MappingProxyType({})
-Told = Memory | StoredStatement
-"""A statement with its user."""
+Aliases = Mapping[str, frozenset[str]]
+"""The other names of each folded name."""
+_NO_ALIASES: Final[Aliases] = MappingProxyType({})
+
+
+class Told(Protocol):
+    """A statement with the user who told it."""
+
+    @property
+    def content(self) -> str:
+        """Its text."""
+        ...
+
+    @property
+    def user(self) -> str | None:
+        """Its user, if known."""
+        ...
 
 
 def may_be_same(one: Told, other: Told, aliases: Aliases = _NO_ALIASES) -> bool:
     """Return whether two statements may be about the same person.
 
-    "I" of two users is two people, unless only one of them speaks of themselves and the other names that user. "We" of
-    two users may be one group: see `is_shared`.
+    "I" of two users is two people, unless only one of both is in the first person and the other names that user. "We" of two
+    users may be one group: see `is_shared`.
     """
     if one.user is None or other.user is None or one.user == other.user:
         return True
@@ -50,7 +61,7 @@ def speaker_of(one: Told, other: Told) -> str | None:
 
 
 def labels(old: Told, new: Told, aliases: Aliases = _NO_ALIASES) -> tuple[str, str]:
-    """What to write before each of two statements for a reader of both: "Jess: ", or nothing.
+    """The label of each of two statements for a reader of both: "Jess: ", or nothing.
 
     The one in the first person gets the name of its user if the other has it. Otherwise nothing would tell that "I'm
     allergic" of Jess and "Jess is allergic" say the same.
