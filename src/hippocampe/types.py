@@ -409,7 +409,8 @@ class Receipt:
     """The items that `forget`, `erase` or `expire` changed, or would change in a dry run.
 
     `counts` is by kind; `forget` counts memories with a key as `fact`. `settings` names the settings
-    of the space that still mention the erased subject, which the user has to change. `remains` says where bytes
+    of the space that still mention the erased subject, which the user has to change. `users` names the users of the
+    space with the name of the erased subject, whose own words stay until they are erased by `user`. `remains` says where bytes
     of what was erased are left, nowhere in a folder. In servers: `pages` of PostgreSQL, until other rows overwrite
     them or `hippocampe scrub`; vectors in `segments` of Qdrant, until it rewrites them or `hippocampe scrub`; and the
     write-ahead `log` of PostgreSQL with its archives, the backups and the snapshots of both, as long as they are kept.
@@ -421,6 +422,7 @@ class Receipt:
     items: tuple[ReceiptItem, ...] = ()
     settings: tuple[str, ...] = ()
     remains: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -506,6 +506,17 @@ def test_a_memory_is_erased_with_its_versions(
     assert hippo.verify().ok
 
 
+def test_a_user_with_the_name_of_an_erased_subject_is_reported(
+    hippo: Hippocampe, scope: Scope
+) -> None:
+    her = Scope(user="zephyrine", channel="lobby")
+    hippo.after_turn("I live in Quimper", "ok", scope=her)
+    hippo.remember("Zéphyrine has a boat", scope=scope)
+    assert hippo.erase(subject="Zéphyrine", scope=scope).users == ("zephyrine",)
+    hippo.erase(user="zephyrine", scope=scope)
+    assert hippo.erase(subject="Zéphyrine", scope=scope).users == ()
+
+
 @pytest.mark.parametrize("by", ["id", "user", "whole_space"])
 def test_the_words_of_an_edited_text_are_erased(
     hippo: Hippocampe, scope: Scope, folder: Path, by: str

@@ -105,6 +105,13 @@ class _Request:
             return ()
         return erasure.settings_naming(connection, self.space, self.subject)
 
+    def users_named(self, store: Store) -> tuple[str, ...]:
+        """The users of the space who have the name of the subject."""
+        if self.subject is None:
+            return ()
+        with store.read() as connection:
+            return erasure.users_named(connection, self.space, self.subject)
+
     def remove(self, connection: Connection, selection: Selection) -> None:
         """Delete a selection from this database."""
         erasure.remove(
@@ -195,7 +202,8 @@ def erase(
                 ) from exc
     counts = {kind: len(ids) for kind, ids in doomed.of_tables().items() if ids or kind != "note"}
     remains = () if dry_run else corpus.store.remains()
-    return Receipt(counts, tuple(sorted(doomed.ids)), dry_run, tuple(items), named, remains)
+    ids, users = tuple(sorted(doomed.ids)), request.users_named(corpus.store)
+    return Receipt(counts, ids, dry_run, tuple(items), named, remains, users)
 
 
 def remove_moved(writer: Writer, turns: Turns, spaces: Sequence[str]) -> None:

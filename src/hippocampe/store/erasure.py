@@ -275,6 +275,19 @@ def settings_naming(connection: Connection, space: str, subject: Subject) -> tup
     return tuple(sorted(name for name, value in rows if subject.is_quoted_in(str(value))))
 
 
+def users_named(connection: Connection, space: str, subject: Subject) -> tuple[str, ...]:
+    """The users of a space who have the name of a subject."""
+    columns = (memory.c.user, turn.c.author, message.c.author)
+    users = {
+        user
+        for column in columns
+        for user in connection.execute(
+            select_rows(column).where(column.table.c.space == space, column.is_not(None)).distinct()
+        ).scalars()
+    }
+    return tuple(sorted(user for user in users if subject.is_in_label(user)))
+
+
 def kinds_of(connection: Connection, ids: Collection[str]) -> set[str]:
     """The index kinds with a present or former vector of these items."""
     found: set[str] = set()

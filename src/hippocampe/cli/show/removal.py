@@ -41,5 +41,10 @@ def receipt(done: Receipt, verb: str, *, timezone: str, listed: bool = True) -> 
         shown.append(
             text(say("still named in settings: {names} (see hippocampe settings)", names=names))
         )
+    if done.users:
+        names = ", ".join(done.users)
+        shown.append(
+            text(say("what they said themselves stays: {names} (see erase --of-user)", names=names))
+        )
     shown += [text(label("remains", place)) for place in done.remains]
     return lines(*shown)
