@@ -135,7 +135,8 @@ def notes(
         obsidian_certificate=certificate,
         obsidian_insecure=insecure,
     )
-    with call.open(config) as hippo:
+    # Not through the owner of the folder, which has another vault or none.
+    with call.own(config) as hippo:
         found = hippo.notes(scope=call.scope, refresh=True)
     call.answer(found, lambda: show.notes(found, call.config.timezone))
 
