@@ -271,3 +271,17 @@ def test_what_is_only_read_waits_for_a_yes(hippo: Hippocampe) -> None:
     assert [item.content for item in found.items] == ["I owe 3000 euros to the bank"]
     say(hippo, "yes please")
     assert "I owe 3000 euros to the bank" not in contents(hippo, "euros")
+
+
+def test_an_answer_that_repeats_what_is_forgotten(hippo: Hippocampe, clock: FakeClock) -> None:
+    hippo.remember("Ma soeur Rachel vient du 12 au 15 septembre", scope=ANA)
+    question = "la soeur d'Ana vient quand ?"
+    for reply in ("Du 12 au 15 septembre.", "Je ne sais pas."):
+        assert hippo.before_turn(question, scope=DAVID).items or reply.startswith("Je")
+        clock.advance(seconds=5)
+        hippo.after_turn(question, reply, scope=DAVID)
+        clock.advance(hours=1)
+    hippo.flush()
+    found = asked(say(hippo, "oublie ce que j'ai dit sur Rachel"))
+    assert [item.matched for item in found.items] == [("meaning", "words"), ("answer",)]
+    assert "Du 12 au 15" in found.items[1].content

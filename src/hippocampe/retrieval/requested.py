@@ -9,8 +9,9 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.language.forgetting import ForgetRequest, agrees, read_request
 from hippocampe.language.secrets import mask
 from hippocampe.language.temporal.window import parse_window
+from hippocampe.language.text import STOP_WORDS, words
 from hippocampe.retrieval import about
-from hippocampe.store import memories, message_rows, schema, turn_rows
+from hippocampe.store import memories, message_rows, retrievals, schema, turn_rows
 from hippocampe.store.turn_rows import Turn
 from hippocampe.types import Forgetting, ReceiptItem, Scope
 
@@ -19,6 +20,10 @@ MOST_AT_ONCE: Final = 5
 CONFIRMED_WITHIN: Final = timedelta(hours=1)
 MOST_OF_A_TIME: Final = 1_000
 """Turns and memories of the time that a request names."""
+MOST_ANSWERS: Final = 100
+"""Latest turns that were given a memory, whose replies are compared with it."""
+ANSWERED_WITHIN: Final = timedelta(minutes=10)
+"""Longest time between an injection and the turn that it was for."""
 _RECENT: Final = 5
 """Latest turns of the channel among which the user's last one is looked for: others talk there too."""
 
@@ -67,7 +72,7 @@ def _items(corpus: Corpus, request: ForgetRequest, scope: Scope) -> list[Receipt
     else:
         found = _said(corpus, request, scope)
     known = {each.id: each for each in found}
-    for each in _evidence(corpus, found, scope):
+    for each in (*_evidence(corpus, found, scope), *_answers(corpus, found, scope)):
         known.setdefault(each.id, each)
     return list(known.values())
 
@@ -151,6 +156,26 @@ def _evidence(corpus: Corpus, found: Iterable[ReceiptItem], scope: Scope) -> lis
         ids = message_rows.turns_of(connection, told)
         turns = turn_rows.get(connection, scope.space, ids)
     return [_of_turn(each, "evidence") for each in turns.values() if each.forgotten_at is None]
+
+
+def _answers(corpus: Corpus, found: Iterable[ReceiptItem], scope: Scope) -> list[ReceiptItem]:
+    """The turns that were given one of the memories, and whose reply has a word of it that the user did not say."""
+    repeating: dict[str, Turn] = {}
+    with corpus.store.read() as connection:
+        for item in found:
+            if item.memory is None:
+                continue
+            told = set(words(item.content)) - STOP_WORDS
+            for given in retrievals.giving(connection, scope.space, item.id, MOST_ANSWERS):
+                turn = turn_rows.first_after(
+                    connection, scope.space, given.channel, given.user, given.created_at
+                )
+                if turn is None or turn.at > given.created_at + ANSWERED_WITHIN:
+                    continue
+                asked = message_rows.said_in(connection, [turn.id]).get(turn.id, "")
+                if not told.isdisjoint(set(words(turn.content)) - set(words(asked))):
+                    repeating[turn.id] = turn
+    return [_of_turn(each, "answer") for each in repeating.values()]
 
 
 def _of_turn(turn: Turn, matched: str) -> ReceiptItem:

@@ -160,6 +160,16 @@ def latest(
     return [Turn(*row) for row in rows]
 
 
+def first_after(
+    connection: Connection, space: str, channel: str | None, author: str | None, at: datetime
+) -> Turn | None:
+    """The first turn of a user in a channel from a time on, if it is not forgotten."""
+    conditions = within(turn, space, author=author, channel=channel or "", since=at, until=None)
+    query = select(turn).where(*conditions, turn.c.forgotten_at.is_(None))
+    row = connection.execute(query.order_by(turn.c.at, turn.c.id).limit(1)).first()
+    return None if row is None else Turn(*row)
+
+
 def set_forgotten(
     connection: Connection,
     space: str,
