@@ -193,7 +193,7 @@ def test_damage_inside_is_reported_by_verify(
 
 def test_a_file_in_place_of_the_folder(tmp_path: Path, open_hippo: Opener) -> None:
     (tmp_path / "file").write_text("autre chose")
-    with pytest.raises(StoreReadOnly, match="cannot use the data folder"):
+    with pytest.raises(StoreReadOnly, match="it is a file"):
         open_hippo(tmp_path / "file")
     with pytest.raises(StoreReadOnly, match="cannot use the data folder"):
         open_hippo(tmp_path / "file" / "data")

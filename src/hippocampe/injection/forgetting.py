@@ -45,7 +45,7 @@ def serve(
     def planned() -> Forgetting | None:
         # What was said a moment ago is part of it.
         backlog.catch_up_with_talk(context.writer)
-        return requested.plan(corpus, asked, scope)
+        return requested.plan(corpus, asked, scope, replies=False)
 
     planning = state.search_pool.submit(planned)
     try:

@@ -46,8 +46,12 @@ def read(corpus: Corpus, message: str, scope: Scope) -> Asked | None:
     return None if request is None else Asked(request, before)
 
 
-def plan(corpus: Corpus, asked: Asked, scope: Scope) -> Forgetting | None:
-    """The items that a request to forget hides; None if it must have meant something else."""
+def plan(corpus: Corpus, asked: Asked, scope: Scope, *, replies: bool = True) -> Forgetting | None:
+    """The items that a request to forget hides; None if it must have meant something else.
+
+    Args:
+        replies: Look for replies that repeat an item, too: this reads the whole log of the space.
+    """
     request, before = asked.request, asked.confirmed
     # The request itself has the words of its topic.
     itself = before.id if before else None
@@ -63,6 +67,9 @@ def plan(corpus: Corpus, asked: Asked, scope: Scope) -> Forgetting | None:
         items = list({each.id: each for each in (*items, confirmed)}.values())
     doubted = unsure or not request.sure or len(items) > MOST_AT_ONCE
     waits = before is None and bool(items) and doubted
+    known = {each.id for each in items}
+    repeating = _answers(corpus, items, scope) if replies else []
+    items += (each for each in repeating if each.id not in known)
     return Forgetting(request.topic, tuple(items), waits)
 
 
@@ -72,7 +79,7 @@ def _items(corpus: Corpus, request: ForgetRequest, scope: Scope) -> list[Receipt
     else:
         found = _said(corpus, request, scope)
     known = {each.id: each for each in found}
-    for each in (*_evidence(corpus, found, scope), *_answers(corpus, found, scope)):
+    for each in _evidence(corpus, found, scope):
         known.setdefault(each.id, each)
     return list(known.values())
 
@@ -162,9 +169,7 @@ def _answers(corpus: Corpus, found: Iterable[ReceiptItem], scope: Scope) -> list
     """The turns that were given one of the memories, and whose reply has a word of it that the user did not say."""
     repeating: dict[str, Turn] = {}
     with corpus.store.read() as connection:
-        for item in found:
-            if item.memory is None:
-                continue
+        for item in (each for each in found if each.memory is not None):
             told = set(words(item.content)) - STOP_WORDS
             for given in retrievals.giving(connection, scope.space, item.id, MOST_ANSWERS):
                 turn = turn_rows.first_after(
