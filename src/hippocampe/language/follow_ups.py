@@ -15,6 +15,8 @@ from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.text import STOP_WORDS, fold, words
 from hippocampe.language.word_classes import word_classes
 
+MOST_ELLIPTICAL = 8
+"""Words of a question that does not say what it is about."""
 MOST_CONTINUING = 5
 """Words of a question that goes on with what was asked: "et le client ?"."""
 
@@ -29,6 +31,8 @@ def is_elliptical(question: str, names: Collection[str] = ()) -> bool:
         names: Folded words of it that name somebody.
     """
     of_others = _own().sub(" ", fold(question))
+    if len(words(question)) > MOST_ELLIPTICAL:
+        return False
     if is_to_somebody(question) or is_first_person(of_others):
         return False
     if not names and not asks_own(question) and is_small_talk(question):

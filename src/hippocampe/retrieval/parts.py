@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from hippocampe.engine.corpus import Corpus
 from hippocampe.language.difference import proper_names
 from hippocampe.language.follow_ups import (
+    MOST_ELLIPTICAL,
     asks_own,
     completed,
     continues,
@@ -50,8 +51,10 @@ def parts_of(corpus: Corpus, message: str, request: RecallRequest, now: datetime
 def _complete(
     corpus: Corpus, question: str, message: str, request: RecallRequest, now: datetime
 ) -> Part:
-    named, told = _proper_names(question), _around(question, message)
     follows = refers(question) or continues(question)
+    if not follows and len(words(question)) > MOST_ELLIPTICAL:
+        return (question,)
+    named, told = _proper_names(question), _around(question, message)
     if not (follows or is_elliptical(question, named)):
         return (question,)
     before = _Before(told) if told else _before(corpus, request, now)
