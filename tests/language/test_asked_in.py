@@ -32,6 +32,16 @@ def test_a_long_message_is_searched_for_its_last_questions() -> None:
     assert asked_in(message) == tuple(f"Who waters the plant number {n}?" for n in (98, 99))
 
 
+def test_what_a_speaker_adds_about_themselves_is_left_out() -> None:
+    for message, asked in (
+        ("Owen se marie quand déjà, j'ai peur d'avoir loupé un truc", "Owen se marie quand déjà"),
+        ("who comes on Friday, I need to buy chairs", "who comes on Friday"),
+        ("if I leave at 8, when do I arrive?", "if I leave at 8, when do I arrive?"),
+        ("where is Nora, the neighbour?", "where is Nora, the neighbour?"),
+    ):
+        assert asked_in(message) == (asked,)
+
+
 def test_a_question_refers_to_somebody() -> None:
     for question in (
         "Elle habite où ?",

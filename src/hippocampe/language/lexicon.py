@@ -24,7 +24,12 @@ TABLES_OF_WORDS: Final = frozenset(
     {
         *("words.spellings", "words.glued", "words.ordinals", "words.units", "words.kin"),
         *("words.elided", "words.clitics", "words.contracted", "words.numbers"),
-        *("questions.idioms", "questions.memory.macros", "questions.memory.rewritten"),
+        *(
+            "questions.idioms",
+            "questions.haste",
+            "questions.memory.macros",
+            "questions.memory.rewritten",
+        ),
         "questions.memory.spellings",
         *("time.capital_months", "time.feasts", "time.amounts", "relations.macros"),
         *("relations.attributes.names", "relations.relations"),

@@ -15,6 +15,9 @@ MOST_ASKED: Final = 2
 AROUND: Final = 8
 """Sentences at the beginning and at the end of a long message, such as a pasted text, that may ask."""
 
+FEWEST_ASKING: Final = 3
+"""Words of a clause that asks by itself: fewer may only open the sentence ("who, me?")."""
+
 _QUESTIONS: Final = load_all("questions")
 _FILLER: Final = rf"(?:{'|'.join(_QUESTIONS['fillers'].split())})\b"
 _OPENING: Final = re.compile(rf"^(?:{_FILLER} )*[,\s]*(?:{'|'.join(_QUESTIONS['openers'])})\b")
@@ -33,6 +36,10 @@ _IDIOMS: Final = tuple(
     (re.compile(rf"\b{idiom}\b", re.IGNORECASE), meaning)
     for idiom, meaning in table_of("idioms", file="questions").items()
 )
+
+
+_IN_FULL: Final = table_of("haste", file="questions")
+_HASTE: Final = re.compile(rf"\b(?:{'|'.join(map(re.escape, _IN_FULL))})\b", re.IGNORECASE)
 
 
 def is_question(text: str) -> bool:
@@ -63,14 +70,24 @@ def asked_in(message: str) -> tuple[str, ...]:
     """
     told = sentences(message)
     if len(told) < 2:
-        return (message,)
+        return (_asking_clause(message),)
     if len(told) > 2 * AROUND:
         told = [*told[:AROUND], *told[-AROUND:]]
     said = [each for each in told if not is_small_talk(each)]
     if len(said) < 2:
         return tuple(said) or (message,)
     asking = [each for each in said if asks_anything(each)]
-    return tuple(_LEAD.sub("", each) for each in asking[-MOST_ASKED:]) or (message, said[-1])
+    asked = tuple(_asking_clause(_LEAD.sub("", each)) for each in asking[-MOST_ASKED:])
+    return asked or (message, said[-1])
+
+
+def _asking_clause(sentence: str) -> str:
+    """A sentence without what its speaker says of themselves after the question: "who comes, I need to know soon"."""
+    first, *rest = _CLAUSE_END.split(sentence)
+    if not rest or not _asks(first) or len(words(first)) < FEWEST_ASKING:
+        return sentence
+    tells = all(is_first_person(each) and not _asks(each) for each in rest)
+    return first.rstrip(" ,;:") if tells else sentence
 
 
 def refers(question: str) -> bool:
@@ -107,6 +124,11 @@ def asks(question: str) -> frozenset[str]:
     folded = fold(question)
     found = {name for name, pattern in _ASKS.items() if pattern.search(folded)}
     return frozenset(found | {"first_person"} if is_first_person(question) else found)
+
+
+def in_full(question: str) -> str:
+    """Write out the words of a question typed in haste: "whats the code" becomes "what is the code"."""
+    return _HASTE.sub(lambda found: _IN_FULL[found[0].lower()], question)
 
 
 def rewrite_idioms(question: str) -> str:

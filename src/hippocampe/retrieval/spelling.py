@@ -13,6 +13,7 @@ from hippocampe.embed import tokens
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.errors import EmbedderUnavailable
+from hippocampe.language.questions import in_full
 from hippocampe.language.subject_names import with_capital
 from hippocampe.language.text import STOP_WORDS, fold, without_capitals
 from hippocampe.store import statements
@@ -38,14 +39,18 @@ def spelled(corpus: Corpus, query: str, space: str) -> str:
 
     - Capitals alone ("WHO HAS THE KEYS?") become small letters; a short code stays.
     - A word that no text of the space has becomes the word of the space that it was meant to be: "kyes", "keyys".
-    - The name of a subject gets its capital: "where does nora live?".
+    - The name of a subject gets its capital, and the apostrophe of its possessive: "where is noras car?".
+    - Words of questions typed in haste are written out: "whats", "koi".
     """
-    query = without_capitals(query)
+    query = in_full(without_capitals(query))
     words = {fold(word): word for word in _WORD.findall(query)}
     words = {each: word for each, word in words.items() if each not in STOP_WORDS}
     try:
-        meant = _corrected(corpus.vocabulary, space, words)
-        small = {meant.get(each, each): word for each, word in words.items() if word.islower()}
+        owners = _owners(corpus.vocabulary, space, words)
+        plain = {each: word for each, word in words.items() if each not in owners}
+        meant = _corrected(corpus.vocabulary, space, plain)
+        small = {meant.get(each, each): word for each, word in plain.items() if word.islower()}
+        small |= {owner: words[each][:-1] for each, owner in owners.items()}
         names = _names(corpus, space, small)
     except EmbedderUnavailable:
         return query
@@ -54,11 +59,20 @@ def spelled(corpus: Corpus, query: str, space: str) -> str:
 
     def replaced(found: re.Match[str]) -> str:
         written = found[0]
+        if name := names.get(owners.get(fold(written), "")):
+            return f"{name}'s"
         word = meant.get(fold(written), written)
         word = names.get(fold(word), word) if written.islower() else word
         return word[0].upper() + word[1:] if written[0].isupper() else word
 
     return _WORD.sub(replaced, query)
+
+
+def _owners(vocabulary: Vocabulary, space: str, words: dict[str, str]) -> dict[str, str]:
+    """The words that may be possessives without their apostrophe, each with its owner: no text of the space has them."""
+    ending = [each for each in words if each.endswith("s") and len(each) >= SHORTEST]
+    there = vocabulary.counts(space, {*ending, *(each[:-1] for each in ending)})
+    return {each: each[:-1] for each in ending if each not in there and each[:-1] in there}
 
 
 def _corrected(vocabulary: Vocabulary, space: str, words: dict[str, str]) -> dict[str, str]:
