@@ -47,6 +47,10 @@ def as_spelled(hippo: Hippocampe, query: str, space: str = HOME.space) -> str:
         # One letter wrong, missing or too many, in what is hardly a word.
         ("which databse is it", "which database is it"),
         ("what does elasticserch do", "what does Elasticsearch do"),
+        # Possessives without their apostrophe, of names only; questions typed in haste.
+        ("whats noras address", "what is Nora's address"),
+        ("where are the drawers", "where are the drawers"),
+        ("c koi le voilier de nina", "c'est quoi le voilier de Nina"),
         # Names, also at the beginning; a common noun stays small.
         ("où habite nora ?", "où habite Nora ?"),
         ("lena est où ?", "Lena est où ?"),

@@ -8,7 +8,7 @@ from typing import Final
 from hippocampe.language.lexicon import load_all, table_of
 from hippocampe.language.person import is_first_person
 from hippocampe.language.small_talk import is_small_talk
-from hippocampe.language.text import fold, sentences
+from hippocampe.language.text import fold, sentences, words
 
 MOST_ASKED: Final = 2
 """Questions of one message that are searched for, the last ones: each is a search of its own."""
