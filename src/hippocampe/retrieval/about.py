@@ -13,7 +13,7 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.documents import memory_text, turn_text
 from hippocampe.errors import EmbedderUnavailable
 from hippocampe.language import secrets
-from hippocampe.language.difference import names_another
+from hippocampe.language.difference import names_another, shared_words
 from hippocampe.language.mentions import mentions
 from hippocampe.language.person import is_about_speaker, is_first_person
 from hippocampe.language.statement import parse
@@ -99,7 +99,8 @@ class _Topic:
         named, others = ({token.kin for token in each.tokens} - {""} for each in (topic, told))
         if named and others and named.isdisjoint(others):
             return True
-        return bool(topic.negations) != bool(told.negations) or names_another(topic, told)
+        denies = bool(topic.negations) != bool(told.negations)
+        return (denies and bool(shared_words(topic, told))) or names_another(topic, told)
 
 
 def find(corpus: Corpus, topic: str, scope: Scope, *, said: bool = False) -> list[ReceiptItem]:
