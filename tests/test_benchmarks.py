@@ -313,6 +313,22 @@ def test_questions_of_several_people_are_counted_by_kind(tmp_path: Path) -> None
     assert found["kinds"]["small_talk"]["something"] == 0.0
 
 
+def test_an_evening(tmp_path: Path) -> None:
+    told = {"after": 5, "user": "maud"}
+    rows = [
+        {"language": "en", "start": "2026-01-10T10:00:00+00:00"},
+        told | {"remember": "The violin workshop of Camille is in Ghent"},
+        told | {"say": "where is Camille's workshop?", "reply": "In Ghent.", "needs": [["Ghent"]]},
+        told | {"say": "thanks", "reply": "Sure.", "needs": []},
+        told | {"say": "hm", "reply": "Hm.", "wrong": ["Ghent"]},
+    ]
+    file = tmp_path / "two.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    found = run("evenings", tmp_path / "evenings.json", file)["results"]["all"]
+    assert (found["messages"], found["needing"], found["given"], found["quiet"]) == (3, 1, 1, 1)
+    assert "misled" not in found
+
+
 def test_every_stored_result_can_be_reported() -> None:
     printed = run("report", None)["printed"]
     for stored in (BENCHMARKS / "results").glob("*.json"):
