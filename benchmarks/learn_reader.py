@@ -77,7 +77,7 @@ LIMITS: Final = (0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
 """Probabilities from which on a text counts as given."""
 KINDS: Final = {"qkv": ROUNDED, "ao": ROUNDED, "fi": ROUNDED, "fo": APART}
 """How each matrix is stored. The inputs of the last have outliers, which one scale for all would drown."""
-KINDS: Final = 5
+RARE: Final = 5
 """Times that groups of rare kinds are read beside the others: they are few."""
 SEEN: Final = 64
 """Pairs of statements from which the outliers are taken."""
@@ -182,7 +182,7 @@ def learn(options: argparse.Namespace) -> None:
     known = [w for w in known_worlds(options.data) if options.all or not held_out(w.name)]
     found = [p for p in known_pairs(options.data) if options.all or not held_out(p.group)]
     found += pairs(sorted((OWN / "statements").glob("*.txt")))
-    found += pairs(sorted((OWN / "statements").glob("pairs-kinds-*.txt"))) * KINDS
+    found += pairs(sorted((OWN / "statements").glob("pairs-kinds-*.txt"))) * RARE
     questions = [each for w in known for each in asked(w, ranked(w, cache), pieces)]
     statements = related(found, known, pieces)
     print(len(known), "worlds", len(questions), "questions", len(statements), "pairs", flush=True)
