@@ -184,7 +184,7 @@ def test_a_key_comes_as_the_client_sends_it(memory: Hippocampe, server: ModelSer
             said(client.with_options(api_key=reader))
         assert [each.id for each in client.with_options(api_key=reader).models.list()]
         for wrong in ("sk-ant-x", f"{made.secret}x"):
-            with pytest.raises(anthropic.AuthenticationError, match="needs a key") as failed:
+            with pytest.raises(anthropic.AuthenticationError, match="not known here") as failed:
                 said(client.with_options(api_key=wrong))
             assert failed.value.type == "authentication_error"
 

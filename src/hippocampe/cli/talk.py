@@ -15,6 +15,7 @@ from hippocampe.cli.from_verb import Override, add, execute, flag, of_verb, text
 from hippocampe.cli.show import talk as show
 from hippocampe.cli.show.layout import count, say
 from hippocampe.config import OBSIDIAN_KEY
+from hippocampe.errors import FolderInUse
 
 app = typer.Typer()
 PANEL = "Talk"
@@ -135,9 +136,13 @@ def notes(
         obsidian_certificate=certificate,
         obsidian_insecure=insecure,
     )
-    # Not through the owner of the folder, which has another vault or none.
-    with call.own(config) as hippo:
-        found = hippo.notes(scope=call.scope, refresh=True)
+    try:
+        # Not through a process that was started by itself, which has another vault or none.
+        with call.own(config) as hippo:
+            found = hippo.notes(scope=call.scope, refresh=True)
+    except FolderInUse:
+        with call.open(config) as hippo:
+            found = hippo.notes(scope=call.scope, refresh=True)
     call.answer(found, lambda: show.notes(found, call.config.timezone))
 
 
