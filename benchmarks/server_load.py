@@ -364,7 +364,7 @@ def measure_server(
         server = Server(address, plan, pages)
         server.arrive(start / 2, min(5.0, seconds))  # warms the caches
         found = highest(server.arrive, start, seconds, limit)
-        time.sleep(REST)
+        time.sleep(min(REST, seconds))
         memory: list[float | None] = []
         overload: Figures = {}
         rate, parts = 2 * found["rate"], 10
