@@ -107,19 +107,17 @@ def redact(content: str, *, refuse: bool, what: str = "content") -> str:
 
 def redact_named(name: str, value: str, *, refuse: bool, what: str = "content") -> str:
     """Mask the secrets in a value, which its name may tell: {"door_code": "4521"}. See `redact`."""
-    named = f"{name.replace('_', ' ')}: "
-    if not secrets.kinds_named(named):
-        return redact(value, refuse=refuse, what=what)
+    named = f"{name.replace('_', ' ')}: " if name else ""
     return redact(named + value, refuse=refuse, what=what).removeprefix(named)
 
 
-def clean_reason(reason: str, *, what: str = "reason") -> str:
+def clean_reason(reason: str) -> str:
     """Clean the reason of a change, and mask the secrets in it.
 
     Raises:
         InvalidInput: It is empty, too long or not text.
     """
-    return secrets.mask(clean_text(reason, what=what, limit=MAX_REASON_CHARACTERS))
+    return secrets.mask(clean_text(reason, what="reason", limit=MAX_REASON_CHARACTERS))
 
 
 def is_injection(content: str) -> bool:

@@ -627,4 +627,6 @@ def test_a_reason_keeps_no_secret(hippo: Hippocampe, scope: Scope, folder: Path)
     hippo.delete(memory.id, scope=scope, reason=told)
     hippo.set_fact("wifi_password", "Kraken99zz", scope=scope)
     assert hippo.facts(scope=scope)["wifi_password"].content == "[secret: password]"
+    hidden = hippo.remember("Le portail grince", scope=scope, metadata={"digicode": "4821"}).memory
+    assert hidden.metadata == {"digicode": "[secret: password]"}
     assert bytes_hold(folder, ("Kraken99zz", "kraken99zz")) == []

@@ -30,9 +30,9 @@ def is_elliptical(question: str, names: Collection[str] = ()) -> bool:
         question: The question.
         names: Folded words of it that name somebody.
     """
-    of_others = _own().sub(" ", fold(question))
     if len(words(question)) > MOST_ELLIPTICAL:
         return False
+    of_others = _own().sub(" ", fold(question))
     if is_to_somebody(question) or is_first_person(of_others):
         return False
     if not names and not asks_own(question) and is_small_talk(question):

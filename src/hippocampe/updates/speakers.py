@@ -35,9 +35,7 @@ def may_be_same(one: Told, other: Told, aliases: Aliases = _NO_ALIASES) -> bool:
     "I" of two users is two people, unless only one of both is in the first person and the other names that user. "We" of two
     users may be one group: see `is_shared`.
     """
-    if one.user is None or other.user is None or one.user == other.user:
-        return True
-    if is_shared(one, other):
+    if not _are_two(one, other) or is_shared(one, other):
         return True
     ours, theirs = _is_told(one), _is_told(other)
     if ours and theirs:
@@ -50,9 +48,9 @@ def may_be_same(one: Told, other: Told, aliases: Aliases = _NO_ALIASES) -> bool:
 
 def is_shared(one: Told, other: Told) -> bool:
     """Return whether two users both say "we", and neither "I": perhaps of one group."""
-    if one.user is None or other.user is None or one.user == other.user:
-        return False
-    return all(_is_told(each) and not is_about_speaker(each.content) for each in (one, other))
+    return _are_two(one, other) and all(
+        _is_told(each) and not is_about_speaker(each.content) for each in (one, other)
+    )
 
 
 def speaker_of(one: Told, other: Told) -> str | None:
@@ -74,6 +72,11 @@ def labels(old: Told, new: Told, aliases: Aliases = _NO_ALIASES) -> tuple[str, s
         return "", ""
     label = f"{teller.user}: "
     return (label, "") if by_old else ("", label)
+
+
+def _are_two(one: Told, other: Told) -> bool:
+    """Return whether two statements are known to be of two users."""
+    return one.user is not None and other.user is not None and one.user != other.user
 
 
 def _is_told(each: Told) -> bool:
