@@ -63,11 +63,11 @@ MATCHES: Final = signals.SIGNALS[: signals.SIGNALS.index("length")]
 """Signals with weights of at least 0: more is never worse."""
 BETTER: Final = (*("beside_best", "met_both", "met_anywhere", "best_covered", "best_dense"),)
 """More signals of which more is never worse."""
-WORSE: Final = ("name_missing",)
+WORSE: Final = ("name_missing", "of_other", "about_other", "value_of_other", "value_missing")
 """Signals of which more is never better."""
 OF_ALL: Final = ("met_anywhere", "best_covered", "best_dense", "pool", "personal", "nobody")
 """Signals that are the same for all candidates: only their value tells anything."""
-FLAGS: Final = (*WORSE, "personal", "nobody")
+FLAGS: Final = ("name_missing", "personal", "nobody")
 UNANSWERED: Final = "no_answer"
 """The kind of question of people that nothing known answers."""
 LEAST_DEVIATION: Final = 0.4
@@ -86,8 +86,14 @@ BY_HAND: Final = {
 match, importance and use only break ties, and statements of others about themselves never answer a
 question about the asker, nor the birthday of somebody else one about a birthday. A message that asks nothing
 of memory has no answer in it."""
-LEARNT: Final = {("in_window", "statement")}
-"""Those of them that the collection of memories measures. Learnt for talk too, the window weighs 1.4, and LoCoMo
+LEARNT: Final = {
+    ("in_window", "statement"),
+    ("of_other", "statement"),
+    ("about_other", "statement"),
+    ("value_of_other", "statement"),
+    ("value_missing", "statement"),
+}
+"""Those of them that collections of statements measure. Learnt for talk too, the window weighs 1.4, and LoCoMo
 loses .002."""
 
 
@@ -267,7 +273,7 @@ def _bounds() -> list[tuple[float | None, float | None]]:
 
 def _range(kind: str, form: str, name: str) -> tuple[float | None, float | None]:
     if form == "value" and (name, kind) in LEARNT:
-        return 0.0, None
+        return (None, 0.0) if name in WORSE else (0.0, None)
     if name in BY_HAND or (name in OF_ALL and form != "value"):
         return 0.0, 0.0
     if name in MATCHES or name in BETTER:

@@ -22,7 +22,9 @@ import json
 import random
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import astuple
 from datetime import UTC, datetime
+from fnmatch import fnmatch
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -31,7 +33,7 @@ from typing import Any, Final, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
+from scipy.optimize import minimize
 from tokenizers import Tokenizer
 
 import common
@@ -43,6 +45,7 @@ from hippocampe.retrieval import scoring
 from reader_base import FILE, PACKAGE, SHA256, Base
 from reader_data import (
     LANGUAGES,
+    Candidate,
     Pair,
     Text,
     World,
@@ -78,11 +81,17 @@ LIMITS: Final = (0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
 KINDS: Final = {"qkv": ROUNDED, "ao": ROUNDED, "fi": ROUNDED, "fo": APART}
 """How each matrix is stored. The inputs of the last have outliers, which one scale for all would drown."""
 RARE: Final = 5
-"""Times that groups of rare kinds are read beside the others: they are few."""
+"""Times that groups of rare kinds, and the plain questions of `PLAIN` worlds, are read: they are few."""
+PLAIN: Final = "-2[0-9][0-9]"
+"""The end of the names of worlds whose questions have words of their answers."""
+SEVERAL: Final = 3
+"""Times that questions with several answers are read."""
 SEEN: Final = 64
 """Pairs of statements from which the outliers are taken."""
 OTHERS: Final = 32
 """Texts that a question is read with in turn, besides the right ones."""
+STRENGTH: Final = 10.0
+"""Inverse of the decay of the weights that `calibrate` learns."""
 NEAR_MISSES: Final = 2
 """Near misses that are always read with a question without an answer."""
 
@@ -114,10 +123,13 @@ def known_pairs(data: Path) -> list[Pair]:
     return pairs([*groups, *sorted((data / "updates-dev").glob("*.jsonl"))])
 
 
-def ranked(world: World, cache: Path) -> list[list[tuple[str, float]]]:
-    """What `recall` returned for each question of a world."""
+def ranked(world: World, cache: Path) -> list[list[Candidate]]:
+    """What `recall` found for each question of a world."""
     path = cache / "candidates" / f"{world.name}.json"
-    return [[(id, score) for id, score in each] for each in json.loads(path.read_text())]
+    if not path.exists():
+        found = [[astuple(each) for each in some] for some in candidates(world)]
+        path.write_text(json.dumps(found))
+    return [[Candidate(*each) for each in some] for some in json.loads(path.read_text())]
 
 
 def prepare(options: argparse.Namespace) -> None:
@@ -132,14 +144,10 @@ def prepare(options: argparse.Namespace) -> None:
     (cache / "rows.json").write_text(json.dumps(rows))
     print(len(rows), "pieces")
     for world in known_worlds(options.data):
-        path = cache / "candidates" / f"{world.name}.json"
-        if not path.exists():
-            path.write_text(json.dumps(candidates(world)))
+        ranked(world, cache)
 
 
-def asked(
-    world: World, found: Sequence[Sequence[tuple[str, float]]], pieces: Pieces
-) -> list[Asked]:
+def asked(world: World, found: Sequence[Sequence[Candidate]], pieces: Pieces) -> list[Asked]:
     """The questions of a world, with what `recall` found first among the other texts."""
     made: list[Asked] = []
     for question, results in zip(world.questions, found, strict=True):
@@ -148,7 +156,7 @@ def asked(
         if question.kind in "QA" and not right:
             continue
         near = [id for id in question.near if id in existing][:NEAR_MISSES]
-        rest = [id for id, _ in results] + random.Random(0).sample(existing, len(existing))
+        rest = [each.id for each in results] + random.Random(0).sample(existing, len(existing))
         others = [id for id in dict.fromkeys([*near, *rest]) if id not in question.answers]
         first, second = (
             tuple(pieces(world.texts[id].line) for id in ids) for ids in (right, others[:OTHERS])
@@ -183,7 +191,11 @@ def learn(options: argparse.Namespace) -> None:
     found = [p for p in known_pairs(options.data) if options.all or not held_out(p.group)]
     found += pairs(sorted((OWN / "statements").glob("*.txt")))
     found += pairs(sorted((OWN / "statements").glob("pairs-kinds-*.txt"))) * RARE
-    questions = [each for w in known for each in asked(w, ranked(w, cache), pieces)]
+    by_world = {w.name: asked(w, ranked(w, cache), pieces) for w in known}
+    questions = [each for some in by_world.values() for each in some]
+    questions += [each for each in questions if len(each.right) > 1] * (SEVERAL - 1)
+    plain = [some for name, some in by_world.items() if fnmatch(name, f"*{PLAIN}")]
+    questions += [each for some in plain for each in some] * (RARE - 1)
     statements = related(found, known, pieces)
     print(len(known), "worlds", len(questions), "questions", len(statements), "pairs", flush=True)
     torch.manual_seed(options.seed)
@@ -292,10 +304,6 @@ def measure(options: argparse.Namespace) -> None:
     (cache / "candidates").mkdir(parents=True, exist_ok=True)
     pieces = Pieces(cache / "tokenizer.json")
     own = worlds([OWN / "reader", OWN / "boat"])
-    for world in own:
-        path = cache / "candidates" / f"{world.name}.json"
-        if not path.exists():
-            path.write_text(json.dumps(candidates(world)))
     known, found = known_worlds(options.data), known_pairs(options.data)
     question_groups = {"own": own, "held out": [each for each in known if held_out(each.name)]}
     pair_groups = {
@@ -328,12 +336,19 @@ def calibrate(options: argparse.Namespace) -> None:
     for name in names:
         weights = _calibrated([row for other in names if other != name for row in cases[other]])
         for row in cases[name]:
-            row["both"] = weights[0] * row["recall"] + weights[1] * row["reader"] + weights[2]
+            row["both"] = _features(row) @ weights[:-1] + weights[-1]
     weights = _calibrated([row for name in names for row in cases[name]])
     for each in own:
         for row in cases[each.name]:
-            row["both"] = weights[0] * row["recall"] + weights[1] * row["reader"] + weights[2]
-    results: dict[str, Any] = {"weights": weights}
+            row["both"] = _features(row) @ weights[:-1] + weights[-1]
+    signals, reader_weight, *rules, constant = weights
+    chosen = {"signals": signals, "reader": reader_weight, "constant": constant}
+    chosen = {name: round(float(each), 4) for name, each in chosen.items()}
+    of_rules = {
+        name: round(float(each / signals), 4)
+        for name, each in zip(scoring.RULES, rules, strict=True)
+    }
+    results: dict[str, Any] = {"weights": chosen | {"rules": of_rules}}
     for title, some in (("held out", known), ("own", own)):
         for language in (*LANGUAGES, "all"):
             rows = [
@@ -349,17 +364,32 @@ def calibrate(options: argparse.Namespace) -> None:
     print(json.dumps(results, indent=1))
     common.save(options.out, "calibrate_reader", results)
     entries = json.loads(RANK.read_text())
-    chosen = dict(zip(("signals", "reader", "constant"), weights, strict=True))
-    entries = {"provenance": entries["provenance"], "reader": chosen} | entries | {"reader": chosen}
+    entries["reader"] = chosen | {"rules": of_rules}
     RANK.write_text(json.dumps(entries, indent=1, ensure_ascii=False) + "\n")
 
 
-def _calibrated(rows: Sequence[dict[str, Any]]) -> list[float]:
-    """The weights of the score, of the reader's log-odds, and the constant."""
-    columns = np.concatenate([np.stack([row["recall"], row["reader"]], axis=1) for row in rows])
-    model = LogisticRegression(C=10.0, max_iter=1000)
-    model.fit(columns, np.concatenate([row["right"] for row in rows]))
-    return [round(float(each), 4) for each in (*model.coef_[0], *model.intercept_)]
+def _features(row: dict[str, Any]) -> NDArray[np.float64]:
+    """What the score of each candidate that was read follows from: the signals, the reader, the rules."""
+    most = scoring.MOST_LOG_ODDS
+    odds = np.clip(row["without_rules"], -most, most)
+    return np.column_stack([odds, row["reader"], row["rules"]])
+
+
+def _calibrated(rows: Sequence[dict[str, Any]]) -> NDArray[np.float64]:
+    """The weights of the features and the constant; that of a rule is at most 0."""
+    columns = np.concatenate([_features(row) for row in rows])
+    right = np.concatenate([row["right"] for row in rows]).astype(np.float64)
+
+    def loss(point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        odds = columns @ point[:-1] + point[-1]
+        slope = 1 / (1 + np.exp(-odds)) - right
+        decay = point[:-1] / STRENGTH
+        total = (np.logaddexp(0, odds) - right * odds).sum() + decay @ point[:-1] / 2
+        return float(total), np.append(columns.T @ slope + decay, slope.sum())
+
+    bounds = [(None, None)] * 2 + [(None, 0.0)] * len(scoring.RULES) + [(None, None)]
+    solved = minimize(loss, np.zeros(len(bounds)), jac=True, method="L-BFGS-B", bounds=bounds)
+    return solved.x
 
 
 def _question_figures(known: Sequence[World], read: Read, cache: Path) -> dict[str, Any]:

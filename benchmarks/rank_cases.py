@@ -22,6 +22,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+import reader_data
 from corpora import moment
 from hippocampe.embed.local import MODEL, LocalEmbedder
 from hippocampe.embed.questions import towards_answers
@@ -106,10 +107,12 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def read(folder: Path, limit: int) -> Collection:
-    """A folder in the form of `recall.py`, or of `ask.py`; about `limit` questions at most."""
+    """A folder in the form of `recall.py`, of `ask.py` or of `reader_data.py`; about `limit` questions at most."""
     name = folder.resolve().name
     if (folder / "memories.jsonl").exists():
         return _read_asked(folder, name)
+    if files := sorted(folder.glob("world-*.tsv")):
+        return _read_worlds(files, name, limit)
     answers: dict[str, set[str]] = defaultdict(set)
     for line in (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines():
         query, document = line.split("\t")[:2]
@@ -131,6 +134,27 @@ def read(folder: Path, limit: int) -> Collection:
         if row["scope"] in last:
             row.setdefault("date", last[row["scope"]].isoformat())
     return Collection(name, documents, kept, answers)
+
+
+def _read_worlds(files: Sequence[Path], name: str, limit: int) -> Collection:
+    """The worlds of `reader_data`, each a scope of its own; about `limit` of their questions."""
+    documents: list[dict[str, Any]] = []
+    questions: list[dict[str, Any]] = []
+    answers: dict[str, set[str]] = {}
+    for world in reader_data.worlds(files):
+        within = {"scope": world.name}
+        split = {"split": "held out"} if reader_data.held_out(world.name) else {}
+        documents += [
+            within | {"id": f"{world.name}/{id}", "text": each.content, "teller": each.user}
+            for id, each in world.texts.items()
+        ]
+        for number, each in enumerate(world.questions):
+            id = f"{world.name} {number}"
+            row = {"id": id, "text": each.content, "user": each.user, "type": each.kind}
+            questions.append(row | within | split)
+            answers[id] = {f"{world.name}/{answer}" for answer in each.answers}
+    step = max(1, round(len(questions) / limit))
+    return Collection(name, documents, questions[::step], answers)
 
 
 def _read_asked(folder: Path, name: str) -> Collection:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import random
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -21,8 +21,12 @@ import numpy as np
 import ask
 import common
 from hippocampe import Config, Hippocampe, Scope
-from hippocampe.retrieval import recall
+from hippocampe.engine.corpus import Corpus
+from hippocampe.engine.stopwatch import Stopwatch
+from hippocampe.retrieval import recall, scoring
+from hippocampe.retrieval.query import analyse
 from hippocampe.retrieval.request import RecallRequest
+from hippocampe.retrieval.spelling import spelled
 from hippocampe.updates.learnt import OUTCOMES
 
 LANGUAGES: Final = ("fr", "en")
@@ -201,47 +205,76 @@ def _asked(folder: Path) -> World:
     return made
 
 
-def candidates(world: World) -> list[list[tuple[str, float]]]:
-    """Ids and scores of the results of each question before any is read, best first."""
-    users = _user_names(world)
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A text that `recall` found: its log-odds unless it is read, those without the `scoring.RULES` of statements, and
+    which of these apply."""
+
+    id: str
+    odds: float
+    without_rules: float
+    rules: tuple[float, ...]
+
+
+def candidates(world: World) -> list[list[Candidate]]:
+    """What `recall` finds for each question, in the order in which it is read."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         clock = ask.Clock(_ASKED)
         _store(world, folder)
         with Hippocampe.open(Config(folder / "data", background=False), clock=clock) as hippo:
             documents = ask.load(hippo, folder, folder)
-            found: list[list[tuple[str, float]]] = []
+            found: list[list[Candidate]] = []
             for question in world.questions:
                 clock.now = question.at
-                scope = Scope(user=users.get(question.user, question.user), channel="salon")
-                request = RecallRequest(scope, CANDIDATES, ask.COLLECTIONS)
-                results = recall.search(hippo._context.corpus, question.content, request)
                 existing = set(world.known_at(question))
-                named = (
-                    (id, each.score)
-                    for each in results
-                    for id in (documents.get(each.id), *each.external_ids)
+                named = [
+                    replace(each, id=id)
+                    for ids, each in _ranked(hippo._context.corpus, question, documents)
+                    for id in ids
                     if id in existing
-                )
-                found.append(list(dict(named).items()))
+                ]
+                # Texts of one turn share its candidate.
+                found.append(list({each.id: each for each in reversed(named)}.values())[::-1])
     return found
 
 
-def _user_names(world: World) -> dict[str, str]:
-    """Names of users for the speakers, some of whose names are none."""
-    people = sorted({each.user for each in world.texts.values() if each.user})
-    return {name: f"user{at}" for at, name in enumerate(people)}
+def _ranked(
+    corpus: Corpus, question: Question, documents: Mapping[str, str]
+) -> Iterator[tuple[tuple[str, ...], Candidate]]:
+    """The candidates of a question in the order in which they are read, each with the ids of its texts in the world."""
+    scope = Scope(user=question.user, channel="salon")
+    request = RecallRequest(scope, CANDIDATES, ask.COLLECTIONS, read=CANDIDATES)
+    now = corpus.store.now()
+    text = spelled(corpus, question.content, scope.space)
+    scored = recall.rank(corpus, analyse(corpus, text, scope, now), request, now, Stopwatch())
+    if isinstance(scored, recall.Found):
+        return
+    model = scoring.load_model()
+    for item in scored.items:
+        row = scored.rows[item.id]
+        rules = scoring.rules_of_statements(scored.measured)[row]
+        score = min(max(item.score, 1e-13), 1 - 1e-7)
+        ids = (documents[item.id],) if item.id in documents else item.external_ids
+        yield (
+            ids,
+            Candidate(
+                item.id,
+                float(np.log(score / (1 - score))),
+                float(scored.odds[row] - rules @ model.rules),
+                tuple(rules.tolist()),
+            ),
+        )
 
 
 def _store(world: World, folder: Path) -> None:
-    """Write the texts of a world in the form of `ask.py`, one user name for each speaker."""
-    users = _user_names(world)
+    """Write the texts of a world in the form of `ask.py`."""
     first = min((each.at for each in world.texts.values() if each.at), default=_START)
     rows: dict[str, list[dict[str, Any]]] = {"memories": [], "messages": []}
     for number, (id, text) in enumerate(world.texts.items()):
         row: dict[str, Any] = {
             "id": id,
-            "user": users.get(text.user),
+            "user": text.user or None,
             "channel": "salon",
             "content": text.content,
         }

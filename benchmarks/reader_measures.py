@@ -27,12 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
+from hippocampe.retrieval import scoring
 from hippocampe.updates.learnt import MERGING
-from reader_data import LABELS, Pair, World
+from reader_data import LABELS, Candidate, Pair, World
 
 Read = Callable[[str, Sequence[tuple[str, str]]], NDArray[np.float32]]
 """Logits of a head, shape (pairs, logits)."""
-Ranked = Sequence[Sequence[tuple[str, float]]]
+Ranked = Sequence[Sequence[Candidate]]
 
 DEPTHS: Final = (8, 16)
 """Candidates that are read."""
@@ -73,13 +74,15 @@ def _candidates(world: World, found: Ranked, read: Read) -> list[dict[str, Any]]
     rows: list[dict[str, Any]] = []
     for question, results in zip(world.questions, found, strict=True):
         first = results[: max(DEPTHS)]
-        pairs += [(question.line, world.texts[id].line) for id, _ in first]
-        scores = np.clip([score for _, score in first], 1e-4, 1 - 1e-4)
+        pairs += [(question.line, world.texts[each.id].line) for each in first]
+        most = scoring.MOST_LOG_ODDS
         rows.append(
             {
                 "kind": question.kind,
-                "right": np.array([id in question.answers for id, _ in first]),
-                "recall": np.log(scores / (1 - scores)),
+                "right": np.array([each.id in question.answers for each in first], bool),
+                "recall": np.clip([each.odds for each in first], -most, most),
+                "without_rules": np.array([each.without_rules for each in first]),
+                "rules": np.array([each.rules for each in first]).reshape(-1, len(scoring.RULES)),
                 "count": len(question.answers),
             }
         )

@@ -48,6 +48,8 @@ PAIRS: Final = 20
 """Questions and pairs of a step, unless chosen."""
 READ: Final = 7
 """Texts read with a question."""
+MOST_RIGHT: Final = 3
+"""Answers among them."""
 SMOOTHING: Final = 0.05
 DISTILLED: Final = 0.5
 """Share of a lower exit's loss that follows the last exit rather than the labels."""
@@ -249,7 +251,7 @@ class Run:
 
 def _drawn(asked: Asked, chance: random.Random) -> tuple[list[Ids], int]:
     """Texts to read with a question, the right ones first, and how many those are."""
-    right = chance.sample(asked.right, min(len(asked.right), 2))
+    right = chance.sample(asked.right, min(len(asked.right), MOST_RIGHT))
     sure = list(asked.others[: asked.first])
     left = READ - len(right) - len(sure)
     near = asked.others[asked.first : asked.first + 8]

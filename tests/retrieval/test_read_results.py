@@ -200,9 +200,10 @@ def test_a_damaged_reader_is_said_once_and_heals(
 def test_results_that_were_not_read_stay_below_the_lowest_read() -> None:
     scores = np.array([0.6, 0.5, 0.5, 0.4], np.float32)
     read = np.array([-2.0, 3.0], np.float32)
-    given = scoring.with_reader(scores, read)
+    odds = np.log(scores / (1 - scores))
+    given = scoring.with_reader(scores, odds, read)
     assert given[1] > given[0] > given[2] > given[3]
-    assert np.array_equal(scoring.with_reader(scores, read[:0]), scores)
+    assert np.array_equal(scoring.with_reader(scores, odds, read[:0]), scores)
 
 
 @pytest.mark.parametrize(("pairs", "texts"), [(8, 4), (9, 4), (10, 5)])

@@ -20,7 +20,7 @@ from hippocampe.types import Recollection
 FEWEST: Final = 4
 """The least texts to read, since the others are scored by the lowest of those that were read."""
 CERTAIN, UNLIKELY = 0.97, 0.3
-"""Reading changes nothing if the first score is at least the one, and all others are at most the other."""
+"""Skip reading if the best score is at least the one, and all others are at most the other."""
 SHARE_OF_TIME: Final = 0.2
 """The share of the time left that reading may take: of a turn's 100 ms some 18, and as much to wait for others."""
 HOPE: Final = 0.9
@@ -42,9 +42,10 @@ def is_certain(scores: Sequence[float]) -> bool:
     """Return whether one result is clearly the answer.
 
     Args:
-        scores: Probabilities, best first.
+        scores: Probabilities, in any order.
     """
-    return bool(scores) and scores[0] >= CERTAIN and max(scores[1:], default=0.0) <= UNLIKELY
+    best, *others = sorted(scores, reverse=True)[:2] or [0.0]
+    return best >= CERTAIN and max(others, default=0.0) <= UNLIKELY
 
 
 def read(

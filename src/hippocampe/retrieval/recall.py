@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hippocampe.embed.word_space import Floats
 from hippocampe.engine import backlog
@@ -209,12 +210,13 @@ def _unscored(items: list[Recollection]) -> Found:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scored:
+class Scored:
     """Scored candidates.
 
     Attributes:
-        items: The first of them, loaded, best first.
-        ranked: All of them, best first.
+        items: The first of them, loaded: those to read, best first, then the others, best first.
+        ranked: All of them in the same order.
+        odds: Their log-odds if they are read, as from `scoring.odds_to_read`.
         loaded: All of them with their features.
         measured: Their signals, shape (n, signals).
         rivals: As from `scoring.score`.
@@ -225,6 +227,7 @@ class _Scored:
     ranked: list[results.Ranked]
     loaded: features.LoadedCandidates
     measured: Floats
+    odds: NDArray[np.float64]
     rivals: Floats
     rows: Mapping[str, int]
 
@@ -285,7 +288,7 @@ def _find(
     query = analyse(corpus, text, request.scope, now, embed=request.mode != "text")
     stopwatch.end("analyse")
     with _TURNSTILE.passed():
-        scored = _search(corpus, query, request, now, stopwatch)
+        scored = rank(corpus, query, request, now, stopwatch)
     # A change of embedder in between may have removed the vectors: then the step is run again.
     corpus.check_serving()
     if isinstance(scored, Found):
@@ -314,13 +317,14 @@ def _find(
     )
 
 
-def _search(
+def rank(
     corpus: Corpus,
     query: AnalysedQuery,
     request: RecallRequest,
     now: datetime,
     stopwatch: Stopwatch,
-) -> Found | _Scored:
+) -> Found | Scored:
+    """Search, and score the candidates; the results, if the search is by words or by meaning only, or has none."""
     hits = candidates.search(corpus.index, query, request, now)
     stopwatch.end("search")
     kept = None if corpus.rows is None else Kept(corpus.rows)
@@ -335,14 +339,18 @@ def _search(
             return _unscored([])
         measured = signals.measure(query.features, loaded.features)
         scores, rivals = scoring.score(measured)
-        order: list[int] = np.lexsort((-loaded.features.at, -scores)).tolist()
+        odds = scoring.odds_to_read(measured, scores)
+        latest = -loaded.features.at
+        to_read: list[int] = np.lexsort((latest, -odds)).tolist()[: request.read]
+        others: list[int] = np.lexsort((latest, -scores)).tolist()
+        order = dict.fromkeys([*to_read, *others])
         ranked = [(loaded.ids[i], loaded.kinds[i], float(scores[i])) for i in order]
         ranked = results.live_among(ranked, request.read)
         stopwatch.end("score")
         items = results.load(connection, ranked, request, now)
         stopwatch.end("read")
     rows = {id: row for row, id in enumerate(loaded.ids)}
-    return _Scored(items, ranked, loaded, measured, rivals, rows)
+    return Scored(items, ranked, loaded, measured, odds, rivals, rows)
 
 
 def _recalled(item: Recollection, covered: float) -> Recollection:
@@ -356,7 +364,7 @@ def _read(
     corpus: Corpus,
     query: AnalysedQuery,
     request: RecallRequest,
-    scored: _Scored,
+    scored: Scored,
     stopwatch: Stopwatch,
     *,
     compare: bool,
@@ -364,10 +372,9 @@ def _read(
 ) -> tuple[list[Recollection], Floats, tuple[str, ...]]:
     """The results with their scores after reading, the reader's log-odds, and the missing parts.
 
-    A text answers if it answers the query as it was put, or what it asks to recall. The reader does not see of whom "I"
-    speaks: it cannot raise what a rule has demoted. It learnt what answers questions. So of search terms it finds that
-    nothing does, but knows which text does best: to `compare`, its best log-odds count as 0. The same goes for a query
-    that `tells` something: what bears on it has lower log-odds than an answer.
+    A text answers if it answers the query as it was put, or what it asks to recall. The reader is trained on questions, so
+    its log-odds for search terms are too low but well ordered: to `compare`, the highest counts as 0. Those for a query
+    that `tells` something are too low as well. It cannot raise talk to which a rule applies.
     """
     items, nothing = scored.items, np.zeros(0, np.float32)
     first = items[: request.read]
@@ -384,9 +391,11 @@ def _read(
         read = read - read.max()
     if tells:
         read = read + TELLING
-    ruled_out = scoring.demoted(scored.measured[[scored.rows[item.id] for item in first]])
-    read = np.where(ruled_out[: len(read)], np.minimum(read, 0), read)
-    scores = scoring.with_reader(np.array([item.score for item in items], np.float32), read)
+    rows = [scored.rows[item.id] for item in items]
+    ruled_out = scoring.is_ruled_out(scored.measured[rows[: len(read)]])
+    read = np.where(ruled_out, np.minimum(read, 0), read)
+    scores = np.array([item.score for item in items], np.float32)
+    scores = scoring.with_reader(scores, scored.odds[rows], read)
     stopwatch.end("reader")
     said = [replace(item, score=float(score)) for item, score in zip(items, scores, strict=True)]
     return said, read, ()

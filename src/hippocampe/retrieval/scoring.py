@@ -33,8 +33,8 @@ from hippocampe.retrieval.signals import SIGNALS
 from hippocampe.types import Signal
 
 FORMS: Final = ("value", "relative", "gap")
-LEAST: Final = 1e-4
-"""Probabilities are clipped at this distance to 0 and 1, for their log-odds."""
+MOST_LOG_ODDS: Final = 9.2
+"""Log-odds are clipped at these, before those of the reader are added: a probability of .9999."""
 LIMIT: Final = 5.0
 """Values are clipped at this many deviations, so that unseen extremes do no harm."""
 SHORTEST, LONGEST = -1.5, 1.5
@@ -47,8 +47,9 @@ RIVALS: Final = "rivals"
 """The signal with the log-odds that another candidate is the answer."""
 NO_RIVAL_LOG_ODDS: Final = -3.0
 """Log-odds of a constant null candidate, so that a single hit is not evidence of relevance."""
-DEMOTING: Final = ("of_other", "about_other", "value_of_other", "value_missing")
-"""Signals of rules by which a text is no answer, whatever it says: of somebody else, or without the value asked for."""
+RULES: Final = ("of_other", "about_other", "value_of_other", "value_missing")
+"""Signals of rules by which a text is no answer, whatever it says: of somebody else, or without the value asked for. The
+reader sees who speaks and what is asked, so for a statement that is read they weigh less. Of talk it sees it less well."""
 LOGGED_SIGNALS: Final = (*SIGNALS, RIVALS, READER)
 """The values of `pack_signals`, in order."""
 
@@ -66,6 +67,7 @@ class Model:
             candidates.
         reader: Shape (3,): how the log-odds of a result that was read follow from those of the signals and
             those of the reader, and a constant.
+        rules: Shape (rules,): the weights of `RULES` among the signals of a statement that is read.
     """
 
     usual: Floats
@@ -73,6 +75,7 @@ class Model:
     bias: Floats
     rivals: Floats
     reader: Floats
+    rules: Floats
 
 
 def probability(measured: Floats) -> Floats:
@@ -97,13 +100,62 @@ def score(measured: Floats, model: Model | None = None) -> tuple[Floats, Floats]
     return sigmoid(odds + rival_adjustment(model.rivals, measured, others)), others
 
 
-def with_reader(scores: Floats, read: Floats, model: Model | None = None) -> Floats:
+def odds_to_read(
+    measured: Floats, scores: Floats, model: Model | None = None
+) -> NDArray[np.float64]:
+    """The log-odds of each candidate if it is read, by its signals alone: shape (n,).
+
+    Args:
+        measured: Shape (n, len(SIGNALS)), from `signals.measure`.
+        scores: Shape (n,): probabilities from `score`.
+        model: Default: the shipped one.
+    """
+    model = model or load_model()
+    odds, applied = _log_odds(scores), rules_of_statements(measured)
+    if not applied.any():
+        return odds
+    columns = [SIGNALS.index(name) for name in RULES]
+    unread = contributions(model, measured)[:, columns].sum(axis=1)
+    return odds + np.where(applied.any(axis=1), applied @ model.rules - unread, 0.0)
+
+
+def rules_of_statements(measured: Floats) -> Floats:
+    """The `RULES` that apply to each candidate that is a statement: shape (n, rules), 0 for talk.
+
+    Args:
+        measured: Shape (n, len(SIGNALS)), from `signals.measure`.
+    """
+    return _applied(measured) * _statements(measured)[:, None]
+
+
+def is_ruled_out(measured: Floats) -> NDArray[np.bool_]:
+    """Return whether one of the `RULES` applies to each candidate that is talk: shape (n,).
+
+    Args:
+        measured: Shape (n, len(SIGNALS)), from `signals.measure`.
+    """
+    return _applied(measured).any(axis=1) & ~_statements(measured)
+
+
+def _applied(measured: Floats) -> Floats:
+    return np.nan_to_num(measured[:, [SIGNALS.index(name) for name in RULES]])
+
+
+def _statements(measured: Floats) -> NDArray[np.bool_]:
+    """Mark the statements: only memories have an importance."""
+    return ~np.isnan(measured[:, SIGNALS.index("importance")])
+
+
+def with_reader(
+    scores: Floats, odds: NDArray[np.float64], read: Floats, model: Model | None = None
+) -> Floats:
     """The probability of each result, given what the reader says of the first ones: shape (n,).
 
     The others count as read with the lowest log-odds among the first.
 
     Args:
         scores: Shape (n,): probabilities from `score`, best first.
+        odds: Shape (n,): from `odds_to_read`.
         read: Shape (at most n,): the reader's log-odds of the first ones.
     """
     if not len(read):
@@ -111,18 +163,15 @@ def with_reader(scores: Floats, read: Floats, model: Model | None = None) -> Flo
     of_signals, of_reader, constant = (model or load_model()).reader
     said = np.full(len(scores), read.min(), np.float32)
     said[: len(read)] = read
-    safe = np.clip(scores, LEAST, 1 - LEAST)
-    return sigmoid(of_signals * np.log(safe / (1 - safe)) + of_reader * said + constant)
+    own = np.concatenate([odds[: len(read)], _log_odds(scores[len(read) :])])
+    own = np.clip(own, -MOST_LOG_ODDS, MOST_LOG_ODDS)
+    return sigmoid(of_signals * own + of_reader * said + constant)
 
 
-def demoted(measured: Floats) -> NDArray[np.bool_]:
-    """Return whether a rule demotes each candidate: shape (n,).
-
-    Args:
-        measured: Shape (n, len(SIGNALS)), from `signals.measure`.
-    """
-    columns = [SIGNALS.index(name) for name in DEMOTING]
-    return np.nan_to_num(measured[:, columns]).max(axis=1) > 0
+def _log_odds(scores: Floats) -> NDArray[np.float64]:
+    """The log-odds of probabilities, as `sigmoid` limits them."""
+    safe = np.clip(scores.astype(np.float64), 1e-13, 1 - 1e-7)
+    return np.log(safe / (1 - safe))
 
 
 def explain(measured: Floats, row: int, read: float | None = None) -> tuple[Signal, ...]:
@@ -139,6 +188,9 @@ def explain(measured: Floats, row: int, read: float | None = None) -> tuple[Sign
     others = rival_log_odds(every.sum(axis=1) + intercept(model, measured))
     taken = rival_adjustment(model.rivals, measured, others)
     added, values = every[row], measured[row]
+    applied = rules_of_statements(measured)[row]
+    if read is not None and applied.any():
+        added[[SIGNALS.index(name) for name in RULES]] = applied * model.rules
     with np.errstate(invalid="ignore"):
         ranks = (measured > values).sum(axis=0) + 1
     reasons = [
@@ -230,13 +282,10 @@ def contributions(model: Model, measured: Floats) -> Floats:
 
 
 def blend(measured: Floats) -> Floats:
-    """Share of the weights of each kind for each candidate: shape (n, kinds), rows sum to 1.
-
-    Only memories have an importance.
-    """
+    """Share of the weights of each kind for each candidate: shape (n, kinds), rows sum to 1."""
     length = float(measured[0, SIGNALS.index("typical_length")])
     long = (np.clip(length, SHORTEST, LONGEST) - SHORTEST) / (LONGEST - SHORTEST)
-    statement = ~np.isnan(measured[:, SIGNALS.index("importance")])
+    statement = _statements(measured)
     shares = [(1 - long) * ~statement, np.full(len(measured), long), (1 - long) * statement]
     return np.stack(shares, axis=1).astype(np.float32)
 
@@ -284,5 +333,7 @@ def load_model(path: Path | None = None) -> Model:
             weights[number, column] = entry.get(form, (0.0,) * len(WEIGHT_KINDS))
     rivals = np.array([entries["rivals"][name] for name in ("taken", "given")], np.float32)
     bias = np.broadcast_to(np.array(entries["bias"], np.float32), len(WEIGHT_KINDS))
-    reader = np.array([entries["reader"][name] for name in ("signals", "reader", "constant")])
-    return Model(usual, weights, bias, rivals, reader.astype(np.float32))
+    of_reader = entries["reader"]
+    reader = np.array([of_reader[name] for name in ("signals", "reader", "constant")], np.float32)
+    rules = np.array([of_reader["rules"][name] for name in RULES], np.float32)
+    return Model(usual, weights, bias, rivals, reader, rules)
