@@ -22,7 +22,7 @@ from hippocampe.embed import tokens
 from hippocampe.language import lexicon
 from hippocampe.language.detect import Language
 from hippocampe.language.fence import BULLET, CLOSING, OPENING, fence
-from hippocampe.language.humanize import clock_label, relative_time
+from hippocampe.language.humanize import clock_label, day_label, relative_time
 from hippocampe.language.i18n import translate
 from hippocampe.language.person import is_first_person
 from hippocampe.language.sanitize import quote, quote_label
@@ -236,8 +236,10 @@ def _write(
 ) -> str:
     """The line of an item; `content` is already sanitised."""
     memory = item.memory
-    at = item.at if memory is None else memory.occurred_at or memory.created_at
+    at = item.at if memory is None else memory.created_at
     when = "" if at is None else relative_time(at, now=now, timezone=timezone, language=language)
+    if memory is not None and memory.occurred_at is not None:
+        when = _told_of(when, memory.occurred_at, memory.created_at, language, now, timezone)
     if memory is not None and memory.superseded_at is not None:
         then = relative_time(memory.superseded_at, now=now, timezone=timezone, language=language)
         when = translate("{when}, replaced {then}", language).format(when=when, then=then)
@@ -255,6 +257,21 @@ def _write(
     if memory is not None and memory.key is not None and item.kind in ("memory", "summary"):
         content = f"{quote_label(memory.key)} = {content}"
     return f"{BULLET}{content} ({when})" if when else BULLET + content
+
+
+def _told_of(
+    told: str, at: datetime, told_at: datetime, language: Language, now: datetime, timezone: str
+) -> str:
+    """The time of telling, and the day of an event on another day: "tomorrow" in the text is none of the reader.
+
+    The hour of an event is seldom known.
+    """
+    of_event, of_telling = (
+        day_label(each, now=now, timezone=timezone, language=language) for each in (at, told_at)
+    )
+    if of_event == of_telling:
+        return told
+    return translate("told {when}; date: {day}", language).format(when=told, day=of_event)
 
 
 def _speaker(memory: Memory) -> str:

@@ -46,12 +46,34 @@ def relative_time(
     elif abs(days) <= _MAX_DAYS_COUNTED:
         unit, whole = "day", timedelta(days=days)
     else:
-        pattern = forms["day" if there.year == here.year else "day_of_year"]
-        day = _date(there.date(), pattern, language)
-        if there.day == 1 and forms["first"]:
-            day = day.replace("1 ", f"{forms['first']} ", 1)
-        return forms["on"].format(day=day)
+        return forms["on"].format(day=_day(there.date(), here.date(), language))
     return _ago(whole, unit, language)
+
+
+def day_label(at: datetime, *, now: datetime, timezone: str | ZoneInfo, language: Language) -> str:
+    """Format the day of an instant: ``"hier"``, ``"4 septembre"``; ``"tomorrow"``, ``"September 4, 2025"``.
+
+    Args:
+        at: The instant to format; aware.
+        now: The current time; aware.
+        timezone: Zone of the reader; days begin there.
+        language: Code of a language with data.
+
+    Raises:
+        InvalidInput: A datetime is naive, or the timezone is unknown.
+    """
+    forms: Mapping[str, str] = load(language, "time")["said"]
+    zone = as_zone(timezone)
+    there, here = (_local(as_utc(each, name="at"), zone).date() for each in (at, now))
+    near = {-1: "yesterday", 0: "today", 1: "tomorrow"}.get((there - here).days)
+    return forms[near] if near else _day(there, here, language)
+
+
+def _day(there: date, here: date, language: Language) -> str:
+    """A day, with its year if it is another one than here."""
+    forms: Mapping[str, str] = load(language, "time")["said"]
+    day = _date(there, forms["day" if there.year == here.year else "day_of_year"], language)
+    return day.replace("1 ", f"{forms['first']} ", 1) if there.day == 1 and forms["first"] else day
 
 
 @lru_cache(maxsize=4_096)
