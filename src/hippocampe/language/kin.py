@@ -1,16 +1,18 @@
-"""Relatives that a question names: "ma mère", "Mum". Each has words in every language. Pure.
+"""Relatives that a text names: "ma mère", "Mum". Each has words in every language. Pure.
 
-The words are data: `kin` in `language/*/words.toml`.
+The words are data: `kin`, `mine` and `names_a_relative` in `language/*/words.toml`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from hippocampe.language.lexicon import languages, load
-from hippocampe.language.text import words
+from hippocampe.language.lexicon import languages, load, words_of
+from hippocampe.language.text import fold, words, written_words
 
 Kin = tuple[frozenset[str], ...]
 """For each relative, its folded names in all languages."""
@@ -37,6 +39,113 @@ _ALSO: Final = {
     "husband": ("partner",),
 }
 """Further names of a relative."""
+_PARENTS: Final = ("mother", "father", "parents")
+_CHILDREN: Final = ("son", "daughter", "child")
+_SIBLINGS: Final = ("brother", "sister", "siblings")
+_PARTNERS: Final = ("wife", "husband", "partner")
+_INVERSE: Final = {
+    kin: others
+    for these, others in (
+        (_PARENTS, _CHILDREN),
+        (_CHILDREN, _PARENTS),
+        (_SIBLINGS, _SIBLINGS),
+        (_PARTNERS, _PARTNERS),
+    )
+    for kin in these
+}
+"""The relatives that somebody may be to a relative of theirs."""
+_MINE: Final = words_of("mine")
+_LINKS: Final = words_of("names_a_relative")
+_DETERMINERS: Final = words_of("determiners")
+_OF: Final = frozenset({"de", "du", "of"})
+
+
+@dataclass(frozen=True, slots=True)
+class Relative:
+    """Somebody by what they are to somebody else: "Tom's sister".
+
+    Attributes:
+        owner: The folded name of the other; None for the speaker.
+        kin: The relative, as a key of the table `kin`.
+        name: The folded name of the relative, if the text tells it.
+        span: The places of the first and the last of the words that name the relative.
+    """
+
+    owner: str | None
+    kin: str
+    name: str | None = None
+    span: tuple[int, int] = (0, 0)
+
+
+def relatives_in(text: str, names: Collection[str]) -> list[Relative]:
+    """Return the relatives of somebody that a text names: "my sister", "la mère de Bastien".
+
+    Args:
+        text: A question or a statement.
+        names: Folded names of people in it.
+    """
+    spoken = words(text)
+    found: list[Relative] = []
+    for at, word in enumerate(spoken):
+        kin = _kin_of().get(word)
+        place = _owner(spoken, at, names) if kin else None
+        if kin is None or place is None:
+            continue
+        owner = None if spoken[place] in _MINE else spoken[place]
+        first, last = min(place, at), max(place, at)
+        named = _linked(spoken[last + 1 :], names) or _linked(spoken[:first][::-1], names)
+        found.append(Relative(owner, kin, named, (first, last)))
+    return found
+
+
+def with_name(question: str, relative: Relative, name: str) -> str:
+    """Return a question with the name of a relative in place of what they are: "Where does Beth live?"."""
+    written, (first, last) = written_words(question), relative.span
+    if [fold(word) for word in written] != words(question):
+        return f"{question} ({name})"
+    first -= first > 0 and fold(written[first - 1]) in _DETERMINERS
+    between = r"(?:\W|\b[dsDS]\b)*?"
+    phrase = between.join(re.escape(word) for word in written[first : last + 1])
+    return re.sub(rf"\b{phrase}\b", lambda _: name, question, count=1)
+
+
+def is_relative(asked: Relative, told: Relative) -> str | None:
+    """Return the folded name of a relative that is asked for, as a statement tells it; None if it is another one.
+
+    "Odile est la mère de Bastien" names her son too.
+
+    Args:
+        asked: The relative asked for, with an owner.
+        told: One from a statement, with an owner.
+    """
+    if asked.owner == told.owner and told.kin in (asked.kin, *_ALSO.get(asked.kin, ())):
+        return told.name
+    return (
+        told.owner if asked.owner == told.name and asked.kin in _INVERSE.get(told.kin, ()) else None
+    )
+
+
+def kin_words(kin: str) -> frozenset[str]:
+    """Return the folded words for a relative, and for those of whom one is such a relative."""
+    others = (_words_of()[other] for other in _INVERSE.get(kin, ()))
+    return _words_of()[kin].union(*others)
+
+
+def _owner(spoken: Sequence[str], at: int, names: Collection[str]) -> int | None:
+    """The place of the word that tells whose relative is meant: before it, or after "de"."""
+    for before in (at - 1, at - 2):
+        if before >= 0 and (
+            spoken[before] in _MINE or (spoken[before] in names and before == at - 1)
+        ):
+            return before
+    after = at + 1 + (spoken[at + 1 : at + 2] != [] and spoken[at + 1] in _OF)
+    return after if after < len(spoken) and spoken[after] in names else None
+
+
+def _linked(spoken: Sequence[str], names: Collection[str]) -> str | None:
+    """The first word that is more than a link, if it is a name."""
+    first = next((word for word in spoken if word not in _LINKS), None)
+    return first if first in names else None
 
 
 def kin_asked(question: str) -> Kin:

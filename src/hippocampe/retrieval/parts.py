@@ -19,6 +19,7 @@ from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.statement import parse
 from hippocampe.language.subjects import fold_subjects
 from hippocampe.language.text import words
+from hippocampe.retrieval.relatives import with_names_of_relatives
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.retrieval.spelling import spelled
 from hippocampe.store import message_rows, turn_rows
@@ -38,7 +39,8 @@ def parts_of(corpus: Corpus, message: str, request: RecallRequest, now: datetime
     question is about it: "I need new shoes. What would you suggest?". A question that refers to somebody gets the name:
     "Nora comes tonight. What does she eat?" becomes "What does she eat? (Nora)". One that does not say what it is about gets
     all that was said: "When is swimming?", "What time?" becomes "swimming What time?". Both may have been said in the last
-    turns, if the request `follows` them.
+    turns, if the request `follows` them. One about a relative gets their name: "Where does my sister live?"
+    becomes "Where does Beth live?".
     """
     parts: list[Part] = []
     for question in asked_in(message):
@@ -51,6 +53,8 @@ def parts_of(corpus: Corpus, message: str, request: RecallRequest, now: datetime
 def _complete(
     corpus: Corpus, question: str, message: str, request: RecallRequest, now: datetime
 ) -> Part:
+    if named := with_names_of_relatives(corpus, question, request, now):
+        return (*named, question)
     follows = refers(question) or continues(question)
     if not follows and len(words(question)) > MOST_ELLIPTICAL:
         return (question,)

@@ -1,0 +1,84 @@
+"""Names of the relatives that a question asks about: memory knows that Tom's sister is called Beth."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+
+from hippocampe.engine.corpus import Corpus
+from hippocampe.language.difference import proper_names
+from hippocampe.language.kin import Relative, is_relative, kin_words, relatives_in, with_name
+from hippocampe.language.statement import Statement, parse
+from hippocampe.language.text import fold, words
+from hippocampe.retrieval.request import RecallRequest
+from hippocampe.store import memories
+from hippocampe.types import Memory
+
+MOST_STATEMENTS = 24
+"""Statements about relatives that are read for a name."""
+MOST_NAMES = 3
+"""Names of relatives that are searched for."""
+
+
+def with_names_of_relatives(
+    corpus: Corpus, question: str, request: RecallRequest, now: datetime
+) -> list[str]:
+    """Return a question once for each person that it may mean by a relative, with the name; empty if none is known.
+
+    Args:
+        corpus: The corpus.
+        question: The question.
+        request: Its search request.
+        now: The time of the question.
+    """
+    space, said = request.scope.space, words(question)
+    for asked in relatives_in(question, corpus.vocabulary.counts(space, said)):
+        wanted = _owned(asked, request.scope.user)
+        names = [] if wanted is None else _names_of(corpus, wanted, request, now)
+        if not any(fold(name) in said for name in names):
+            return [with_name(question, asked, name) for name in names[:MOST_NAMES]]
+    return []
+
+
+def _names_of(
+    corpus: Corpus, relative: Relative, request: RecallRequest, now: datetime
+) -> list[str]:
+    """The names of a relative as they are written."""
+    owner = relative.owner or ""
+    aliases = corpus.aliases.of(request.scope.space).get(owner, ())
+    owners = [replace(relative, owner=name) for name in (owner, *aliases)]
+    found: dict[str, str] = {}
+    for memory in _statements(corpus, relative, request, now):
+        written = _names(parse(memory.content))
+        for each in relatives_in(memory.content, written):
+            told = _owned(each, memory.user)
+            named = (is_relative(asked, told) for asked in owners if told is not None)
+            found |= {name: written.get(name, name.title()) for name in named if name}
+    return list(found.values())
+
+
+def _owned(relative: Relative, speaker: str | None) -> Relative | None:
+    """A relative with the name of the owner; None if nobody knows who speaks."""
+    owner = relative.owner or (fold(speaker) if speaker else None)
+    return None if owner is None else replace(relative, owner=owner)
+
+
+def _names(statement: Statement) -> dict[str, str]:
+    """The names in a statement as they are written, by their folded form."""
+    named = set(proper_names(statement.words, statement))
+    if statement.subject == "name":
+        named.add(statement.words[0].norm)
+    return {word.norm: word.surface for word in statement.words if word.norm in named}
+
+
+def _statements(
+    corpus: Corpus, relative: Relative, request: RecallRequest, now: datetime
+) -> Iterator[Memory]:
+    """Current memories with a word for the relative, those that name the owner first."""
+    where = request.filter(("memory",), now)
+    text = " ".join([relative.owner or "", *sorted(kin_words(relative.kin))])
+    hits = corpus.index.matching("memory", text, limit=MOST_STATEMENTS, where=where)
+    with corpus.store.read() as connection:
+        found = memories.get(connection, request.scope.space, [hit.id for hit in hits])
+    for hit in hits:
+        if hit.id in found and found[hit.id].current:
+            yield found[hit.id]

@@ -1,0 +1,94 @@
+"""A question about a relative is searched for by their name."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from hippocampe import Hippocampe, Scope
+from hippocampe.language.difference import proper_names
+from hippocampe.language.kin import relatives_in, with_name
+from hippocampe.language.statement import parse
+
+ENGLISH = (
+    ("priya", "Priya's sister is called Anjali"),
+    ("priya", "Anjali lives in Leeds"),
+    ("tom", "My sister is called Beth"),
+    ("tom", "Beth lives in York"),
+    ("rose", "Rose is Tom's mum"),
+    ("rose", "Rose lives in Cardiff"),
+    ("rose", "Tom works at the Black Swan"),
+)
+FRENCH = (
+    ("camille", "La sœur de Camille s'appelle Jeanne"),
+    ("camille", "Jeanne habite à Nantes"),
+    ("bastien", "Lucie, la sœur de Bastien, habite à Bordeaux"),
+    ("odile", "Odile est la mère de Bastien"),
+    ("odile", "Odile habite à Albi"),
+    ("bastien", "Bastien est chauffeur routier chez Geodis"),
+)
+
+
+@pytest.mark.parametrize(
+    ("told", "user", "question", "answer"),
+    [
+        (ENGLISH, "tom", "where does my sister live?", "Beth lives in York"),
+        (ENGLISH, "priya", "where does my sister live?", "Anjali lives in Leeds"),
+        (ENGLISH, "priya", "where does tom's sister live?", "Beth lives in York"),
+        (ENGLISH, "tom", "where does my mum live", "Rose lives in Cardiff"),
+        (ENGLISH, "rose", "where does my son work?", "Tom works at the Black Swan"),
+        (FRENCH, "camille", "où habite ma soeur ?", "Jeanne habite à Nantes"),
+        (FRENCH, "bastien", "où habite ma soeur ?", FRENCH[2][1]),
+        (FRENCH, "camille", "où habite la mère de Bastien ?", "Odile habite à Albi"),
+        (FRENCH, "odile", "où travaille mon fils ?", FRENCH[5][1]),
+    ],
+)
+def test_the_relative_of_the_asker_answers(
+    hippo: Hippocampe, told: Sequence[tuple[str, str]], user: str, question: str, answer: str
+) -> None:
+    for teller, statement in told:
+        hippo.remember(statement, scope=Scope(user=teller, channel="home"))
+    turn = hippo.before_turn(question, scope=Scope(user=user, channel="home"))
+    searched = [each for each in turn.trace.considered if each.path == "search"]
+    best, *others = sorted((each.recollection for each in searched), key=lambda item: -item.score)
+    assert best.content == answer
+    assert best.score > max(0.5, *(each.score for each in others))
+
+
+def test_a_relative_of_whom_no_name_is_known_changes_nothing(hippo: Hippocampe) -> None:
+    tom = Scope(user="tom", channel="home")
+    hippo.remember("My sister lives in York", scope=tom)
+    hippo.remember("Priya's sister is called Anjali", scope=Scope(user="priya", channel="home"))
+    assert hippo.recall("where does my sister live?", scope=tom)[0].content.endswith("York")
+
+
+@pytest.mark.parametrize(
+    ("statement", "owner", "kin", "name"),
+    [
+        ("Tom's sister is called Beth", "tom", "sister", "beth"),
+        ("Beth is my big sister", None, "sister", "beth"),
+        ("Tom's sister lives in Leeds", "tom", "sister", None),
+        ("Odile est la mère d'Élise", "elise", "mother", "odile"),
+        ("ma sœur Lucie habite à Bordeaux", None, "sister", "lucie"),
+        ("ma sœur est à Paris", None, "sister", None),
+    ],
+)
+def test_a_statement_names_a_relative(
+    statement: str, owner: str | None, kin: str, name: str | None
+) -> None:
+    parsed = parse(statement)
+    (found,) = relatives_in(statement, proper_names(parsed.words, parsed))
+    assert (found.owner, found.kin, found.name) == (owner, kin, name)
+
+
+@pytest.mark.parametrize(
+    ("question", "name", "said"),
+    [
+        ("where does my sister live?", "Beth", "where does Beth live?"),
+        ("tom's mum, her phone?", "Rose", "Rose, her phone?"),
+        ("le numéro de la mère d'Élise ?", "Odile", "le numéro de Odile ?"),
+        ("my sister didn't call?", "Beth", "my sister didn't call? (Beth)"),
+    ],
+)
+def test_a_name_takes_the_place_of_the_relative(question: str, name: str, said: str) -> None:
+    (asked,) = relatives_in(question, {"tom", "elise"})
+    assert with_name(question, asked, name) == said
