@@ -286,3 +286,13 @@ def test_an_answer_that_repeats_what_is_forgotten(hippo: Hippocampe, clock: Fake
     assert contents(hippo, question) == {question}
     (left,) = hippo.recall(question, scope=ANA, collections=("turn",))
     assert "Je ne sais pas." in left.content
+
+
+def test_an_earlier_request_is_not_what_is_forgotten(hippo: Hippocampe) -> None:
+    hippo.remember("Ramona va chez le vétérinaire mardi", scope=ANA)
+    hippo.after_turn("oublie le vétérinaire de Bob", "De qui ?", scope=ANA)
+    assert "Ramona va chez le vétérinaire mardi" in contents(hippo, "vétérinaire")
+    waiting = asked(say(hippo, "oublie le vétérinaire"))
+    assert next(item.kind for item in waiting.items) == "memory"
+    say(hippo, "oui")
+    assert not contents(hippo, "vétérinaire")

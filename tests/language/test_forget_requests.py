@@ -224,6 +224,19 @@ def test_what_may_mean_something_else_is_unsure() -> None:
         assert request.sure is sure
 
 
+@pytest.mark.parametrize(
+    ("message", "topic", "rest"),
+    [
+        ("forget that I ran 8 km, it was 6 actually", "I ran 8 km", "it was 6 actually"),
+        ("oublie que j'ai couru 8 km en fait c'était 6", "j'ai couru 8 km", "en fait c'était 6"),
+    ],
+)
+def test_a_correction_is_no_part_of_the_topic(message: str, topic: str, rest: str) -> None:
+    request = read_request(message)
+    assert request is not None
+    assert (request.topic, request.rest) == (topic, rest)
+
+
 def test_the_rest_of_a_message_is_kept_apart() -> None:
     request = read_request("Salut ! Oublie que je joue du tuba. Sinon, j'ai déménagé à Lyon.")
     assert request is not None

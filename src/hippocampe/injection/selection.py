@@ -117,6 +117,11 @@ def _is_former(candidate: Candidate) -> bool:
     return candidate.item.memory is not None and candidate.item.memory.former
 
 
+def _is_found_summary(candidate: Candidate) -> bool:
+    """Return whether a candidate is a summary that answers only if no statement or exchange does: it repeats those."""
+    return candidate.item.kind == "summary" and candidate.path == "search"
+
+
 def _cosine(one: Vector | None, other: Vector | None) -> float:
     """The cosine of two unit vectors; 0 without one of them, or of two embedders."""
     if one is None or other is None or len(one) != len(other):
@@ -143,12 +148,15 @@ def select(
         "always_on": settings.always_on_limit,
         "named": settings.max_injection_count,
     }
-    for each in _current_first(candidates, settings.semantic_threshold):
+    ordered = _current_first(candidates, settings.semantic_threshold)
+    for each in sorted(ordered, key=_is_found_summary):
         if each.also is not None and room[each.part] < 1:
             each.path = each.also
         part = each.part
         if _is_below(each, settings):
             each.outcome = "below_threshold"
+        elif _is_found_summary(each) and any(other.path == "search" for other in selected):
+            each.outcome = "too_similar"
         elif refused := channel.refused(each.item, each.vector, settings.semantic_threshold):
             each.outcome = refused
         elif len(selected) >= settings.max_injection_count or room[part] < 1:

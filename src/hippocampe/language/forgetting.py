@@ -113,6 +113,7 @@ class _Forms:
         subject = rf"(?:(?<=')|(?i:{clause})(?:(?<=')|\b)|[A-ZÀ-Þ])"
         # "…, I haven't told my mum yet" goes on with another thing.
         self._aside = re.compile(rf",\s+(?:{clause})(?:(?<=')|\b).*$", options | re.DOTALL)
+        self._correction = re.compile(rf",?\s+(?:{_any(data['corrections'])})\b", options)
         self._that = re.compile(rf"(?i:{_any(data['that'])})\s*(?P<topic>{subject}.*)$", re.DOTALL)
         self._bare = re.compile(
             rf"(?P<topic>(?:{_any(data['speakers'])})\b.*)$", options | re.DOTALL
@@ -134,6 +135,9 @@ class _Forms:
         if verb is None:
             return None
         end = _sentence_end(text, verb.end())
+        if correction := self._correction.search(text, verb.end(), end):
+            # "Forget that I ran 8 km, it was 6 actually" goes on with what to remember.
+            end = correction.start()
         named = text[verb.end() : end]
         if any(quote in named for quote in _QUOTES):
             return None

@@ -1,6 +1,6 @@
 """Read a request to forget in a message, and find what it hides. Nothing is changed."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -55,7 +55,9 @@ def plan(corpus: Corpus, asked: Asked, scope: Scope, *, replies: bool = True) ->
     request, before = asked.request, asked.confirmed
     # The request itself has the words of its topic.
     itself = before.id if before else None
-    items = [each for each in _items(corpus, request, scope) if each.id != itself]
+    found = [each for each in _items(corpus, request, scope) if each.id != itself]
+    earlier = _requests(corpus, found)
+    items = [each for each in found if each not in earlier]
     unsure = bool(request.topic) and not items and request.sure
     if unsure:
         items = about.perhaps(corpus, request.topic, scope)
@@ -68,7 +70,7 @@ def plan(corpus: Corpus, asked: Asked, scope: Scope, *, replies: bool = True) ->
     doubted = unsure or not request.sure or len(items) > MOST_AT_ONCE
     waits = before is None and bool(items) and doubted
     known = {each.id for each in items}
-    repeating = _answers(corpus, items, scope) if replies else []
+    repeating = earlier + (_answers(corpus, items, scope) if replies else [])
     items += (each for each in repeating if each.id not in known)
     return Forgetting(request.topic, tuple(items), waits)
 
@@ -82,6 +84,13 @@ def _items(corpus: Corpus, request: ForgetRequest, scope: Scope) -> list[Receipt
     for each in _evidence(corpus, found, scope):
         known.setdefault(each.id, each)
     return list(known.values())
+
+
+def _requests(corpus: Corpus, items: Sequence[ReceiptItem]) -> list[ReceiptItem]:
+    """The turns among items that ask to forget: such a request names its topic, but tells nothing of it."""
+    with corpus.store.read() as connection:
+        said = message_rows.said_in(connection, [each.id for each in items if each.kind == "turn"])
+    return [each for each in items if each.id in said and read_request(said[each.id]) is not None]
 
 
 def _said(corpus: Corpus, request: ForgetRequest, scope: Scope) -> list[ReceiptItem]:
