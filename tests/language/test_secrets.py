@@ -376,3 +376,19 @@ def test_what_is_no_secret_hides_none_behind_it(before: str) -> None:
     masked = mask(f"{before}\u202epassword is abc1!")
     assert masked.endswith("password is [secret: password]")
     assert mask(masked) == masked
+
+
+FRENCH_IBAN = "FR76 3000 6000 0112 3456 7890 189"
+GERMAN_IBAN = "DE89 3704 0044 0532 0130 00"
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        (f"Mon IBAN est {FRENCH_IBAN} et {GERMAN_IBAN}", "Mon IBAN est {0} et {0}"),
+        (f"{FRENCH_IBAN} {GERMAN_IBAN}", "{0} {0}"),
+        (f"Ref AB12 {FRENCH_IBAN}", "Ref AB12 {0}"),
+    ],
+)
+def test_an_iban_hides_none_behind_it(text: str, masked: str) -> None:
+    assert mask(text) == masked.format("[secret: IBAN]")

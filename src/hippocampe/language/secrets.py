@@ -302,31 +302,19 @@ _IBAN_COUNTRIES = (
     "25:LY,PT,ST 26:IS,TR 27:FR,GR,IT,MC,MR,SM 28:AL,AZ,BY,CY,DO,GT,HU,LB,PL,SV "
     "29:BR,EG,PS,QA,UA 30:JO,KW,MU 31:MT,SC 32:LC"
 )
-_IBAN_LENGTHS = {
-    country: int(length)
-    for length, countries in (entry.split(":") for entry in _IBAN_COUNTRIES.split())
-    for country in countries.split(",")
-}
 _IBAN = re.compile(
-    rf"(?<!\w)(?=[A-Za-z]{{2}}\d\d)(?P<bare>[A-Za-z0-9](?:{_GAP}?[A-Za-z0-9]){{14,40}})"
+    r"(?<!\w)(?=[A-Za-z]{2}\d\d)(?P<bare>"
+    + "|".join(
+        rf"(?ai:{countries.replace(',', '|')})(?:{_GAP}?[A-Za-z0-9]){{{int(length) - 2}}}"
+        for length, countries in (entry.split(":") for entry in _IBAN_COUNTRIES.split())
+    )
+    + r")(?![^\W_])"
 )
 
 
-def _iban(match: re.Match[str]) -> tuple[int, int] | None:
-    """Return the span of a valid IBAN, cut at its country's length.
-
-    The pattern also matches the words that follow the number.
-    """
-    text, start = match.string, match.start()
-    end, code = start, ""
-    length = _IBAN_LENGTHS.get(text[start : start + 2].upper(), 0)
-    while len(code) < length and end < match.end():
-        code += text[end].upper() if text[end].isalnum() else ""
-        end += 1
-    if not length or len(code) < length or (end < len(text) and text[end].isalnum()):
-        return None
-    number = "".join(str(int(character, 36)) for character in code[4:] + code[:4])
-    return (start, end) if int(number) % 97 == 1 else None
+def _is_iban(match: re.Match[str]) -> bool:
+    code = re.sub(_GAP, "", match["bare"])
+    return int("".join(str(int(character, 36)) for character in code[4:] + code[:4])) % 97 == 1
 
 
 _SOCIAL_SECURITY = re.compile(
@@ -377,6 +365,7 @@ def _is_us_number(match: re.Match[str]) -> bool:
 _ALWAYS: Callable[[re.Match[str]], bool] = bool
 # Most reliable first: on overlap, the first match wins.
 _PATTERNS: tuple[tuple[SecretKind, re.Pattern[str], Callable[[re.Match[str]], bool]], ...] = (
+    ("IBAN", _IBAN, _is_iban),
     ("private key", _PRIVATE_KEY, _ALWAYS),
     ("private key", _PUTTY_KEY, _ALWAYS),
     ("private key", _BARE_KEY, _ALWAYS),
@@ -443,9 +432,6 @@ def find_secrets(text: str) -> list[Secret]:
 
 
 def _candidates(text: str) -> Iterator[Secret]:
-    for match in _IBAN.finditer(text):
-        if span := _iban(match):
-            yield Secret("IBAN", *span)
     for kind, pattern, is_secret in _PATTERNS:
         position = 0
         while match := pattern.search(text, position):
