@@ -438,6 +438,23 @@ def test_a_space_is_copied_within_a_database(
     assert hippo.verify().ok
 
 
+@pytest.mark.usefixtures("hashed")
+def test_a_space_is_copied_whole_after_the_original_lost_a_part(
+    open_hippo: Opener, scope: Scope, tmp_path: Path
+) -> None:
+    hippo = open_hippo(embedder="hashed:32")
+    told = ["Owen chante faux", "Nora vit à Lyon", "Camille a deux chats"]
+    first, *_ = [hippo.remember(each, scope=scope).memory for each in told]
+    path = tmp_path / "space.jsonl"
+    hippo.export_to(path, scope=scope)
+    hippo.erase(scope=scope, id=first.id)
+    copy = replace(scope, space="copie")
+    done = hippo.import_from(path, scope=copy)
+    assert (done.read, done.added, done.known) == (3, 3, 0)
+    assert {memory.content for memory in hippo.recent(9, scope=copy)} == set(told)
+    assert hippo.import_from(path, scope=copy).added == 0
+
+
 def test_a_broken_line_of_an_export_is_reported(
     hippo: Hippocampe, open_hippo: Opener, scope: Scope, tmp_path: Path, clock: FakeClock
 ) -> None:

@@ -2,7 +2,8 @@
 
 Rows keep their ids and times, so a load restores everything and is idempotent. The file is
 untrusted: each row is validated like any other input; invalid rows are reported and skipped. If
-another space of the database has the ids, each row gets an id derived from the space and its old id.
+another space of the database has one of the ids, every row gets an id derived from the space and its
+old id.
 """
 
 import json
@@ -11,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 from uuid import UUID, uuid5
@@ -157,17 +159,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _renaming(store: Store, path: Path, space: str) -> Callable[[Row], Row]:
-    """Return the renaming of row ids: none, unless another space of the database has the ids."""
-    taken = False
-    with store.read() as connection:
-        for _, line in _lines(path):
-            with suppress(InvalidInput):
-                row = parse_row(line)
-                if row["record"] in _WITH_ID:
-                    table = TABLES[row["record"]]
-                    query = select(table.c.space).where(table.c.id == row["id"])
-                    taken = connection.execute(query).scalar() not in (None, space)
-                    break
+    """Return the renaming of row ids: none, unless another space of the database has one of them."""
 
     def rename(row: Row) -> Row:
         renamed = row | {name: _derived(row[name], space) for name in REFERENCES if row.get(name)}
@@ -178,7 +170,30 @@ def _renaming(store: Store, path: Path, space: str) -> Callable[[Row], Row]:
             ]
         return renamed
 
-    return rename if taken else dict
+    return rename if _has_taken_id(store, path, space) else dict
+
+
+def _has_taken_id(store: Store, path: Path, space: str) -> bool:
+    """Return whether another space has the id of any row: it may have lost the first ones since the export."""
+    ids = _ids(path)
+    while batch := list(islice(ids, BATCH)):
+        with store.read() as connection:
+            for name in _WITH_ID:
+                table = TABLES[name]
+                wanted = [id for record, id in batch if record == name]
+                query = select(table.c.id).where(table.c.space != space, table.c.id.in_(wanted))
+                if connection.execute(query.limit(1)).first():
+                    return True
+    return False
+
+
+def _ids(path: Path) -> Iterator[tuple[str, str]]:
+    """The ids of the rows, each with the name of its table."""
+    for _, line in _lines(path):
+        with suppress(InvalidInput):
+            row = parse_row(line)
+            if row["record"] in _WITH_ID and is_point_id(row["id"]):
+                yield row["record"], row["id"]
 
 
 def _derived(id: str, space: str) -> str:
