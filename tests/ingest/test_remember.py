@@ -374,6 +374,13 @@ def test_two_names_of_one_subject(hippo: Hippocampe, scope: Scope, said: str) ->
     assert contents(hippo, scope) == {said, "dev habite à Ordizan"}
 
 
+@pytest.mark.parametrize("said", ["... = Camille", "Camille = ---", "@ = Camille"])
+def test_punctuation_is_no_name(hippo: Hippocampe, scope: Scope, said: str) -> None:
+    hippo.remember(said, scope=scope)
+    aliases = hippo._context.corpus.aliases  # pyright: ignore[reportPrivateUsage]
+    assert aliases.of(scope.space) == {}
+
+
 def test_a_forgotten_alias_no_longer_counts(hippo: Hippocampe, scope: Scope) -> None:
     alias = hippo.remember("dev = Mickael", scope=scope).memory
     hippo.delete(alias.id, scope=scope, reason="faux")

@@ -566,6 +566,12 @@ def test_aliases_are_one_name() -> None:
     assert known.verdict is Verdict.REINFORCED
 
 
+def test_an_alias_of_punctuation_erases_no_name() -> None:
+    aliases = {"...": frozenset({"Camille"}), "Camille": frozenset({"..."})}
+    decision = decide("Camille a déménagé à Lyon", "Camille habite à Lille", aliases=aliases)
+    assert decision.verdict is Verdict.UPDATED
+
+
 def test_a_relation_is_found_in_different_words() -> None:
     before, after = (
         relation_of("David habite à Ordizan"),

@@ -8,7 +8,7 @@ from typing import Final
 from hippocampe.language.lexicon import load_all
 from hippocampe.language.text import fold
 
-_NAME: Final = r"[\w.@-]+(?: [\w.-]+){0,2}?"
+_NAME: Final = r"(?=[.@_-]*[^\W_])[\w.@-]+(?: [\w.-]+){0,2}?"
 _EQUATED: Final = re.compile(
     rf"^\s*(?P<name>{_NAME})\s*(?:=|{'|'.join(load_all('words')['alias'])})\s*(?P<other>{_NAME})\s*[.!]?\s*$",
     re.IGNORECASE,

@@ -24,8 +24,10 @@ class CanonicalNames:
     ) -> None:
         found: dict[tuple[str, ...], str] = {}
         for name, others in aliases.items():
-            group = sorted(tuple(w.norm for w in tokenize(n)) for n in {name, *others})
-            found |= {member: " ".join(group[0]) for member in group if member}
+            spelled = (tuple(w.norm for w in tokenize(n)) for n in {name, *others})
+            # Punctuation has no words, and would erase the names of its group.
+            group = sorted(filter(None, spelled))
+            found |= {member: " ".join(group[0]) for member in group}
         own = tuple(w.norm for w in tokenize(speaker or ""))
         if own:
             group = found.get(own, " ".join(own))
