@@ -2,14 +2,20 @@
 
 import re
 import threading
+from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import pytest
 
 from conftest import FakeClock
+from hashed import HashedEmbedder
 from hippocampe import Hippocampe, InvalidAnswer, InvalidInput, ModelUnavailable, Scope
 from hippocampe.extraction import compaction
+from hippocampe.extraction.extractive import LENGTH, MOST_SENTENCES, extract_sentences
+from hippocampe.extraction.talk import SHOWN_CHARACTERS
+from hippocampe.protocols import Vectors
 from hippocampe.store import job_runs
-from hippocampe.types import JobRun
+from hippocampe.types import JobRun, Message
 from model_server import Answer, Call, ModelRequest, ModelServer
 
 DESK = Scope(user="ana", channel="desk")
@@ -127,6 +133,39 @@ def test_an_extract_of_long_talk_is_bounded(hippo: Hippocampe, clock: FakeClock)
     assert done.messages == 78
     for summary in done.summaries:
         assert 200 < len(summary.content) < 1_400
+
+
+class RecordingEmbedder(HashedEmbedder):
+    """Keeps the texts that it embedded."""
+
+    def __init__(self) -> None:
+        super().__init__(32)
+        self.texts: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        self.texts += texts
+        return super().embed(texts)
+
+
+def said(*texts: str) -> list[Message]:
+    at = datetime(2026, 1, 17, tzinfo=UTC)
+    return [
+        Message(str(n), "default", text, "ana", "user", None, at) for n, text in enumerate(texts)
+    ]
+
+
+def test_an_extract_reads_as_much_of_a_message_as_a_model() -> None:
+    embedder = RecordingEmbedder()
+    text = " ".join(f"Le colis {n} est parti vers Lyon." for n in range(1_000))
+    assert 200 < len(extract_sentences(embedder, said(text))) <= LENGTH
+    assert sum(map(len, embedder.texts)) <= SHOWN_CHARACTERS
+
+
+def test_an_extract_compares_a_bounded_number_of_sentences() -> None:
+    embedder = RecordingEmbedder()
+    texts = (" ".join(f"Colis {n}{m} parti." for m in range(100, 300)) for n in range(3))
+    assert 200 < len(extract_sentences(embedder, said(*texts))) <= LENGTH
+    assert len(embedder.texts) == MOST_SENTENCES
 
 
 def test_a_large_backlog_is_compacted_in_parts(

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hippocampe.language.text import SENTENCE_END, content_words, sentences
+from hippocampe.extraction.talk import SHOWN_CHARACTERS
+from hippocampe.language.text import SENTENCE_END, content_words, cut, sentences
 from hippocampe.protocols import Embedder
 from hippocampe.types import Message
 
@@ -22,6 +23,8 @@ LONGEST = 300
 """Characters of one sentence; a longer one is a quotation or a listing."""
 MIN_WORDS = 3
 """Words without stop words that a sentence has, unless none has as many."""
+MOST_SENTENCES = 400
+"""Sentences that are compared with each other, the longest first: a part of ordinary talk has 200."""
 REPETITION = 0.7
 """Weight of the similarity to selected sentences; the rest is the weight of the sentence's own value."""
 
@@ -46,18 +49,18 @@ def extract_sentences(embedder: Embedder, messages: Sequence[Message]) -> str:
     vectors = embedder.embed([each.text for each in found])
     cosines = vectors @ vectors.T
     value = _relative(_rarity(found)) + _relative(cosines.mean(axis=1))
+    lengths = [len(_written(each)) + 1 for each in found]
+    covered = np.full(len(found), -1, np.float32)
     chosen: list[int] = []
     room = LENGTH
-    left = set(range(len(found)))
+    left: set[int] = set(range(len(found)))
     while left:
-        covered = cosines[:, chosen].max(axis=1) if chosen else np.zeros(len(found), np.float32)
         marginal = (1 - REPETITION) * value - REPETITION * covered
         best = max(left, key=lambda number: (marginal[number], -number))
-        left.remove(best)
-        length = len(_written(found[best])) + 1
-        if length <= room or not chosen:
-            chosen.append(best)
-            room -= length
+        chosen.append(best)
+        covered = np.maximum(covered, cosines[:, best])
+        room -= lengths[best]
+        left = {each for each in left if each != best and lengths[each] <= room}
     return "\n".join(_written(found[number]) for number in sorted(chosen))
 
 
@@ -73,12 +76,14 @@ def _telling_sentences(messages: Sequence[Message]) -> list[_Sentence]:
     every = [
         _Sentence(message.author, text[:LONGEST], tuple(content_words(text)))
         for message in messages
-        for text in sentences(message.content)
+        for text in sentences(cut(message.content, SHOWN_CHARACTERS))
     ]
     most = max(len(each.words) for each in every)
     least = min(MIN_WORDS, most)
     distinct = {(each.author, each.text): each for each in every if len(each.words) >= least}
-    return list(distinct.values())
+    found = list(distinct.values())
+    longest = sorted(range(len(found)), key=lambda number: -len(found[number].words))
+    return [found[number] for number in sorted(longest[:MOST_SENTENCES])]
 
 
 def _rarity(found: Sequence[_Sentence]) -> list[float]:
