@@ -4,7 +4,7 @@ import pytest
 
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Recollection, Scope
-from hippocampe.types import Forgetting, Injection
+from hippocampe.types import MAX_LABEL_CHARACTERS, Forgetting, Injection
 
 ANA = Scope(user="ana", channel="lobby")
 DAVID = Scope(user="david", channel="lobby")
@@ -174,10 +174,11 @@ def test_the_rest_of_the_message_stays(hippo: Hippocampe) -> None:
     assert contents(hippo, "tuba") == set()
 
 
-def test_a_repeated_exchange_is_stored_once(hippo: Hippocampe) -> None:
+@pytest.mark.parametrize("external_id", ["1", "é" * MAX_LABEL_CHARACTERS])
+def test_a_repeated_exchange_is_stored_once(hippo: Hippocampe, external_id: str) -> None:
     message = "Forget that I play the tuba. Also, I moved to Lyon."
-    first = hippo.after_turn(message, "Ok.", scope=ANA, external_id="1")
-    assert hippo.after_turn(message, "Ok.", scope=ANA, external_id="1") == first
+    first = hippo.after_turn(message, "Ok.", scope=ANA, external_id=external_id)
+    assert hippo.after_turn(message, "Ok.", scope=ANA, external_id=external_id) == first
     assert len(hippo.messages(scope=ANA)) == 3
 
 

@@ -1,5 +1,6 @@
 """Store an exchange in which a user asks to forget something, and hide what was asked for."""
 
+import hashlib
 import logging
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,7 +14,7 @@ from hippocampe.ingest import conversation
 from hippocampe.language.forgetting import read_request
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.retrieval import requested
-from hippocampe.types import Forgetting, Scope
+from hippocampe.types import MAX_LABEL_CHARACTERS, Forgetting, Scope
 
 log = logging.getLogger("hippocampe")
 REST = "/rest"
@@ -69,8 +70,15 @@ def after_turn(
         scope=scope,
         assistant=assistant,
         at=at,
-        external_id=external_id and external_id + REST,
+        external_id=external_id and _rest_id(external_id),
     )
+
+
+def _rest_id(external_id: str) -> str:
+    """The external id of the rest: that of the exchange, hashed if it is too long, with a suffix."""
+    if len(external_id + REST) > MAX_LABEL_CHARACTERS:
+        external_id = hashlib.sha256(external_id.encode()).hexdigest()
+    return external_id + REST
 
 
 def _plan(context: Context, message: object, scope: Scope) -> Forgetting | None:
