@@ -19,6 +19,7 @@ from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.errors import InvalidInput, StoreError, UnreadableFile
 from hippocampe.ingest import archive, importer, problems
+from hippocampe.ingest.formats.registry import read_file
 from hippocampe.types import Memory
 
 AT = "2025-06-01T18:00:00+02:00"
@@ -179,6 +180,23 @@ def test_a_line_may_name_its_space_and_channel(
     hippo.import_from(path, scope=scope)
     assert [m.content for m in hippo.messages(scope=Scope(space="ailleurs", channel="c"))] == ["un"]
     assert [m.content for m in hippo.messages(scope=scope)] == ["deux"]
+
+
+def test_a_refused_message_is_reported_with_its_line(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    path = tmp_path / "talk.jsonl"
+    said = {"author": "a", "content": "un"}
+    path.write_text(lines(said, "", "{broken", said | {"space": "ailleurs"}))
+    done = hippo.import_from(path, scope=scope, one_space=True)
+    assert [line for line, _ in done.problems] == [3, 4]
+
+
+@pytest.mark.parametrize("format", SAMPLES)
+def test_each_message_has_its_line(tmp_path: Path, format: str) -> None:
+    path = tmp_path / "talk"
+    path.write_text(SAMPLES[format])
+    assert all(each.line for each in read_file(path, format=format))
 
 
 @pytest.mark.parametrize("content", ["", "bonjour", '{"a": 1}', "\x00\x01"])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import Opener
 from hippocampe import Hippocampe, Memory, Scope
 from hippocampe.errors import UnreadableFile
 from hippocampe.ingest import statement_import
@@ -250,6 +251,7 @@ def test_each_program_is_recognised_and_read(
     found = read(path)
     assert [each.content for each in found] == contents
     assert {each.format for each in found} == {format}
+    assert all(each.line for each in found)
     assert len({each.external_id for each in found}) == len(found)
     assert [each.external_id for each in read(path)] == [each.external_id for each in found]
 
@@ -416,6 +418,19 @@ def test_an_unusable_memory_is_reported_and_the_rest_comes_in(
     assert [each.line for each in got if isinstance(each, Problem)] == [line]
     (paris,) = (each for each in got if isinstance(each, Statement))
     assert (paris.content, paris.at) == ("Lives in Paris", None)
+
+
+@pytest.mark.usefixtures("hashed")
+def test_a_refused_memory_is_reported_with_its_record(
+    open_hippo: Opener, scope: Scope, tmp_path: Path
+) -> None:
+    told = [
+        mem0_item("m1", "My password is hunter2", "2025-02-05T18:00:00+00:00"),
+        mem0_item("m2", "Lives in Paris", "2025-01-05T18:00:00+00:00"),
+    ]
+    hippo = open_hippo(embedder="hashed:32", refuse_secrets=True)
+    done = hippo.import_from(write(tmp_path, "mem0.json", told), scope=scope, format="mem0")
+    assert (done.added, [line for line, _ in done.problems]) == (1, [1])
 
 
 def current(hippo: Hippocampe, scope: Scope) -> list[Memory]:

@@ -207,7 +207,7 @@ class _MessageImport:
             self._batch.append(self._message(item))
             self._characters += len(item.content)
         except HippocampeError as exc:
-            self.problems.add(self.read, str(exc))
+            self.problems.add(item.line, str(exc))
         if len(self._batch) >= BATCH or self._characters >= BATCH_CHARACTERS:
             self._store(last=False)
 

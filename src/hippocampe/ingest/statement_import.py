@@ -81,15 +81,20 @@ class StatementImport:
 
     def _store_batch(self, items: Sequence[Statement], now: datetime) -> None:
         drafts: list[Draft] = []
+        lines: list[int] = []
         for item in items:
             try:
                 drafts.append(self._draft(item, now))
+                lines.append(item.line)
             except HippocampeError as exc:
-                self.problems.add(self.read, str(exc))
+                self.problems.add(item.line, str(exc))
         embedded = embed_drafts(self.writer.corpus.vocabulary, drafts)
         with self.writer.change() as change:
-            for draft, prepared in zip(drafts, embedded, strict=True):
-                self._decide(change, draft, prepared, now)
+            for line, draft, prepared in zip(lines, drafts, embedded, strict=True):
+                try:
+                    self._decide(change, draft, prepared, now)
+                except InvalidInput as exc:
+                    self.problems.add(line, str(exc))
 
     def _decide(self, change: UnitOfWork, draft: Draft, prepared: Prepared, now: datetime) -> None:
         memory = draft.memory
@@ -98,11 +103,7 @@ class StatementImport:
             insert_memory(change, memory, draft.names, prepared)
             self.added += 1
             return
-        try:
-            done = decide_and_store(self.writer.corpus, change, draft, prepared)
-        except InvalidInput as exc:
-            self.problems.add(self.read, str(exc))
-            return
+        done = decide_and_store(self.writer.corpus, change, draft, prepared)
         self.added += done.action != "reinforced"
         self.known += done.action == "reinforced"
 

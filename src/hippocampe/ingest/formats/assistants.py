@@ -77,6 +77,7 @@ def _read(assistant: _Assistant, source: Source, zone: tzinfo) -> Iterator[TalkM
                     channel=channel,
                     at=to_utc(at, zone) if at else None,
                     external_id=utterance.external_id,
+                    line=number,
                 )
             except InvalidInput as exc:
                 yield Problem(number, str(exc))

@@ -18,7 +18,7 @@ from hippocampe.ingest.formats.record import (
     parse_time,
     to_utc,
 )
-from hippocampe.ingest.formats.source import Source, read_lines
+from hippocampe.ingest.formats.source import Line, Source, read_lines
 from hippocampe.types import Scope
 
 ROLES = ("user", "assistant")
@@ -35,7 +35,7 @@ def read_jsonl(source: Source, zone: tzinfo) -> Iterator[TalkMessage | Problem]:
             yield Problem(line.number, line.problem)
         elif line.text.strip():
             try:
-                yield _message(line.text, zone, external_ids)
+                yield _message(line, zone, external_ids)
             except InvalidInput as exc:
                 yield Problem(line.number, str(exc))
 
@@ -55,8 +55,8 @@ def parse_object(text: str) -> dict[str, object]:
     return cast("dict[str, object]", value)
 
 
-def _message(text: str, zone: tzinfo, external_ids: ExternalIds) -> TalkMessage:
-    raw = parse_object(text)
+def _message(line: Line, zone: tzinfo, external_ids: ExternalIds) -> TalkMessage:
+    raw = parse_object(line.text)
     content = parse_content(raw.get("content"))
     author = parse_label(raw.get("author"), "author")
     channel = optional(lambda name: parse_label(name, "channel"), raw.get("channel"))
@@ -76,6 +76,7 @@ def _message(text: str, zone: tzinfo, external_ids: ExternalIds) -> TalkMessage:
             space, channel, author, written.isoformat() if written else None, content
         ),
         reply_to=reply_to,
+        line=line.number,
     )
 
 

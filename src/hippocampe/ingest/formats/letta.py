@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import tzinfo
 
 from hippocampe.errors import InvalidInput
@@ -49,7 +50,8 @@ def read_letta(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
     ]
     for number, record in enumerate(records, start=1):
         try:
-            yield from record.read(external_ids, zone)
+            for each in record.read(external_ids, zone):
+                yield replace(each, line=number)
         except InvalidInput as exc:
             yield Problem(number, str(exc))
 

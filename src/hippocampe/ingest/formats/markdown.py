@@ -101,6 +101,7 @@ def _statement(note: _Note, passage: Passage, ids: ExternalIds, zone: tzinfo) ->
         ends=note.ends,
         metadata=parse_metadata(pairs),
         external_id=ids.derive(str(pairs["note"]), passage.text),
+        line=passage.line,
     )
 
 

@@ -1,7 +1,7 @@
 """Read the memories that other programs export as JSON: mem0, Zep and Graphiti, ChatGPT, Claude, the graph of MCP."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from functools import partial
 
@@ -64,7 +64,7 @@ def _read_list(layout: _Layout, source: Source, zone: tzinfo) -> Iterator[Record
         if off or _is_node(layout, raw):
             continue
         try:
-            yield _statement(layout, raw, names, external_ids, zone)
+            yield replace(_statement(layout, raw, names, external_ids, zone), line=number)
         except InvalidInput as exc:
             yield Problem(number, str(exc))
 
@@ -148,6 +148,7 @@ def _read_account(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
                     at=parse_moment(passage.date, zone),
                     metadata=parse_metadata({"heading": heading, "project": project}),
                     external_id=external_ids.derive(project, content),
+                    line=number,
                 )
 
 
@@ -172,6 +173,7 @@ def _read_graph(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
                 subjects=subjects,
                 metadata=parse_metadata(pairs),
                 external_id=external_ids.derive(*subjects, content),
+                line=line.number,
             )
 
 

@@ -39,6 +39,7 @@ class TalkMessage:
         space: The space, if the file names one.
         external_id: An id that is the same in a later export of the conversation.
         reply_to: The external id of the message that it answers.
+        line: The number of its line or record, as in `Problem`.
     """
 
     content: str
@@ -49,6 +50,7 @@ class TalkMessage:
     space: str | None = None
     external_id: str | None = None
     reply_to: str | None = None
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ class Statement:
         occurred_at: When it began to be true, or happened.
         ends: When it stops, or stopped, being true.
         metadata: What else the file has of it.
+        line: The number of its line or record, as in `Problem`.
     """
 
     content: str
@@ -78,6 +81,7 @@ class Statement:
     occurred_at: datetime | None = None
     ends: datetime | None = None
     metadata: Metadata = field(default_factory=dict[str, MetadataValue], hash=False)
+    line: int = field(default=0, compare=False)
 
     @property
     def format(self) -> str:

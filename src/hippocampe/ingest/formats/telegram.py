@@ -1,6 +1,7 @@
 """Read the JSON export of Telegram: one chat, or a whole account."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import tzinfo
 
 from hippocampe.errors import InvalidInput, UnreadableFile
@@ -56,7 +57,7 @@ def read_telegram(source: Source, zone: tzinfo) -> Iterator[TalkMessage | Proble
                 yield Problem(number, str(exc))
             else:
                 if message:
-                    yield message
+                    yield replace(message, line=number)
 
 
 def _entries(source: Source) -> Iterator[tuple[int, str, object]]:
