@@ -7,7 +7,7 @@ import pytest
 
 from hippocampe import Hippocampe, Scope
 from hippocampe.retrieval import recall
-from hippocampe.retrieval.spelling import spelled
+from hippocampe.retrieval.spelling import MOST_CORRECTED, spelled
 
 HOME = Scope(space="home", user="dev")
 STATEMENTS = (
@@ -82,6 +82,13 @@ def test_a_query_is_spelled_as_its_space(known: Hippocampe, typed: str, meant: s
 )
 def test_a_valid_query_stays(known: Hippocampe, query: str) -> None:
     assert as_spelled(known, query) == query
+
+
+def test_the_first_unknown_words_of_a_long_message_are_corrected(known: Hippocampe) -> None:
+    words = [f"zq{chr(97 + n // 26)}{chr(97 + n % 26)}xw" for n in range(MOST_CORRECTED)]
+    near, far = " ".join(words[1:]), " ".join(words)
+    assert as_spelled(known, f"{near} voileir") == f"{near} voilier"
+    assert as_spelled(known, f"{far} voileir") == f"{far} voileir"
 
 
 def test_only_the_words_of_the_space_count(known: Hippocampe) -> None:

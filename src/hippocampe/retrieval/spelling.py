@@ -29,6 +29,8 @@ NEWEST: Final = 3
 """Memories about a subject that tell how its name is written."""
 MOST_NAMES: Final = 12
 """Words that may be names, of one query: each is looked up in the store."""
+MOST_CORRECTED: Final = 32
+"""Words that may be errors, of one query: each is compared with hundreds of similar words."""
 
 _WORD: Final = re.compile(r"\b[^\W\d_]+\b")
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
@@ -83,9 +85,8 @@ def _corrected(vocabulary: Vocabulary, space: str, words: dict[str, str]) -> dic
     """
     longer = [each for each in words if len(each) >= SHORTEST and each.isascii()]
     there = vocabulary.counts(space, longer)
-    meant = {
-        each: _meant(vocabulary, space, each, words[each]) for each in longer if each not in there
-    }
+    unknown = islice((each for each in longer if each not in there), MOST_CORRECTED)
+    meant = {each: _meant(vocabulary, space, each, words[each]) for each in unknown}
     return {each: word for each, word in meant.items() if word is not None}
 
 
