@@ -229,6 +229,7 @@ def test_a_receipt_lists_what_goes_and_why(
 
 def test_what_forgetting_matched(told: Hippocampe, scope: Scope) -> None:
     receipt = told.forget("le canapé", scope=scope, dry_run=True)
+    assert all(len(set(item.matched)) == len(item.matched) for item in receipt.items)
     matched = {item.content: set(item.matched) for item in receipt.items}
     assert "words" in matched["on livre le canapé demain"]
     assert "key" in matched["vert bouteille"]

@@ -122,7 +122,8 @@ def find(corpus: Corpus, topic: str, scope: Scope, *, said: bool = False) -> lis
         for item in _by_words(corpus, asked):
             known = found.get(item.id)
             before = known.matched if known else ()
-            found[item.id] = replace(known or item, matched=(*before, *item.matched))
+            matched = tuple(dict.fromkeys((*before, *item.matched)))
+            found[item.id] = replace(known or item, matched=matched)
     return list(found.values())
 
 
