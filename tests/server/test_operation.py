@@ -204,6 +204,16 @@ class TestLimits:
         assert fresh.get("/api/memories").status_code == 429
         assert known.get("/api/memory/settings").status_code == 200
         assert known.get("/healthz", headers={"Authorization": ""}).status_code == 200
+        assert known.get("/healthz", headers=wrong).status_code == 200
+
+    @pytest.mark.parametrize("path", ["/healthz", "/login", "/openapi.json"])
+    def test_a_public_path_makes_no_key_right(self, connect: Connect, path: str) -> None:
+        client = connect("read")
+        guesses = [{"Authorization": f"Bearer hippo_{number}"} for number in range(GUESSES + 5)]
+        for wrong in guesses:
+            assert client.get(path, headers=wrong).status_code == 200
+        answers = [client.get("/api/memories", headers=wrong).status_code for wrong in guesses]
+        assert answers == [401] * GUESSES + [429] * 5
 
 
 def pending(client: httpx.Client) -> float:

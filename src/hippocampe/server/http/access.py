@@ -118,7 +118,7 @@ class Gate:
         problem = _foreign_to_loopback(headers) if keyless else _foreign_page(headers)
         if foreign:
             problem = None
-        if problem is not None or _public(connection["path"]):
+        if problem is not None or is_public(connection["path"]):
             return problem
         secret = secret_of(headers, connection["path"])
         if keyless and _of_provider(connection["path"], secret):
@@ -218,7 +218,8 @@ def session_of(headers: Headers) -> str:
     return cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
 
 
-def _public(path: str) -> bool:
+def is_public(path: str) -> bool:
+    """Return whether a path needs no authentication."""
     return path in PUBLIC or path.startswith(STATIC)
 
 

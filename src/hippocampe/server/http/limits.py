@@ -15,7 +15,7 @@ from starlette.types import Scope as Connection
 
 from hippocampe.actor import ACTOR
 from hippocampe.server.http import problems
-from hippocampe.server.http.access import CREDENTIALS
+from hippocampe.server.http.access import CREDENTIALS, LOGIN, is_public
 from hippocampe.types import ApiKey
 
 MAX_KNOWN = 10_000
@@ -125,7 +125,8 @@ class GuessLimit:
         self._right: OrderedDict[bytes, None] = OrderedDict()
 
     async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
-        if connection["type"] != "http":
+        path: str = connection.get("path", "")
+        if connection["type"] != "http" or (is_public(path) and path != LOGIN):
             await self._app(connection, receive, send)
             return
         address, credential = _address(connection), _credentials(connection)
@@ -137,18 +138,20 @@ class GuessLimit:
 
         async def seen(message: Message) -> None:
             if message["type"] == "http.response.start" and credential is not None:
+                state = connection.get("state", {})
                 # An upstream that refuses its own key says nothing about the key of this server.
-                passed_on = connection.get("state", {}).get("passed_on", False)
-                self._note(address, credential, 200 if passed_on else message["status"])
+                status = 200 if state.get("passed_on", False) else message["status"]
+                self._note(address, credential, status, checked="key" in state)
             await send(message)
 
         await self._app(connection, receive, seen)
 
-    def _note(self, address: str, credential: bytes, status: int) -> None:
+    def _note(self, address: str, credential: bytes, status: int, *, checked: bool) -> None:
+        """Count a wrong credential, or remember a right one; the gate checks none of the page of the login."""
         if status == 401:
             self._guesses.take(address)
             self._right.pop(credential, None)
-        elif status < 300:
+        elif checked and status < 300:
             self._right[credential] = None
             self._right.move_to_end(credential)
             if len(self._right) > MAX_KNOWN:
