@@ -204,7 +204,8 @@ class TestLimits:
         assert fresh.get("/api/memories").status_code == 429
         assert known.get("/api/memory/settings").status_code == 200
         assert known.get("/healthz", headers={"Authorization": ""}).status_code == 200
-        assert known.get("/healthz", headers=wrong).status_code == 200
+        unknown = {"Authorization": "Bearer hippo_x"}
+        assert known.get("/healthz", headers=unknown).status_code == 200
 
     @pytest.mark.parametrize("path", ["/healthz", "/login", "/openapi.json"])
     def test_a_public_path_makes_no_key_right(self, connect: Connect, path: str) -> None:
@@ -214,6 +215,12 @@ class TestLimits:
             assert client.get(path, headers=wrong).status_code == 200
         answers = [client.get("/api/memories", headers=wrong).status_code for wrong in guesses]
         assert answers == [401] * GUESSES + [429] * 5
+
+    def test_a_browser_that_guesses_is_not_redirected(self, connect: Connect) -> None:
+        client, page = connect("read"), {"Accept": "text/html"}
+        guesses = [{"Authorization": f"Bearer hippo_{number}"} for number in range(GUESSES + 1)]
+        answers = [client.get("/overview", headers=page | wrong).status_code for wrong in guesses]
+        assert answers == [401] * GUESSES + [429]
 
 
 def pending(client: httpx.Client) -> float:

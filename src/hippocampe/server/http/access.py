@@ -229,7 +229,9 @@ def _refusal(problem: problems.Problem, connection: Connection, headers: Headers
         return problems.response(problem)
     if "hx-request" in headers:
         return problems.response(problem, {"HX-Redirect": LOGIN})
-    if connection["method"] == "GET" and "text/html" in headers.get("accept", ""):
+    browser = connection["method"] == "GET" and "text/html" in headers.get("accept", "")
+    # A wrong key must not become a redirect, which does not count as a guess.
+    if browser and not credentials(headers):
         query = connection["query_string"].decode("latin-1")
         target = connection["path"] + (f"?{query}" if query else "")
         return RedirectResponse(f"{LOGIN}?next={quote(target, safe='')}", 303)
