@@ -50,6 +50,20 @@ def test_nothing_changes(hippo: Hippocampe) -> None:
     assert hippo.before_turn("on garde quoi ?", scope=HERE).text
 
 
+def test_other_processes_hear_of_turns_alone(hippo: Hippocampe) -> None:
+    kept = hippo.remember("On garde PostgreSQL", scope=HERE, type="decision").memory
+    told: list[tuple[str, list[str]]] = []
+    channels = hippo._turns.channels  # pyright: ignore[reportPrivateUsage]
+    channels.tell = lambda scope, what, items: told.append((what, [id for _, id in items]))
+    assert hippo.preview("on garde quoi ?", scope=HERE).text
+    hippo.try_settings(scope=HERE)
+    assert told == []
+    assert hippo.before_turn("on garde quoi ?", scope=HERE).text
+    assert told == [("given", [kept.id])]
+    hippo.try_settings(scope=HERE)
+    assert len(told) == 1
+
+
 def test_what_a_turn_skips_is_skipped(hippo: Hippocampe) -> None:
     hippo.remember("On garde PostgreSQL", scope=HERE, type="decision")
     assert hippo.preview("on garde quoi ?", scope=HERE, role="system").trace.skipped

@@ -119,6 +119,8 @@ def _serve(
             now = corpus.store.now()
             turn = Turn(corpus, state, text, scope, settings, now, stopwatch, missing)
             injection, lines = turn.serve(channel)
+            given = [(item.kind, item.id) for item in injection.items]
+            state.channels.tell(scope, "given", given)
             context.accesses.add([item.id for item in injection.items if item.memory is not None])
     finally:
         state.admission.leave(place)

@@ -122,8 +122,6 @@ class Turn:
             each.vector = None
             if each.outcome == "injected" and each.item.id in no_room:
                 each.outcome = "no_room"
-        given = [(c.item.kind, c.item.id) for c in candidates if c.outcome == "injected"]
-        self.state.channels.tell(self.scope, "given", given)
         self.stopwatch.end("render")
         stages = self.stages | self.stopwatch.spent
         injection = Injection(
