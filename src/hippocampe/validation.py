@@ -238,6 +238,19 @@ def check_flag(name: str, value: bool) -> bool:
     return value
 
 
+def only_channel(scope: Scope, channel_only: bool) -> str | None:
+    """The one channel to read; None for all.
+
+    Raises:
+        InvalidInput: The scope names no channel, or the flag is no boolean.
+    """
+    if not check_flag("channel_only", channel_only):
+        return None
+    if scope.channel is None:
+        raise InvalidInput("channel_only needs a scope that names a channel.")
+    return scope.channel
+
+
 def check_number(name: str, value: float, least: float, most: float) -> float:
     """Check that a number is between two bounds, inclusive.
 

@@ -166,6 +166,12 @@ def test_bad_arguments_are_refused(hippo: Hippocampe, scope: Scope, wrong: dict[
         hippo.retrievals(scope=scope, **wrong)
 
 
+def test_one_channel_needs_a_name(hippo: Hippocampe) -> None:
+    for read in (hippo.retrievals, hippo.recent):
+        with pytest.raises(InvalidInput, match="channel_only needs a scope that names a channel"):
+            read(scope=Scope(user="dev"), channel_only=True)
+
+
 # What is shown of a message
 
 

@@ -20,7 +20,7 @@ from hippocampe.store import retrievals as rows
 from hippocampe.store.retrievals import Line, Noted
 from hippocampe.store.store import Store
 from hippocampe.types import Injection, Retrieval, Scope
-from hippocampe.validation import check_flag, check_id, check_limit
+from hippocampe.validation import check_id, check_limit, only_channel
 
 MAX_BUFFERED = 500
 """Retrievals that wait to be logged: a few seconds of turns at full load."""
@@ -147,7 +147,7 @@ def retrievals(
         InvalidInput: An argument is invalid.
     """
     limit, since = check_limit(limit), as_utc(since, name="since")
-    channel = scope.channel if check_flag("channel_only", channel_only) else None
+    channel = only_channel(scope, channel_only)
     flush_with_room(store, buffer)
     with store.read() as connection:
         before = None

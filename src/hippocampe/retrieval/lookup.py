@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from hippocampe.engine.caches import AliasCache
-from hippocampe.errors import InvalidInput, NotFound
+from hippocampe.errors import NotFound
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.text import fold
 from hippocampe.store import associations, memories, schema
 from hippocampe.store.store import Store
 from hippocampe.types import History, Memory, Scope
-from hippocampe.validation import check_flag, check_id, check_limit
+from hippocampe.validation import check_id, check_limit, only_channel
 
 
 def get(store: Store, id: str, *, scope: Scope) -> Memory:
@@ -58,10 +58,9 @@ def recent(
     after = as_utc(since, name="since")
     if after is not None:
         conditions.append(schema.memory.c.created_at >= after)
-    if check_flag("channel_only", channel_only):
-        if scope.channel is None:
-            raise InvalidInput("channel_only needs a scope that names a channel.")
-        conditions.append(schema.memory.c.channel == scope.channel)
+    channel = only_channel(scope, channel_only)
+    if channel is not None:
+        conditions.append(schema.memory.c.channel == channel)
     with store.read() as connection:
         return memories.find(connection, *conditions, limit=limit)
 
