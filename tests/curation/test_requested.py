@@ -6,6 +6,10 @@ from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Recollection, Scope
 from hippocampe.types import MAX_LABEL_CHARACTERS, Forgetting, Injection
 
+
+from hippocampe.errors import IndexUnavailable
+from hippocampe.types import Forgetting, Injection
+
 ANA = Scope(user="ana", channel="lobby")
 DAVID = Scope(user="david", channel="lobby")
 EVERYWHERE = ("memory", "summary", "turn", "live")
@@ -75,6 +79,20 @@ def test_the_text_says_what_memory_does(tuba: Hippocampe) -> None:
     assert "Forgotten right after this answer" in text
     tuba.update_settings(scope=ANA, language="fr")
     assert "une demande d’oubli" in tuba.before_turn("oublie que je joue du tuba", scope=ANA).text
+
+
+def test_without_the_index_the_turn_has_what_the_store_has(
+    tuba: Hippocampe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def down(*_: object, **__: object) -> None:
+        raise IndexUnavailable("the disk was taken out")
+
+    monkeypatch.setattr(tuba._context.corpus.index, "nearest", down)
+    injection = tuba.before_turn("Forget that I play the tuba", scope=ANA)
+    assert injection.trace.skipped is None
+    assert injection.trace.missing == ("index down",)
+    assert "Ana joue du tuba" in injection.text
+    assert tuba.stats(scope=ANA).outages == {"index": 1}
 
 
 def test_restore_brings_it_back(tuba: Hippocampe) -> None:

@@ -8,8 +8,6 @@ into the channel are not injected again.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from uuid6 import uuid7
-
 from hippocampe.engine import settings as space_settings
 from hippocampe.engine.context import Context
 from hippocampe.engine.corpus import Corpus, Retired
@@ -19,14 +17,14 @@ from hippocampe.errors import StoreError
 from hippocampe.injection import burst, forgetting
 from hippocampe.injection.burst import Burst
 from hippocampe.injection.incoming import read_messages
-from hippocampe.injection.turn import Turn, seconds_left
+from hippocampe.injection.turn import Turn, seconds_left, skip
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.injection.warmup import wait_until_loaded
 from hippocampe.language.text import cut
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS
 from hippocampe.store.retrievals import Line
-from hippocampe.types import HostMessage, Injection, Scope, Settings, Trace
+from hippocampe.types import HostMessage, Injection, Scope, Settings
 
 
 def before_turn(
@@ -114,7 +112,7 @@ def _serve(
         stopwatch.end("queue")
         text = cut(" ".join(texts), MAX_QUERY_CHARACTERS)
         lines: tuple[Line, ...] = ()
-        injection = forgetting.serve(context, state, text, scope, settings, stopwatch)
+        injection = forgetting.serve(context, state, text, scope, settings, stopwatch, missing)
         if injection is None:
             now = corpus.store.now()
             turn = Turn(corpus, state, text, scope, settings, now, stopwatch, missing)
@@ -155,8 +153,3 @@ def _load_settings(
     except StoreError as exc:
         corpus.outages.failed("settings", exc)
         return fallback, ["settings down"]
-
-
-def skip(stopwatch: Stopwatch, reason: str) -> Injection:
-    """The empty injection of a turn that is not served."""
-    return Injection(str(uuid7()), "", (), 0, stopwatch.total(), Trace(skipped=reason))

@@ -1,18 +1,20 @@
 """Say in an injection what memory does about a request to forget."""
 
-from uuid6 import uuid7
+from collections.abc import Callable
+from dataclasses import replace
 
 from hippocampe.engine import backlog
 from hippocampe.engine.context import Context
 from hippocampe.engine.stopwatch import Stopwatch
+from hippocampe.errors import HippocampeError, IndexUnavailable
 from hippocampe.injection.render import render_notice
-from hippocampe.injection.turn import seconds_left
+from hippocampe.injection.turn import seconds_left, skip
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.language.i18n import translate
 from hippocampe.language.sanitize import quote
 from hippocampe.language.text import cut
 from hippocampe.retrieval import requested
-from hippocampe.types import Forgetting, Injection, ReceiptItem, Scope, Settings, Trace
+from hippocampe.types import Forgetting, Injection, ReceiptItem, Scope, Settings
 
 MAX_SHOWN = 5
 """Items quoted of those that wait for the user."""
@@ -27,8 +29,11 @@ def serve(
     scope: Scope,
     settings: Settings,
     stopwatch: Stopwatch,
+    missing: list[str],
 ) -> Injection | None:
     """The injection of a message that asks to forget something, or confirms that; None for others.
+
+    A request that cannot be planned is served like other messages, with what the store has.
 
     Args:
         context: The memory.
@@ -37,7 +42,33 @@ def serve(
         scope: The speaker and the channel.
         settings: Those of the space.
         stopwatch: Times the turn; past its deadline the injection says nothing.
+        missing: The missing parts of the turn; gets that of a request that cannot be planned.
     """
+    corpus = context.corpus
+    try:
+        forgetting = _plan(context, state, text, scope, lambda: seconds_left(settings, stopwatch))
+    except TimeoutError:
+        corpus.outages.late("search", f"no answer within {settings.hook_timeout_ms} ms")
+        return skip(stopwatch, SKIPPED, ("search late",))
+    except HippocampeError as exc:
+        # A change of embedder closes the old index: retry with the new one.
+        corpus.check_serving()
+        part = "index" if isinstance(exc, IndexUnavailable) else "search"
+        corpus.outages.failed(part, exc)
+        missing.append(f"{part} down")
+        return None
+    if forgetting is None:
+        return None
+    title, lines = _lines(forgetting, settings.language)
+    rendered, tokens = render_notice(title, lines, settings)
+    empty = skip(stopwatch, SKIPPED)
+    return replace(empty, text=rendered, tokens=tokens, forgetting=forgetting)
+
+
+def _plan(
+    context: Context, state: TurnState, text: str, scope: Scope, seconds: Callable[[], float]
+) -> Forgetting | None:
+    """The items that the request of a message hides; None without a request."""
     corpus = context.corpus
     if (asked := requested.read(corpus, text, scope)) is None:
         return None
@@ -49,18 +80,10 @@ def serve(
 
     planning = state.search_pool.submit(planned)
     try:
-        forgetting = planning.result(timeout=seconds_left(settings, stopwatch))
+        return planning.result(timeout=seconds())
     except TimeoutError:
         planning.cancel()
-        corpus.outages.late("search", f"no answer within {settings.hook_timeout_ms} ms")
-        trace = Trace(skipped=SKIPPED, missing=("search late",))
-        return Injection(str(uuid7()), "", (), 0, stopwatch.total(), trace)
-    if forgetting is None:
-        return None
-    title, lines = _lines(forgetting, settings.language)
-    rendered, tokens = render_notice(title, lines, settings)
-    trace = Trace(skipped=SKIPPED)
-    return Injection(str(uuid7()), rendered, (), tokens, stopwatch.total(), trace, forgetting)
+        raise
 
 
 def _lines(forgetting: Forgetting, language: str) -> tuple[str, list[str]]:

@@ -8,10 +8,9 @@ from datetime import datetime
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.past import known_at
 from hippocampe.engine.stopwatch import Stopwatch
-from hippocampe.injection.before_turn import skip
 from hippocampe.injection.channel_history import Channel
 from hippocampe.injection.incoming import read_messages
-from hippocampe.injection.turn import Turn
+from hippocampe.injection.turn import Turn, skip
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.injection.warmup import wait_until_loaded
 from hippocampe.language.datetimes import as_utc

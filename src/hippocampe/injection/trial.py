@@ -7,10 +7,9 @@ from typing import Any
 from hippocampe.engine import settings as space_settings
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.stopwatch import Stopwatch
-from hippocampe.injection.before_turn import skip
 from hippocampe.injection.channel_history import ChannelHistories
 from hippocampe.injection.preview import past, patient
-from hippocampe.injection.turn import Turn
+from hippocampe.injection.turn import Turn, skip
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.retrieval import log
 from hippocampe.types import Considered, Injection, Retrieval, Scope, Settings, Trace, Trial

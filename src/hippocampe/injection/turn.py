@@ -47,6 +47,12 @@ def seconds_left(settings: Settings, stopwatch: Stopwatch) -> float:
     return max(settings.hook_timeout_ms - stopwatch.total(), 0) / 1000
 
 
+def skip(stopwatch: Stopwatch, reason: str, missing: tuple[str, ...] = ()) -> Injection:
+    """The empty injection of a turn that is not served."""
+    trace = Trace(missing=missing, skipped=reason)
+    return Injection(str(uuid7()), "", (), 0, stopwatch.total(), trace)
+
+
 def search_request(scope: Scope, settings: Settings) -> RecallRequest:
     """The search request of a turn."""
     notes = settings.obsidian_context_enabled
@@ -130,7 +136,7 @@ class Turn:
             rendered.shown,
             rendered.tokens,
             self.stopwatch.total(),
-            Trace(considered(candidates), stages, tuple(self.missing)),
+            Trace(considered(candidates), stages, tuple(dict.fromkeys(self.missing))),
         )
         return injection, tuple(each.line() for each in candidates)
 
