@@ -133,3 +133,18 @@ def test_the_talk_of_another_channel_is_told_to_those_who_took_part(
     assert told(Scope(user="David", channel="lobby 2")) == {*room, "My landlord raised the rent"}
     hippo.update_settings(scope=MICKAEL, shared_memories=True)
     assert "My landlord raised the rent" in told(Scope(user="dev", channel="garden"))
+
+
+@pytest.mark.parametrize("message", ["on a parlé de quoi ?", "what did we talk about?"])
+def test_talk_without_a_channel_is_of_one_room(hippo: Hippocampe, message: str) -> None:
+    hippo.update_settings(scope=MICKAEL, recent_hours=0, hook_timeout_ms=10_000)
+    hippo.after_turn("La pompe du puits fuit", "Noté.", scope=Scope(user="David"))
+    assert "La pompe" in str(talked_of(hippo, message, Scope(user="dev")))
+    assert talked_of(hippo, message, MICKAEL) == []
+
+
+def talked_of(hippo: Hippocampe, message: str, scope: Scope) -> list[str]:
+    """The turns of the always-on context."""
+    given = hippo.before_turn(message, scope=scope).trace.considered
+    found = [each.recollection for each in given if each.path == "recent"]
+    return [item.content for item in found if item.kind == "turn"]

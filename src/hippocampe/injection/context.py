@@ -205,7 +205,7 @@ class ContextReader:
         """Return whether the speaker may have taken part in a turn: their own, or one of this room or a live one."""
         if names is None or turn.author is None or fold(turn.author) in names:
             return True
-        return turn.channel in (self.scope.channel, *self.settings.live_rooms)
+        return turn.channel in (self.scope.channel or "", *self.settings.live_rooms)
 
     def tells(self, item: Recollection) -> bool:
         """Return whether talk is more than small talk, and a turn more than a question that nobody answered.
