@@ -531,8 +531,8 @@ class Stats:
     `collection/category`, `jobs` runs of background jobs by state; `indexed` counts points by kind over
     all spaces. Since the data was opened:
     `outages` counts the outages of each optional part, `retrievals_dropped` the injections that were not
-    logged because too many waited. With `disk_full`, the disk has too little free space, so that new writes
-    are refused.
+    logged, because too many waited or because another process erased in their space. With `disk_full`, the disk
+    has too little free space, so that new writes are refused.
     """
 
     memories: Mapping[str, int]

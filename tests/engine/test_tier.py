@@ -304,6 +304,19 @@ def test_an_erasure_leaves_what_its_receipt_says(join: Joiner) -> None:
     assert contents(other, "vélos") == ["Nadia répare des vélos"]
 
 
+def test_an_erasure_keeps_the_log_of_other_spaces(join: Joiner) -> None:
+    one, other = join(), join()
+    away = Scope(space="away", user="dev")
+    one.remember("Zéphyrine élève des abeilles", scope=ME)
+    other.before_turn("Que fait Zéphyrine ?", scope=ME)
+    other.before_turn("Que fait Nadia ?", scope=away)
+    one.erase(subject="Zéphyrine", scope=ME)
+    waiting = other._turns.retrievals  # pyright: ignore[reportPrivateUsage]
+    eventually(lambda: waiting.dropped == 1)
+    assert [each.message_preview for each in other.retrievals(scope=away)] == ["Que fait Nadia ?"]
+    assert other.retrievals(scope=ME) == []
+
+
 def test_a_collection_that_was_deleted_is_filled_again(join: Joiner) -> None:
     hippo = join()
     hippo.remember("Camille élève des abeilles", scope=ME)

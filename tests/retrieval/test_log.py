@@ -214,6 +214,17 @@ def test_the_oldest_are_dropped_and_counted(hippo: Hippocampe, scope: Scope) -> 
     assert logged[-1].message_preview == "message 3"
 
 
+def test_what_another_process_erased_is_dropped_of_its_space_alone(
+    hippo: Hippocampe, scope: Scope
+) -> None:
+    away = Scope(space="away")
+    for at in (scope, away, scope):
+        note(hippo, "où est le tuba ?", scope=at)
+    buffer_of(hippo).drop(scope.space)
+    assert hippo.stats(scope=scope).retrievals_dropped == 2
+    assert (len(hippo.retrievals(scope=scope)), len(hippo.retrievals(scope=away))) == (0, 1)
+
+
 def test_what_could_not_be_written_is_written_later(
     hippo: Hippocampe, scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:

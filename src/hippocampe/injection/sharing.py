@@ -80,9 +80,9 @@ class Sharing:
         for each in messages:
             self._alive[each["from"]] = time.monotonic() if each.get("alive", True) else 0.0
         if erased := {each["erased"] for each in messages if "erased" in each}:
-            # What they quote must not stay in memory, nor be logged.
-            self._turns.retrievals.take()
             for space in erased:
+                # What they quote must not stay in memory, nor be logged.
+                self._turns.retrievals.drop(space)
                 self._turns.forget(space)
             with suppress(StoreError):
                 corpus.vocabulary.forget()

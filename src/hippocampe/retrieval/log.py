@@ -34,7 +34,7 @@ class RetrievalBuffer:
     """Retrievals that are not logged yet, oldest first. Thread-safe.
 
     Attributes:
-        dropped: Retrievals that were never logged because the buffer was full.
+        dropped: Retrievals that were never logged: the buffer was full, or another process erased in their space.
     """
 
     def __init__(self) -> None:
@@ -58,6 +58,14 @@ class RetrievalBuffer:
             taken = list(self._waiting)
             self._waiting.clear()
         return taken
+
+    def drop(self, space: str) -> None:
+        """Drop the entries of a space, since what they quote may have been erased."""
+        with self._lock:
+            others = [noted for noted in self._waiting if noted.entry.space != space]
+            self.dropped += len(self._waiting) - len(others)
+            self._waiting.clear()
+            self._waiting.extend(others)
 
     def put_back(self, entries: Sequence[Noted]) -> None:
         """Return entries that could not be written, in front of newer ones."""
