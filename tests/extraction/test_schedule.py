@@ -12,7 +12,7 @@ from hippocampe import Hippocampe, JobRun, Scope, Settings
 from hippocampe.engine.context import Context
 from hippocampe.extraction.jobs import schedule
 from hippocampe.extraction.jobs.schedule import is_digest_due, next_hour
-from hippocampe.store import associations
+from hippocampe.store import associations, spaces
 from hippocampe.types import Association
 from model_server import ModelServer
 
@@ -252,6 +252,27 @@ def test_settling_needs_reviews_and_a_model(
         assert hippo.run_jobs(scope=HERE) == []
         clock.advance(minutes=1)
     mark_for_review(context_of(hippo), *ids, reason=associations.LEFT_BY_MODEL)
+    assert hippo.run_jobs(scope=HERE) == []
+
+
+def test_pairs_that_wait_for_a_person_are_not_due(
+    open_hippo: Opener, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handle(monkeypatch, "settle", Handler())
+    hippo = open_hippo(embedder="hashed:32", model="openai-chat:test")
+    ids = [hippo.remember(text, scope=HERE).memory.id for text in ("Léa skie", "Nino nage")]
+    mark_for_review(context_of(hippo), *ids)
+    store = context_of(hippo).corpus.store
+    for beginning in associations.FOR_A_PERSON:
+        for judged in (ids, ids[::-1]):
+            edge = Association(*judged, "updates", f"{beginning}…", store.now())
+            with store.write() as connection:
+                assert spaces.to_review(connection) == [HERE.space]
+                associations.associate(connection, HERE.space, edge, review=False)
+                assert spaces.to_review(connection) == []
+                associations.remove(connection, edge)
+    with store.write() as connection:
+        associations.associate(connection, HERE.space, edge, review=False)
     assert hippo.run_jobs(scope=HERE) == []
 
 

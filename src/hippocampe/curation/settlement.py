@@ -31,7 +31,6 @@ from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.language.secrets import mask
 from hippocampe.language.text import cut
 from hippocampe.store import associations, job_runs
-from hippocampe.store.store import Store
 from hippocampe.types import Memory, Scope, Settings
 from hippocampe.updates.judgement import stays_former
 from hippocampe.validation import MAX_EVIDENCE
@@ -92,11 +91,6 @@ def settle_reviews(context: Context, *, space: str, run_id: str | None = None) -
         with corpus.store.write() as connection:
             job_runs.finish(connection, run_id, "nothing to settle", corpus.store.now())
     return settled
-
-
-def is_due(store: Store, *, space: str) -> bool:
-    """Return whether there are pairs that no model has judged yet."""
-    return bool(pairs_waiting(store, space))
 
 
 def _settle_batch(

@@ -53,6 +53,9 @@ BY_READER = "settled by the local reader: "
 """The beginning of the reason of an edge that the reader of an earlier version decided in the background."""
 RESTORED = "had superseded it"
 """The beginning of the reason of a pair that a `restore` made undecided."""
+FOR_A_PERSON = (BY_HAND, BY_MODEL, LEFT_BY_MODEL, BY_READER, RESTORED)
+"""The beginnings of the reasons of pairs that only a person can settle: a model or a person has judged them, or a
+settlement was undone."""
 
 _LIKELIHOOD = re.compile(r"\bperhaps (?:update|same|detail), (\d+)%")
 
@@ -162,10 +165,8 @@ def to_review(connection: Connection, space: str) -> list[Association]:
 
 
 def is_for_a_person(edge: Association) -> bool:
-    """Return whether only a person can settle the pair of an edge: a model or a person has judged it, or a
-    settlement was undone."""
-    beginnings = (BY_HAND, BY_MODEL, LEFT_BY_MODEL, BY_READER, RESTORED)
-    return (edge.reason or "").startswith(beginnings)
+    """Return whether only a person can settle the pair of an edge."""
+    return (edge.reason or "").startswith(FOR_A_PERSON)
 
 
 def likelihood(reason: str | None) -> float | None:

@@ -23,7 +23,10 @@ _WITH_LIVE = text("""
         FROM known WHERE space IS NOT NULL
     ) AS found WHERE oldest IS NOT NULL
 """).columns(space=String, oldest=Instant)
-_TO_REVIEW = text("""
+_JUDGED = " OR ".join(
+    f"judged.reason LIKE :reason_{number}" for number in range(len(associations.FOR_A_PERSON))
+)
+_TO_REVIEW = text(f"""
     WITH RECURSIVE known(space) AS (
         SELECT min(space) FROM association
         UNION ALL
@@ -31,21 +34,20 @@ _TO_REVIEW = text("""
         FROM known WHERE known.space IS NOT NULL
     )
     SELECT space FROM known WHERE EXISTS (
-        SELECT 1 FROM association
-        JOIN memory AS source ON source.id = association.source_id
-        JOIN memory AS target ON target.id = association.target_id
-        WHERE association.space = known.space AND review = TRUE
-        AND coalesce(reason, '') NOT LIKE :asked AND coalesce(reason, '') NOT LIKE :left
-        AND coalesce(reason, '') NOT LIKE :restored AND coalesce(reason, '') NOT LIKE :by_reader
+        SELECT 1 FROM association AS edge
+        JOIN memory AS source ON source.id = edge.source_id
+        JOIN memory AS target ON target.id = edge.target_id
+        WHERE edge.space = known.space AND edge.review = TRUE
         AND source.forgotten_at IS NULL AND source.superseded_by IS NULL
         AND target.forgotten_at IS NULL AND target.superseded_by IS NULL
+        AND NOT EXISTS (
+            SELECT 1 FROM association AS judged WHERE ({_JUDGED}) AND (
+                (judged.source_id = edge.source_id AND judged.target_id = edge.target_id)
+                OR (judged.source_id = edge.target_id AND judged.target_id = edge.source_id)
+            )
+        )
     )
-""").bindparams(
-    asked=f"{associations.BY_MODEL}%",
-    left=f"{associations.LEFT_BY_MODEL}%",
-    restored=f"{associations.RESTORED}%",
-    by_reader=f"{associations.BY_READER}%",
-)
+""").bindparams(**{f"reason_{n}": f"{each}%" for n, each in enumerate(associations.FOR_A_PERSON)})
 
 
 def with_live(connection: Connection) -> dict[str, datetime]:
@@ -54,7 +56,7 @@ def with_live(connection: Connection) -> dict[str, datetime]:
 
 
 def to_review(connection: Connection) -> list[str]:
-    """The spaces with a pair of current memories to review that no language model has judged."""
+    """The spaces with a pair of current memories to review that a language model may settle."""
     return [row.space for row in connection.execute(_TO_REVIEW)]
 
 

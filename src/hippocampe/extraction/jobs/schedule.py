@@ -6,7 +6,6 @@ from typing import Any, cast
 
 from sqlalchemy import Connection
 
-from hippocampe.curation import settlement
 from hippocampe.engine.context import Context
 from hippocampe.language.datetimes import as_zone
 from hippocampe.store import job_runs, spaces
@@ -62,8 +61,7 @@ def _due(context: Context, connection: Connection, *, starting: bool) -> Iterato
             yield "digest", space
     if context.language_model is not None:
         for space in spaces.to_review(connection):
-            due = passed("settle", space, SETTLE_EVERY)
-            if due and settlement.is_due(corpus.store, space=space):
+            if passed("settle", space, SETTLE_EVERY):
                 yield "settle", space
     for space in spaces.with_expired(connection, now):
         if passed("expire", space, EXPIRE_EVERY):
