@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
@@ -230,6 +231,17 @@ def test_batches_and_the_ledger(
     assert settle(hippo, run) == 1
     assert (run_of(hippo).state, run_of(hippo).outcome) == ("done", "1 settled")
     assert hippo.reviews(scope=HERE) == []
+
+
+def test_the_review_list_is_read_once(server: ModelServer, hippo: Hippocampe) -> None:
+    remember(hippo, BIKE)
+    remember(hippo, BOAT)
+    judge(server, verdict("p1", "keep_both"), verdict("p2", "keep_both"))
+    ran: list[str] = []
+    engine = hippo._context.corpus.store.engine
+    event.listen(engine, "before_cursor_execute", lambda *given: ran.append(given[2]))
+    assert settle(hippo) == 2
+    assert len([each for each in ran if "space = ? AND association.review" in each]) == 1
 
 
 def test_nothing_to_settle_ends_the_run_without_a_call(

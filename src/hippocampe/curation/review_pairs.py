@@ -83,7 +83,10 @@ def still_waiting(change: UnitOfWork, pair: Pair) -> bool:
         now = found.get(each.id)
         if now is None or not now.current or now.content != each.content:
             return False
-    listed = associations.to_review(change.connection, pair.older.space)
+    # Of one memory: the whole list may have thousands of pairs, and is read here for each of a batch.
+    listed = associations.touching(
+        change.connection, pair.older.space, [pair.older.id], listed=True
+    )
     return any({edge.source_id, edge.target_id} == set(pair.ids) for edge in listed)
 
 
