@@ -3,18 +3,21 @@
 import asyncio
 import json
 import logging
+import re
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
 
+import hippocampe
 from conftest import Connect
 from hippocampe import Hippocampe, Overloaded, Scope, StoreError
 from hippocampe.server.http import logs
 from hippocampe.server.http.limits import GUESSES, Buckets
-from hippocampe.server.http.metrics import Metrics
+from hippocampe.server.http.metrics import PARTS, Metrics
 from hippocampe.server.http.served import ServedMemory
 from hippocampe.system.workers import Lane, Workers
 
@@ -163,10 +166,20 @@ class TestMetrics:
         outages = memory._context.corpus.outages
         outages.failed(f"budget of space {SECRET}", "spent")
         outages.failed("job digest", "late")
+        outages.failed("indexing", "down")
         told = Metrics(ServedMemory(memory)).text().decode()
         assert 'hippocampe_outages{part="other"} 1.0' in told
         assert 'hippocampe_outages{part="job"} 1.0' in told
+        assert 'hippocampe_outages{part="indexing"} 1.0' in told
         assert SECRET not in told
+
+    def test_every_part_that_fails_has_a_label(self) -> None:
+        source = Path(hippocampe.__file__).parent
+        texts = [each.read_text() for each in source.rglob("*.py") if each.name != "metrics.py"]
+        calls = r'outages\.(?:failed|late|works|attempt)[(,]\s*"([a-z_ ]+)"'
+        assert {name for each in texts for name in re.findall(calls, each)} <= PARTS
+        strings = {name for each in texts for name in re.findall(r'"([a-z_ ]+)"', each)}
+        assert strings >= PARTS
 
 
 class TestLimits:

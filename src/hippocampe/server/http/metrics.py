@@ -25,8 +25,9 @@ FRESH_SECONDS = 5.0
 """Time to live of the cached numbers of the data, since counting takes a moment."""
 PARTS = frozenset(
     {
-        *("embedder", "index", "search", "context", "settings", "before_turn", "language model"),
-        *("overload", "notes", "jobs", "retrieval log", "flush", "maintenance", "storing"),
+        *("embedder", "embedding", "index", "indexing", "graphs", "store", "storing", "reader"),
+        *("search", "context", "settings", "before_turn", "overload", "language model", "notes"),
+        *("jobs", "logging of turns", "rules", "maintenance", "checking"),
     }
 )
 """Outages with a label of their own. Others are `other`: a name may contain that of a space."""
