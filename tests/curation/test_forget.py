@@ -14,6 +14,7 @@ from hippocampe.errors import InvalidInput, NotFound, StoreFull
 from hippocampe.index import bm25
 from hippocampe.index.edge import EdgeIndex
 from hippocampe.language import detect, equality, relations, statement, text, tokenizer
+from hippocampe.retrieval import about
 from hippocampe.store import audits
 from hippocampe.store.store import Store
 
@@ -65,6 +66,22 @@ def test_the_words_of_a_forgotten_turn_are_hidden(told: Hippocampe, scope: Scope
     told.forget("le canapé", scope=scope)
     shown = {message.content for message in told.search_text("canapé", scope=scope)}
     assert "Le canapé est arrivé !" not in shown
+
+
+def test_what_a_digest_took_meanwhile_is_hidden_too(
+    told: Hippocampe, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = about.find
+
+    def then_digested(*given: Any, **more: Any) -> Any:
+        items = find(*given, **more)
+        assert told.digest(scope=scope).messages == 1
+        return items
+
+    monkeypatch.setattr(about, "find", then_digested)
+    told.forget("canapé", scope=scope)
+    assert not any("canapé" in each for each in found(told, "canapé livre demain", scope))
+    assert told.verify().ok
 
 
 def test_what_was_forgotten_comes_back(told: Hippocampe, scope: Scope) -> None:

@@ -61,19 +61,32 @@ def hide_all(
             if memory.forgotten_at is None:
                 hide(change, memory, now, reason)
         hidden = [item.id for item in found if item.kind == "turn"]
-        turn_rows.set_forgotten(change.connection, scope.space, hidden, now, reason)
-        for id in hidden:
-            change.unindex("turn", id, scope.space)
+        _hide_turns(change, scope.space, hidden, now, reason)
         loose = [item.id for item in found if item.kind in ("live", "message")]
-        _hide_messages(change, loose, now, reason)
+        _hide_messages(change, scope.space, loose, now, reason)
         detail = audit.ids([item.id for item in found])
         audit.record(change.connection, now, scope.space, "forget", **detail)
     turns.forget(scope.space)
 
 
-def _hide_messages(change: UnitOfWork, ids: Collection[str], at: datetime, reason: str) -> None:
-    """Give messages a forgotten turn each, of the same id, which `restore` shows again."""
-    found = message_rows.find(change.connection, schema.message.c.id.in_(list(ids)))
+def _hide_turns(
+    change: UnitOfWork, space: str, ids: Collection[str], at: datetime, reason: str
+) -> None:
+    turn_rows.set_forgotten(change.connection, space, ids, at, reason)
+    for id in ids:
+        change.unindex("turn", id, space)
+
+
+def _hide_messages(
+    change: UnitOfWork, space: str, ids: Collection[str], at: datetime, reason: str
+) -> None:
+    """Give messages a forgotten turn each, of the same id, which `restore` shows again.
+
+    If a digest has made a turn of a message since it was found, that turn is hidden.
+    """
+    spoken = message_rows.find(change.connection, schema.message.c.id.in_(list(ids)))
+    _hide_turns(change, space, [each.turn_id for each in spoken if each.turn_id], at, reason)
+    found = [each for each in spoken if each.turn_id is None]
     turn_rows.add(
         change.connection,
         [
