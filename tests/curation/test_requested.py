@@ -4,11 +4,8 @@ import pytest
 
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Recollection, Scope
-from hippocampe.types import MAX_LABEL_CHARACTERS, Forgetting, Injection
-
-
 from hippocampe.errors import IndexUnavailable
-from hippocampe.types import Forgetting, Injection
+from hippocampe.types import MAX_LABEL_CHARACTERS, Forgetting, Injection
 
 ANA = Scope(user="ana", channel="lobby")
 DAVID = Scope(user="david", channel="lobby")
