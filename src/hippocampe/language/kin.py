@@ -1,6 +1,6 @@
 """Relatives that a text names: "ma mère", "Mum". Each has words in every language. Pure.
 
-The words are data: `kin`, `mine` and `names_a_relative` in `language/*/words.toml`.
+The words are data: `kin`, `mine`, `owner_links` and `names_a_relative` in `language/*/words.toml`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _INVERSE: Final = {
 _MINE: Final = words_of("mine")
 _LINKS: Final = words_of("names_a_relative")
 _DETERMINERS: Final = words_of("determiners")
-_OF: Final = frozenset({"de", "du", "of"})
+_OWNER_LINKS: Final = words_of("owner_links")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def with_name(question: str, relative: Relative, name: str) -> str:
     return re.sub(rf"\b{phrase}\b", lambda _: name, question, count=1)
 
 
-def is_relative(asked: Relative, told: Relative) -> str | None:
+def name_of(asked: Relative, told: Relative) -> str | None:
     """Return the folded name of a relative that is asked for, as a statement tells it; None if it is another one.
 
     "Odile est la mère de Bastien" names her son too.
@@ -120,9 +120,8 @@ def is_relative(asked: Relative, told: Relative) -> str | None:
     """
     if asked.owner == told.owner and told.kin in (asked.kin, *_ALSO.get(asked.kin, ())):
         return told.name
-    return (
-        told.owner if asked.owner == told.name and asked.kin in _INVERSE.get(told.kin, ()) else None
-    )
+    is_inverse = asked.owner == told.name and asked.kin in _INVERSE.get(told.kin, ())
+    return told.owner if is_inverse else None
 
 
 def kin_words(kin: str) -> frozenset[str]:
@@ -133,13 +132,14 @@ def kin_words(kin: str) -> frozenset[str]:
 
 def _owner(spoken: Sequence[str], at: int, names: Collection[str]) -> int | None:
     """The place of the word that tells whose relative is meant: before it, or after "de"."""
-    for before in (at - 1, at - 2):
-        if before >= 0 and (
-            spoken[before] in _MINE or (spoken[before] in names and before == at - 1)
-        ):
-            return before
-    after = at + 1 + (spoken[at + 1 : at + 2] != [] and spoken[at + 1] in _OF)
-    return after if after < len(spoken) and spoken[after] in names else None
+    if at > 0 and (spoken[at - 1] in _MINE or spoken[at - 1] in names):
+        return at - 1
+    if at > 1 and spoken[at - 2] in _MINE:
+        return at - 2
+    after = next(
+        (place for place in range(at + 1, len(spoken)) if spoken[place] not in _OWNER_LINKS), at
+    )
+    return after if after > at and spoken[after] in names else None
 
 
 def _linked(spoken: Sequence[str], names: Collection[str]) -> str | None:

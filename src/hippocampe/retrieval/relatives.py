@@ -6,7 +6,7 @@ from datetime import datetime
 
 from hippocampe.engine.corpus import Corpus
 from hippocampe.language.difference import proper_names
-from hippocampe.language.kin import Relative, is_relative, kin_words, relatives_in, with_name
+from hippocampe.language.kin import Relative, kin_words, name_of, relatives_in, with_name
 from hippocampe.language.statement import Statement, parse
 from hippocampe.language.text import fold, words
 from hippocampe.retrieval.request import RecallRequest
@@ -34,7 +34,7 @@ def with_names_of_relatives(
     for asked in relatives_in(question, corpus.vocabulary.counts(space, said)):
         wanted = _owned(asked, request.scope.user)
         names = [] if wanted is None else _names_of(corpus, wanted, request, now)
-        if not any(fold(name) in said for name in names):
+        if names and not any(fold(name) in said for name in names):
             return [with_name(question, asked, name) for name in names[:MOST_NAMES]]
     return []
 
@@ -51,7 +51,7 @@ def _names_of(
         written = _names(parse(memory.content))
         for each in relatives_in(memory.content, written):
             told = _owned(each, memory.user)
-            named = (is_relative(asked, told) for asked in owners if told is not None)
+            named = (name_of(asked, told) for asked in owners if told is not None)
             found |= {name: written.get(name, name.title()) for name in named if name}
     return list(found.values())
 

@@ -114,9 +114,9 @@ def odds_to_read(
     odds, applied = _log_odds(scores), rules_of_statements(measured)
     if not applied.any():
         return odds
-    columns = [SIGNALS.index(name) for name in RULES]
-    unread = contributions(model, measured)[:, columns].sum(axis=1)
-    return odds + np.where(applied.any(axis=1), applied @ model.rules - unread, 0.0)
+    # The values of rules are 0 or 1, and their other forms have no weight.
+    unread = blend(measured) @ model.weights[0, [SIGNALS.index(name) for name in RULES]].T
+    return odds + (applied * (model.rules - unread)).sum(axis=1)
 
 
 def rules_of_statements(measured: Floats) -> Floats:
