@@ -208,7 +208,7 @@ def erase(
 
 def remove_moved(writer: Writer, turns: Turns, spaces: Sequence[str]) -> None:
     """Remove the copies of spaces that have moved to another folder, as `erase` does with a whole space; their keys
-    stay. The files are written again once for all. Idempotent."""
+    stay. Scrub the files once for all spaces. Idempotent."""
     corpus = writer.corpus
     with writer.builder.building:
         for space in spaces:

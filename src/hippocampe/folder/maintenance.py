@@ -340,7 +340,7 @@ def _flush_last(context: Context, buffer: RetrievalBuffer) -> None:
             until = time.monotonic() + REDERIVING_SECONDS
             rederivation.rederive(context.writer, lambda: time.monotonic() > until)
         flush(context, buffer)
-        # Programs that run for seconds have no other time for it.
+        # Short-lived programs never reach a maintenance round.
         retrieval_log.expire(corpus)
         replies.expire(corpus.store)
     except HippocampeError as exc:

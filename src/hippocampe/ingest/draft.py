@@ -26,7 +26,7 @@ from hippocampe.validation import (
 )
 
 MAX_EVENT_CHARACTERS = 500
-"""Of a statement, what is searched for the time of its event. Longer ones tell several things."""
+"""Characters of a statement searched for an event time. Longer statements tell several events."""
 
 
 def make_draft(

@@ -218,11 +218,11 @@ class ChannelHistories:
         self._channels: OrderedDict[tuple[str, str | None, str | None], Channel] = OrderedDict()
         self._lock = threading.Lock()
         self.tell: Callable[[Scope, str, Sequence[tuple[str, str]]], None] = _tell_nobody
-        """Tells other processes that serve the same people: the scope, what happened (`given`, `heard`, `restarted`), and
+        """Broadcasts an event to the other processes: the scope, what happened (`given`, `heard`, `restarted`), and
         the items as (kind, id)."""
 
     def channel(self, scope: Scope) -> Channel:
-        """The history of the user of a scope in its channel: what others were given there, this user was not."""
+        """The history of the user of a scope in its channel: items injected for others do not count."""
         name = _name(scope)
         with self._lock:
             found = self._channels.pop(name, None) or Channel()

@@ -1,4 +1,4 @@
-"""Say in an injection what memory does about a request to forget."""
+"""Report the outcome of a request to forget in the injection."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -22,7 +22,7 @@ def replay(corpus: Corpus, state: TurnState, id: str, *, scope: Scope) -> Inject
     """Rebuild the injection of a logged turn, with what was known at its time.
 
     Memories edited in place since and notes have their present text; what was erased is missing, and so are live
-    messages that were digested. A trace explains the scores that come out the same again.
+    messages that were digested. The trace explains only scores that are reproduced.
 
     Raises:
         NotFound: The log of the space has no entry with this id.

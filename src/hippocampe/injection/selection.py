@@ -31,7 +31,7 @@ class Candidate:
         path: The path that found it.
         item: The recollection, without its `why`.
         vector: Compared with earlier injections into the channel; None if there is none.
-        also: Another path that found it, which may bring it when a search has its fill.
+        also: Fallback path, used when the limit of the search is reached.
         outcome: Its fate: selected, or the reason why not.
         explain: The signals of a search hit by its id; None for other paths.
         packed: The same as bytes for the log; None for other paths.
@@ -99,7 +99,7 @@ def merge(candidates: Sequence[Candidate], settings: Settings) -> list[Candidate
 
 
 def _current_first(candidates: Sequence[Candidate], threshold: float) -> list[Candidate]:
-    """The candidates, a replaced statement after the current ones that resemble it: only one of those is given."""
+    """Order replaced statements after the similar current ones, so that the current one is injected."""
     ordered = list(candidates)
     for former in [each for each in candidates if _is_former(each)]:
         alike = [

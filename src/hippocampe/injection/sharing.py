@@ -1,4 +1,4 @@
-"""Keep this process in step with the others that share its database: caches, and what people were given."""
+"""Invalidate caches and synchronise injection histories between the processes of a database."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ ITEMS = 60
 
 
 class Sharing:
-    """Hears the other processes, and tells them what this one gave to whom.
+    """Receives events of other processes and broadcasts injections.
 
     Args:
         context: Returns the context that serves now.

@@ -24,7 +24,7 @@ def try_settings(
 ) -> list[Trial]:
     """Serve the latest logged turns again, under the settings of the space and under changed ones; change nothing.
 
-    Each turn sees what was known at its time. Its person was given nothing before the first of them. Deadlines
+    Each turn sees what was known at its time. Injection histories start empty. Deadlines
     and bursts are not repeated, so the settings of those make no difference here.
 
     Args:

@@ -1,6 +1,6 @@
 """Take the aside about its subject out of a statement: "David, le frère de Mickael, habite à Pau" → "David habite à Pau".
 
-Models write so when they name somebody first; the next statement has the name alone.
+Language models introduce a person this way; later statements use the name alone.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ MAX_READ: Final = 2_000
 """Characters of a message that are read: a longer one is a text, not a request."""
 MAX_TOPIC: Final = 300
 MAX_UNSURE_WORDS: Final = 6
-"""Words of a topic that neither a clause nor a possessive marks: more of them tell something else."""
+"""Maximum words of a topic without a clause or a possessive; longer ones are not topics."""
 MAX_AGREEMENT_WORDS: Final = 8
 _CLAUSE_END: Final = re.compile(r"(?<=[.!?…;])\s+|\n+|(?<=,)\s+")
 _QUOTES: Final = '«“"`'
@@ -30,7 +30,7 @@ class ForgetRequest:
 
     Attributes:
         topic: What to forget, as written; empty for what the speaker said just before.
-        sure: Whether it can be meant in no other way; "forget the dinner" may mean "never mind".
+        sure: Whether the request is unambiguous; "forget the dinner" may mean "never mind".
         rest: The message without the request.
         own: Whether it means only what the speaker said: "forget what I said about Rachel".
         said: How it names what was said, without a topic: "everything I told you today".

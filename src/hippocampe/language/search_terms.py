@@ -26,7 +26,7 @@ _SENTENCE = re.compile(r"[?!…]|\.(?:\s|$)|:\s")
 def search_terms(query: str) -> tuple[str, ...]:
     """The topics that a query lists, as they are written; none for a sentence or a question.
 
-    A word of function other than "and" makes a sentence, as does a mark at its end; a word of small talk makes talk.
+    Function words other than "and", final punctuation and small-talk words exclude a query.
     """
     if _SENTENCE.search(query):
         return ()

@@ -40,7 +40,7 @@ ALL_BY_MEANING = 0.9
 MAX_BY_MEANING = 50
 MAX_BY_WORDS = 500
 MAX_PERHAPS = 8
-"""Memories that are read with a topic that nothing else finds."""
+"""Maximum memories that are read with the topic when the searches find none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class _Topic:
         kinds: The kinds of secrets that it names.
         user: The user whose own topic it is; None for a topic of everyone.
         names: The names of the user, folded.
-        said: Whether all that the user said of it is meant, of whomever.
+        said: Whether every statement of the user about it matches, also about other people.
     """
 
     text: str
@@ -114,7 +114,7 @@ def find(corpus: Corpus, topic: str, scope: Scope, *, said: bool = False) -> lis
         corpus: The memory.
         topic: What it is about.
         scope: The space, and the user whose "I" the topic has.
-        said: Whether only what this user said is meant.
+        said: Restrict to statements of this user.
     """
     asked = _read_topic(corpus, topic, scope, said=said)
     found = {item.id: item for item in _by_meaning(corpus, asked, scope)}

@@ -27,7 +27,7 @@ from hippocampe.store import message_rows, turn_rows
 MOST_NAMES = 3
 """Names that a question may refer to."""
 MOST_TURNS = 4
-"""Latest turns of the channel among which the one is looked for that a follow-up follows."""
+"""Latest turns of the channel that are searched for the antecedent of a follow-up."""
 Part = tuple[str, ...]
 """A text to search for, and those to search for instead if nothing is likely to answer it."""
 
@@ -35,8 +35,8 @@ Part = tuple[str, ...]
 def parts_of(corpus: Corpus, message: str, request: RecallRequest, now: datetime) -> list[Part]:
     """The parts of a message that are searched for; usually the message.
 
-    What is told around a question is left out: of one text, all would have to be answered. It is searched for too if the
-    question is about it: "I need new shoes. What would you suggest?". A question that refers to somebody gets the name:
+    Statements around a question are removed, since a result would have to match them too. They are searched for as well if
+    the question is about them: "I need new shoes. What would you suggest?". A question that refers to somebody gets the name:
     "Nora comes tonight. What does she eat?" becomes "What does she eat? (Nora)". One that does not say what it is about gets
     all that was said: "When is swimming?", "What time?" becomes "swimming What time?". Both may have been said in the last
     turns, if the request `follows` them. One about a relative gets their name: "Where does my sister live?"
@@ -70,13 +70,13 @@ def _complete(
     if before.text and is_elliptical(question, named):
         complete.append(_follow_up(question, before.text, named))
     if told:
-        # What stands beside the question is what it is about.
+        # The statements around the question give its topic.
         return tuple(complete) or ((question, message) if follows and not named else (question,))
     return (*complete, question)
 
 
 def _follow_up(question: str, before: str, named: Set[str]) -> str:
-    """An elliptical question with what was said before, but for the names and the times that it has itself."""
+    """An elliptical question with the words of the previous message, without the names and times that it replaces."""
     replaced = _proper_names(before) if named or asks_own(question) else set[str]()
     if times_in(question):
         replaced |= times_in(before)

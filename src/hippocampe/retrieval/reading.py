@@ -18,15 +18,15 @@ from hippocampe.engine.documents import memory_text
 from hippocampe.types import Recollection
 
 FEWEST: Final = 4
-"""The least texts to read, since the others are scored by the lowest of those that were read."""
+"""Minimum number of texts to read: unread ones get the lowest log-odds that were read."""
 CERTAIN, UNLIKELY = 0.97, 0.3
 """Skip reading if the best score is at least the one, and all others are at most the other."""
 SHARE_OF_TIME: Final = 0.2
 """The share of the time left that reading may take: of a turn's 100 ms some 18, and as much to wait for others."""
 HOPE: Final = 0.9
-"""The factor of the expected time after a search had no time to read: only reading shows that a load has ended."""
+"""Factor applied to the expected time when reading is skipped, so that it is retried after a load."""
 PATIENCE: Final = 0.2
-"""Longest wait in seconds for other searches that read."""
+"""Timeout in seconds for the reader's lock."""
 
 _REPLY: Final = re.compile(r"\n[^:\n]{1,40}: ")
 """The beginning of the reply in a turn."""

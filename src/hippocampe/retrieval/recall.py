@@ -66,7 +66,7 @@ TELLING = 1.5
 """Added to the reader's log-odds for a message that asks nothing ("I'm cooking for Lena tonight"), where what bears on it is
 less certain than an answer. A result that would have .1 then has .2. Chosen on worlds that the reader did not learn from."""
 RECALLED = 0.5
-"""Least score of talk that has all words of what a query asks to recall."""
+"""Minimum score of talk with all words of the topic that a query asks to recall."""
 ALL_WORDS = 0.95
 """Share of the words of a query, by rarity, that counts as all."""
 
@@ -235,7 +235,7 @@ class Scored:
 def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch) -> Found:
     """Run the pipeline; `stopwatch` times each stage.
 
-    Of what somebody typed, the questions are searched for; of a list of topics, each of them too.
+    Search for each question of a typed text, and for each topic of a list.
     """
     text = spelled(corpus, text, request.scope.space) if request.typed else text
     topics = search_terms(text)

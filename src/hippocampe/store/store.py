@@ -86,7 +86,7 @@ class Store:
             path: The database file.
             folder: The data folder, which contains the backups.
             read_only: Neither create nor upgrade.
-            clock: As of the class.
+            clock: See the class.
 
         Raises:
             StoreCorrupt: The file is damaged or not a database.
@@ -170,7 +170,7 @@ class Store:
         yield
 
     def alone(self) -> AbstractContextManager[None]:
-        """Block the other writers of this process only, which here are all."""
+        """Block the writers of this process. SQLite has no others."""
         return self.exclusive()
 
     def scheduling(self) -> AbstractContextManager[None]:

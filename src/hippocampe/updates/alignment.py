@@ -26,7 +26,7 @@ class Alignment:
         old: The old statement.
         new: The new one.
         best_old: The best similarity of each old content word to a new one, 0 to 1, by spelling, kin, name and value.
-        best_new: Of each new one to an old one.
+        best_new: The best similarity of each new content word to an old one.
         replaced: Positions of the old tokens that another word of the new statement replaces.
     """
 

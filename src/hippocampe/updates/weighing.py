@@ -166,7 +166,7 @@ def conclude(
         why = why or "in another language"
     least = thresholds["careful" if needs_care(evidence) else "merge"]
     if read and why is None and merge_probability(shares, evidence) >= least:
-        # What only reinforces is not stored: it must say nothing that the old one does not.
+        # A reinforced statement is not stored, so it must add no word.
         repeats = outcome == "same" and not _adds(aligned)
         verdict = Verdict.REINFORCED if repeats else Verdict.UPDATED
         return Decision(
@@ -207,7 +207,7 @@ def apart(rule: Decision) -> Decision:
 def merge_probability(shares: Floats, evidence: Mapping[str, float]) -> float:
     """The probability of a merge.
 
-    "same" does not count for one common word in the place of another ("buys", "sells"): the reader is bad at those.
+    "same" does not count for one common word in the place of another ("buys", "sells"): the reader's accuracy on those is low.
     """
     merging = shares[:MERGING].sum() - evidence["one_word"] * shares[SAME]
     return float(merging)

@@ -60,14 +60,14 @@ class Statement:
     Attributes:
         content: The statement, understandable by itself.
         external_id: An id that is the same in a later export, after the name of the format and a colon.
-        user: The user whom it is of, if the file names one.
+        user: Its user, if the file names one.
         subjects: Whom or what it is about.
         collection: The collection; None for `memory`.
         category: The category of the collection.
         at: When it was learnt, aware, in UTC; None if the file does not say.
         occurred_at: When it began to be true, or happened.
         ends: When it stops, or stopped, being true.
-        metadata: What else the file has of it.
+        metadata: Other fields of the record.
         line: The number of its line or record, as in `Problem`.
     """
 

@@ -65,7 +65,7 @@ class Door:
         await self._guarded(connection, receive, send)
 
     async def _guarded(self, connection: Connection, receive: Receive, send: Send) -> None:
-        """Serve a request; if it needed a space of another cell, whatever the answer was, say only that."""
+        """Serve a request; replace the response by 421 if the request needed a space of another cell."""
         found: list[str] = []
         refused = False
 

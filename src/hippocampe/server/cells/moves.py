@@ -149,7 +149,7 @@ class Mover:
                 each.unlink(missing_ok=True)
 
     async def tidy(self) -> None:
-        """Remove the copies that are not in force; one whose cell is down stays for the next time."""
+        """Remove stale copies; retry those of unavailable cells later."""
         async with self._moving:
             for path in (self._divided.root / FOLDER).glob(f"{PREFIX}*"):
                 path.unlink(missing_ok=True)

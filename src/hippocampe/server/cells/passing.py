@@ -1,4 +1,4 @@
-"""The headers by which a router and its cells tell each other more than the client said; no client can send them.
+"""Internal headers between the router and its cells; no client can send them.
 
 Cells listen on Unix sockets in a folder that only their user can read; the router removes these headers from requests
 of clients.
