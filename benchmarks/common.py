@@ -14,6 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from importlib import resources
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import get_context
 from pathlib import Path
@@ -23,6 +24,8 @@ from typing import Any
 import numpy as np
 
 RESULTS = Path(__file__).parent / "results"
+RANK = Path(str(resources.files("hippocampe"))) / "data" / "rank.json"
+"""The weights of the ranking, which two programs write."""
 UNREAD = {"not read", "reader down"}
 """In `missing` of a trace: only the reader did not take part."""
 RESAMPLES = 1_000

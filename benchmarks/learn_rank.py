@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+import common
 from hippocampe.embed.local import MODEL
 from hippocampe.retrieval import scoring, signals
 from hippocampe.retrieval.measured import USUAL_CANDIDATES
@@ -63,11 +64,11 @@ MATCHES: Final = signals.SIGNALS[: signals.SIGNALS.index("length")]
 """Signals with weights of at least 0: more is never worse."""
 BETTER: Final = (*("beside_best", "met_both", "met_anywhere", "best_covered", "best_dense"),)
 """More signals of which more is never worse."""
-WORSE: Final = ("name_missing", "of_other", "about_other", "value_of_other", "value_missing")
+WORSE: Final = ("name_missing",)
 """Signals of which more is never better."""
 OF_ALL: Final = ("met_anywhere", "best_covered", "best_dense", "pool", "personal", "nobody")
 """Signals that are the same for all candidates: only their value tells anything."""
-FLAGS: Final = ("name_missing", "personal", "nobody")
+FLAGS: Final = (*WORSE, "personal", "nobody")
 UNANSWERED: Final = "no_answer"
 """The kind of question of people that nothing known answers."""
 LEAST_DEVIATION: Final = 0.4
@@ -86,14 +87,8 @@ BY_HAND: Final = {
 match, importance and use only break ties, and statements of others about themselves never answer a
 question about the asker, nor the birthday of somebody else one about a birthday. A message that asks nothing
 of memory has no answer in it."""
-LEARNT: Final = {
-    ("in_window", "statement"),
-    ("of_other", "statement"),
-    ("about_other", "statement"),
-    ("value_of_other", "statement"),
-    ("value_missing", "statement"),
-}
-"""Those of them that collections of statements measure. Learnt for talk too, the window weighs 1.4, and LoCoMo
+LEARNT: Final = {("in_window", "statement")}
+"""Those of them that the collection of memories measures. Learnt for talk too, the window weighs 1.4, and LoCoMo
 loses .002."""
 
 
@@ -140,7 +135,9 @@ def freeze(measured: Sequence[NDArray[np.float32]], path: Path | None) -> Frozen
         for number, kind in enumerate(WEIGHT_KINDS):
             if (name, kind) not in LEARNT:
                 weights[0, column, number] = entry["value"][number]
-    return Frozen(Model(usual, weights, bias, rivals, scoring.load_model().reader), free, former)
+    shipped = scoring.load_model()
+    model = Model(usual, weights, bias, rivals, shipped.reader, shipped.rules)
+    return Frozen(model, free, former)
 
 
 def learn(collections: Sequence[Sequence[Case]], frozen: Frozen) -> Model:
@@ -273,7 +270,7 @@ def _bounds() -> list[tuple[float | None, float | None]]:
 
 def _range(kind: str, form: str, name: str) -> tuple[float | None, float | None]:
     if form == "value" and (name, kind) in LEARNT:
-        return (None, 0.0) if name in WORSE else (0.0, None)
+        return 0.0, None
     if name in BY_HAND or (name in OF_ALL and form != "value"):
         return 0.0, 0.0
     if name in MATCHES or name in BETTER:
@@ -561,10 +558,9 @@ def main() -> None:
         former = json.loads(wanted.frozen.read_text(encoding="utf-8"))["provenance"]
         provenance["talk_and_long"] = former.get("talk_and_long", former)
     taken, given = ([float(f"{weight:.4g}") for weight in row] for row in model.rivals)
-    read = [float(f"{weight:.4g}") for weight in model.reader]
     entries = {
         "provenance": provenance,
-        "reader": dict(zip(("signals", "reader", "constant"), read, strict=True)),
+        "reader": json.loads(common.RANK.read_text(encoding="utf-8"))["reader"],
         "bias": [float(f"{bias:.5g}") for bias in model.bias],
         "rivals": {"taken": taken, "given": given},
         "signals": _entries(model),

@@ -75,7 +75,6 @@ from typed import with_error, without_accents
 
 Floats = NDArray[np.float32]
 OWN: Final = Path(__file__).parent / "data"
-RANK: Final = Path(scoring.__file__).parents[1] / "data" / "rank.json"
 LIMITS: Final = (0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
 """Probabilities from which on a text counts as given."""
 KINDS: Final = {"qkv": ROUNDED, "ao": ROUNDED, "fi": ROUNDED, "fo": APART}
@@ -363,9 +362,9 @@ def calibrate(options: argparse.Namespace) -> None:
             }
     print(json.dumps(results, indent=1))
     common.save(options.out, "calibrate_reader", results)
-    entries = json.loads(RANK.read_text())
+    entries = json.loads(common.RANK.read_text())
     entries["reader"] = chosen | {"rules": of_rules}
-    RANK.write_text(json.dumps(entries, indent=1, ensure_ascii=False) + "\n")
+    common.RANK.write_text(json.dumps(entries, indent=1, ensure_ascii=False) + "\n")
 
 
 def _features(row: dict[str, Any]) -> NDArray[np.float64]:

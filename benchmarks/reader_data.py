@@ -251,16 +251,16 @@ def _ranked(
     if isinstance(scored, recall.Found):
         return
     model = scoring.load_model()
-    for item in scored.items:
+    scores = np.array([item.score for item in scored.items], np.float32)
+    for item, odds in zip(scored.items, scoring.log_odds(scores), strict=True):
         row = scored.rows[item.id]
         rules = scoring.rules_of_statements(scored.measured)[row]
-        score = min(max(item.score, 1e-13), 1 - 1e-7)
         ids = (documents[item.id],) if item.id in documents else item.external_ids
         yield (
             ids,
             Candidate(
                 item.id,
-                float(np.log(score / (1 - score))),
+                float(odds),
                 float(scored.odds[row] - rules @ model.rules),
                 tuple(rules.tolist()),
             ),

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from hippocampe.engine.corpus import Corpus
 from hippocampe.language.difference import proper_names
-from hippocampe.language.kin import Relative, kin_words, name_of, relatives_in, with_name
+from hippocampe.language.kin import Relative, kin_asked, kin_words, name_of, relatives_in, with_name
 from hippocampe.language.statement import Statement, parse
 from hippocampe.language.text import fold, words
 from hippocampe.retrieval.request import RecallRequest
@@ -30,6 +30,8 @@ def with_names_of_relatives(
         request: Its search request.
         now: The time of the question.
     """
+    if not kin_asked(question):
+        return []
     space, said = request.scope.space, words(question)
     for asked in relatives_in(question, corpus.vocabulary.counts(space, said)):
         wanted = _owned(asked, request.scope.user)

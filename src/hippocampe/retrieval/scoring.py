@@ -50,6 +50,7 @@ NO_RIVAL_LOG_ODDS: Final = -3.0
 RULES: Final = ("of_other", "about_other", "value_of_other", "value_missing")
 """Signals of rules by which a text is no answer, whatever it says: of somebody else, or without the value asked for. The
 reader sees who speaks and what is asked, so for a statement that is read they weigh less. Of talk it sees it less well."""
+_RULE_COLUMNS: Final = [SIGNALS.index(name) for name in RULES]
 LOGGED_SIGNALS: Final = (*SIGNALS, RIVALS, READER)
 """The values of `pack_signals`, in order."""
 
@@ -111,11 +112,11 @@ def odds_to_read(
         model: Default: the shipped one.
     """
     model = model or load_model()
-    odds, applied = _log_odds(scores), rules_of_statements(measured)
+    odds, applied = log_odds(scores), rules_of_statements(measured)
     if not applied.any():
         return odds
     # The values of rules are 0 or 1, and their other forms have no weight.
-    unread = blend(measured) @ model.weights[0, [SIGNALS.index(name) for name in RULES]].T
+    unread = blend(measured) @ model.weights[0, _RULE_COLUMNS].T
     return odds + (applied * (model.rules - unread)).sum(axis=1)
 
 
@@ -138,7 +139,7 @@ def is_ruled_out(measured: Floats) -> NDArray[np.bool_]:
 
 
 def _applied(measured: Floats) -> Floats:
-    return np.nan_to_num(measured[:, [SIGNALS.index(name) for name in RULES]])
+    return np.nan_to_num(measured[:, _RULE_COLUMNS])
 
 
 def _statements(measured: Floats) -> NDArray[np.bool_]:
@@ -163,12 +164,12 @@ def with_reader(
     of_signals, of_reader, constant = (model or load_model()).reader
     said = np.full(len(scores), read.min(), np.float32)
     said[: len(read)] = read
-    own = np.concatenate([odds[: len(read)], _log_odds(scores[len(read) :])])
+    own = np.concatenate([odds[: len(read)], log_odds(scores[len(read) :])])
     own = np.clip(own, -MOST_LOG_ODDS, MOST_LOG_ODDS)
     return sigmoid(of_signals * own + of_reader * said + constant)
 
 
-def _log_odds(scores: Floats) -> NDArray[np.float64]:
+def log_odds(scores: Floats) -> NDArray[np.float64]:
     """The log-odds of probabilities, as `sigmoid` limits them."""
     safe = np.clip(scores.astype(np.float64), 1e-13, 1 - 1e-7)
     return np.log(safe / (1 - safe))
@@ -190,7 +191,7 @@ def explain(measured: Floats, row: int, read: float | None = None) -> tuple[Sign
     added, values = every[row], measured[row]
     applied = rules_of_statements(measured)[row]
     if read is not None and applied.any():
-        added[[SIGNALS.index(name) for name in RULES]] = applied * model.rules
+        added[_RULE_COLUMNS] = applied * model.rules
     with np.errstate(invalid="ignore"):
         ranks = (measured > values).sum(axis=0) + 1
     reasons = [
