@@ -57,6 +57,7 @@ from reader_data import (
 )
 from reader_export import APART, ROUNDED
 from reader_measures import Read, candidate_rows, questions, ranking, statements, strangers
+from reader_names import renamed
 from reader_network import (
     EXITS,
     MAX_PIECES,
@@ -186,11 +187,17 @@ def learn(options: argparse.Namespace) -> None:
     torch.set_num_threads(options.threads)
     cache: Path = options.cache
     pieces = Pieces(cache / "tokenizer.json")
-    known = [w for w in known_worlds(options.data) if options.all or not held_out(w.name)]
+    known = [*known_worlds(options.data), *worlds([options.data / "locomo-dev"])]
+    known = [w for w in known if options.all or not held_out(w.name)]
     found = [p for p in known_pairs(options.data) if options.all or not held_out(p.group)]
     found += pairs(sorted((OWN / "statements").glob("*.txt")))
     found += pairs(sorted((OWN / "statements").glob("pairs-kinds-*.txt"))) * RARE
     by_world = {w.name: asked(w, ranked(w, cache), pieces) for w in known}
+    names = sorted({text.user for w in known for text in w.texts.values() if text.user.isalpha()})
+    chance = random.Random(options.seed)
+    for world in known:
+        other = renamed(world, names, chance)
+        by_world[world.name] += asked(other, ranked(world, cache), pieces)
     questions = [each for some in by_world.values() for each in some]
     questions += [each for each in questions if len(each.right) > 1] * (SEVERAL - 1)
     plain = [some for name, some in by_world.items() if fnmatch(name, f"*{PLAIN}")]

@@ -20,6 +20,7 @@ import numpy as np
 
 import ask
 import common
+import corpora
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.stopwatch import Stopwatch
@@ -53,6 +54,8 @@ CANDIDATES: Final = 40
 """Results of recall that are stored for a question."""
 _START: Final = datetime(2026, 1, 1, 9, tzinfo=UTC)
 _ASKED: Final = datetime(2026, 6, 15, 18, tzinfo=UTC)
+_LOCOMO: Final = {"1": "A", "5": "N"}
+"""Its types of question that need several messages, and that have no answer."""
 _KINDS: Final = {"no_answer": "N", "small_talk": "T", "aggregate": "A", "open": "A"}
 
 
@@ -133,14 +136,37 @@ class Pair:
 
 
 def worlds(folders: Sequence[Path]) -> list[World]:
-    """The worlds and talks of files and folders, and the folders that are in the form of `ask.py`."""
+    """The worlds and talks of files and folders, and the folders that are in the form of `ask.py` or `corpora.py`."""
     found: list[World] = []
     for folder in folders:
         if (folder / "questions.jsonl").exists():
             found.append(_asked(folder))
-        files = [folder] if folder.is_file() else sorted(folder.glob("*.tsv"))
-        found += [_world(path) for path in files]
+        elif (folder / "qrels.tsv").exists():
+            found += _conversations(folder)
+        else:
+            files = [folder] if folder.is_file() else sorted(folder.glob("*.tsv"))
+            found += [_world(path) for path in files]
     return found
+
+
+def _conversations(folder: Path) -> list[World]:
+    """The conversations of LoCoMo. Of its questions without an answer, the evidence is of the other speaker."""
+    corpus = corpora.read_corpus(folder)
+    made: dict[str, World] = {}
+    for document, at in zip(corpus.documents, corpora.times(corpus), strict=True):
+        world = made.setdefault(document["scope"], World(document["scope"]))
+        speaker = document["speaker"]
+        content = document["text"].removeprefix(f"{speaker}: ")
+        world.texts[document["id"]] = Text(speaker, content, at)
+    for query in corpus.queries:
+        kind = _LOCOMO.get(query.kind, "Q")
+        answers, near = ((), query.answers) if kind == "N" else (query.answers, ())
+        texts = made[query.space].texts
+        asked = max(text.at for text in texts.values() if text.at) + timedelta(days=1)
+        made[query.space].questions.append(
+            Question(kind, "", query.text, asked, tuple(sorted(answers)), tuple(sorted(near)))
+        )
+    return list(made.values())
 
 
 def _world(path: Path) -> World:
@@ -243,7 +269,7 @@ def _ranked(
     corpus: Corpus, question: Question, documents: Mapping[str, str]
 ) -> Iterator[tuple[tuple[str, ...], Candidate]]:
     """The candidates of a question in the order in which they are read, each with the ids of its texts in the world."""
-    scope = Scope(user=question.user, channel="salon")
+    scope = Scope(user=question.user or None, channel="salon")
     request = RecallRequest(scope, CANDIDATES, ask.COLLECTIONS, read=CANDIDATES)
     now = corpus.store.now()
     text = spelled(corpus, question.content, scope.space)
