@@ -14,10 +14,10 @@ from hippocampe.ingest.formats.record import (
     TalkMessage,
     as_list,
     as_object,
+    label_or,
     optional,
     parse_content,
     parse_identifier,
-    parse_label,
     parse_time,
     parse_timestamp,
     to_utc,
@@ -63,7 +63,7 @@ def _read(assistant: _Assistant, source: Source, zone: tzinfo) -> Iterator[TalkM
             continue
         # A message without a time gets that of the message before it.
         at = _or_none(assistant.parse_time, conversation.get(assistant.time_key))
-        channel = _title(conversation.get(assistant.title_key), assistant.name)
+        channel = label_or(conversation.get(assistant.title_key), assistant.name)
         for raw in assistant.branch(conversation):
             try:
                 utterance = assistant.parse_message(raw)
@@ -179,10 +179,6 @@ def _claude_message(raw: _Object) -> _Utterance | None:
         return None
     at = optional(parse_time, raw.get("created_at"))
     return _Utterance(role, parse_content(text), parse_identifier(raw.get("uuid")), at)
-
-
-def _title(value: object, default: str) -> str:
-    return _or_none(lambda title: parse_label(title, "title"), value) or default
 
 
 def _or_none(parse: Callable[[object], _Parsed], value: object) -> _Parsed | None:

@@ -17,6 +17,7 @@ from hippocampe.ingest.formats.record import (
     TalkMessage,
     as_list,
     as_object,
+    label_or,
     parse_content,
     parse_identifier,
     parse_label,
@@ -43,7 +44,7 @@ def read_letta(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
         *(_Reading("block", raw) for raw in as_list(file.get("blocks"))),
         *(_Reading("passage", raw) for raw in as_list(whole) or as_list(file.get("passages"))),
         *(
-            _Reading("message", message, _name(agent))
+            _Reading("message", message, label_or(as_object(agent).get("name"), "Letta"))
             for agent in as_list(file.get("agents"))
             for message in as_list(as_object(agent).get("messages"))
         ),
@@ -119,13 +120,6 @@ class _Reading:
             # Ids are numbers within the file, the same in the file of another agent.
             external_id=ids.derive(self._agent, str(role), at.isoformat() if at else None, text),
         )
-
-
-def _name(agent: object) -> str:
-    try:
-        return parse_label(as_object(agent).get("name"), "name")
-    except InvalidInput:
-        return "Letta"
 
 
 def _spoken(text: str) -> str | None:

@@ -15,8 +15,8 @@ from hippocampe.ingest.formats.record import (
     Statement,
     as_list,
     as_object,
+    label_or,
     parse_content,
-    parse_label,
     parse_metadata,
     parse_moment,
     parse_subjects,
@@ -114,10 +114,7 @@ def _plain(text: str) -> str:
 def _title(source: Source, head: dict[str, object]) -> str | None:
     """The title of a note; a single file without one is a list of memories, not a note about something."""
     named = head.get("title") or (PurePosixPath(source.member).stem if source.member else None)
-    try:
-        return parse_label(named, "title")
-    except InvalidInput:
-        return None
+    return label_or(named, None)
 
 
 def _listed(value: object) -> list[object]:

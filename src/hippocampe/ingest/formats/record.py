@@ -177,6 +177,14 @@ def parse_label(value: object, name: str) -> str:
     return label
 
 
+def label_or(value: object, default: T) -> str | T:
+    """Make a label from a name, as `parse_label` does; the default if that is not possible."""
+    try:
+        return parse_label(value, "name")
+    except InvalidInput:
+        return default
+
+
 def parse_identifier(value: object) -> str | None:
     """An external id as text; None stays None.
 
@@ -235,13 +243,8 @@ def parse_moment(value: object, zone: tzinfo) -> datetime | None:
 
 def parse_subjects(values: list[object]) -> tuple[str, ...]:
     """Names as subjects; what is no name is left out."""
-    names: list[str] = []
-    for value in values:
-        try:
-            names.append(parse_label(value, "a subject"))
-        except InvalidInput:
-            continue
-    return tuple(dict.fromkeys(names))
+    names = (label_or(value, None) for value in values)
+    return tuple(dict.fromkeys(name for name in names if name is not None))
 
 
 def parse_metadata(values: dict[str, object]) -> Metadata:

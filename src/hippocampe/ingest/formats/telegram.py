@@ -12,6 +12,7 @@ from hippocampe.ingest.formats.record import (
     TalkMessage,
     as_list,
     as_object,
+    label_or,
     parse_content,
     parse_identifier,
     parse_label,
@@ -138,10 +139,7 @@ def _text(value: object) -> str:
 
 
 def _channel(chat: _Chat) -> str:
-    try:
-        return parse_label(chat.get("name"), "name")
-    except InvalidInput:
-        return f"Telegram {_chat_id(chat)}"
+    return label_or(chat.get("name"), f"Telegram {_chat_id(chat)}")
 
 
 def _chat_id(chat: _Chat) -> str:

@@ -17,6 +17,7 @@ from hippocampe.ingest.formats.record import (
     ExternalIds,
     Problem,
     TalkMessage,
+    label_or,
     parse_content,
     parse_label,
     to_utc,
@@ -208,10 +209,7 @@ def _channel(source: Source) -> str:
     if _CHAT_FILE.match(folder):
         stems.append(folder)
     stem = next((stem for stem in stems if stem not in ("", "_chat")), "")
-    try:
-        return parse_label(_COPY.sub("", _CHAT_FILE.sub("", stem)), "channel")
-    except InvalidInput:
-        return "WhatsApp"
+    return label_or(_COPY.sub("", _CHAT_FILE.sub("", stem)), "WhatsApp")
 
 
 WHATSAPP = Format(
