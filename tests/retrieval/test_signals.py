@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hippocampe.embed.word_space import WordVectors
+from hippocampe.embed.word_space import Floats, WordVectors
 from hippocampe.language import questions
 from hippocampe.retrieval import fusion, scoring, signals
 from hippocampe.retrieval.late_interaction import Texts
@@ -11,6 +11,10 @@ from hippocampe.retrieval.measured import CandidateFeatures, QueryFeatures
 from hippocampe.retrieval.signals import SIGNALS
 
 VECTORS = np.eye(6, dtype=np.float32)
+
+
+def probability(measured: Floats) -> Floats:
+    return scoring.score(measured)[0]
 
 
 def query(*words: int, asks: frozenset[str] = frozenset(), named: str = "") -> QueryFeatures:
@@ -86,15 +90,15 @@ def test_words_of_a_small_space_weigh_as_in_a_usual_one() -> None:
 
 def test_a_better_match_is_more_relevant() -> None:
     found = candidates([0, 1], [0, 4], [4, 5])
-    scores = scoring.probability(signals.measure(query(0, 1), found))
+    scores = probability(signals.measure(query(0, 1), found))
     assert scores[0] > scores[1] > scores[2]
     assert ((scores > 0) & (scores < 1)).all()
 
 
 def test_order_of_candidates_does_not_matter() -> None:
     rows = [[0, 1], [0, 4, 2], [4, 5], [1]]
-    ahead = scoring.probability(signals.measure(query(0, 1), candidates(*rows)))
-    behind = scoring.probability(signals.measure(query(0, 1), candidates(*rows[::-1])))
+    ahead = probability(signals.measure(query(0, 1), candidates(*rows)))
+    behind = probability(signals.measure(query(0, 1), candidates(*rows[::-1])))
     assert np.allclose(ahead, behind[::-1], atol=1e-5)
 
 
@@ -123,7 +127,7 @@ def test_facts_and_turns_stand_in_one_list() -> None:
     mixed = replace(
         found, neighbours=beside, importance=np.array([0.9, np.nan, np.nan], dtype=np.float32)
     )
-    scores = scoring.probability(signals.measure(query(0, 1), mixed))
+    scores = probability(signals.measure(query(0, 1), mixed))
     assert np.isfinite(scores).all()
     assert scores[:2].min() > scores[2]
 
@@ -177,7 +181,7 @@ def test_a_word_of_the_same_topic_covers_as_the_word_itself_does() -> None:
     assert covered[1] == covered[3] == 0
     assert covered[2] == pytest.approx(1)
     assert column(measured, "late")[:2] == [0, 0]
-    scores = scoring.probability(measured)
+    scores = probability(measured)
     assert scores[0] > scores[1]
 
 
@@ -232,7 +236,7 @@ def test_the_best_of_equals_is_less_sure_than_one_clear_answer() -> None:
         assert scoring.rival_log_odds(odds)[0] == pytest.approx(others, abs=1e-4)
         reason = {each.name: each for each in scoring.explain(measured, 0)}["rivals"]
         assert reason.value == pytest.approx(others, abs=1e-4)
-        score = scoring.probability(measured)[0]
+        score = probability(measured)[0]
         assert np.log(score / (1 - score)) == pytest.approx(odds[0] + reason.contribution, abs=1e-3)
         added.append(reason.contribution)
     clear, equals = added
@@ -250,7 +254,7 @@ def test_the_time_spoken_of_lifts_what_was_then() -> None:
     asked = replace(query(0, 1), window=(0.0, 100.0 * 86_400))
     measured = signals.measure(asked, found)
     assert column(measured, "in_window")[:2] == pytest.approx([0.9, 0])
-    scores = scoring.probability(measured)
+    scores = probability(measured)
     assert scores[0] > scores[1]
     assert scores[1] == pytest.approx(scores[2], abs=1e-6)
 
@@ -275,7 +279,7 @@ def test_a_window_is_soft_at_its_end() -> None:
 
 def test_importance_breaks_ties() -> None:
     found = replace(candidates([0], [0]), importance=np.array([1.0, 0.3], dtype=np.float32))
-    scores = scoring.probability(signals.measure(query(0, 1), found))
+    scores = probability(signals.measure(query(0, 1), found))
     assert scores[0] > scores[1]
 
 
@@ -288,7 +292,7 @@ def test_sessions_lend_the_strength_of_other_turns() -> None:
 
 def test_contributions_tell_candidates_apart_exactly() -> None:
     measured = signals.measure(query(0, 1), candidates([0, 1], [0, 4], [4, 5]))
-    scores = scoring.probability(measured)
+    scores = probability(measured)
     odds = np.log(scores / (1 - scores))
     added = [
         sum(reason.contribution for reason in scoring.explain(measured, row)) for row in range(3)
@@ -305,12 +309,12 @@ def test_explanations_rank_the_candidates_signal_by_signal() -> None:
 def test_no_candidates_give_no_scores() -> None:
     measured = signals.measure(query(0), candidates())
     assert measured.shape == (0, len(SIGNALS))
-    assert scoring.probability(measured).shape == (0,)
+    assert probability(measured).shape == (0,)
 
 
 def test_one_candidate_and_empty_texts_are_scored() -> None:
-    assert np.isfinite(scoring.probability(signals.measure(query(0), candidates([])))).all()
-    assert np.isfinite(scoring.probability(signals.measure(query(0), candidates([], [0])))).all()
+    assert np.isfinite(probability(signals.measure(query(0), candidates([])))).all()
+    assert np.isfinite(probability(signals.measure(query(0), candidates([], [0])))).all()
 
 
 def test_the_weights_say_where_they_come_from() -> None:
@@ -329,5 +333,5 @@ def test_a_better_match_never_counts_against_a_candidate() -> None:
 
 def test_a_few_candidates_are_measured_against_what_is_usual() -> None:
     few = signals.measure(query(0, 1), candidates([0, 1], [4]))
-    best, other = scoring.probability(few)
+    best, other = probability(few)
     assert best > 0.3 > 5 * other

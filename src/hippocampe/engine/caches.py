@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Connection
 
+from hippocampe.language.names import Aliases
 from hippocampe.store import memories, statements
 from hippocampe.store.store import Store
 
@@ -15,8 +16,6 @@ MAX_CACHED_SPACES = 1_000
 """Spaces whose aliases are cached."""
 MAX_ROWS = 75_000
 """Rows in memory, of some 1.8 KB with their vectors."""
-Aliases = Mapping[str, frozenset[str]]
-"""The other names of each name of a space."""
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from datetime import datetime
 from hippocampe.engine.corpus import Corpus
 from hippocampe.extraction import talk
 from hippocampe.language.datetimes import as_zone
+from hippocampe.language.names import Aliases
 from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.subjects import subjects_of
@@ -119,7 +120,7 @@ def prompt_of(corpus: Corpus, exchange: Exchange, settings: Settings) -> str:
     return talk.tagged({"exchange": lines, "known": known, "density": density})
 
 
-def _author(message: Message, aliases: Mapping[str, frozenset[str]]) -> str:
+def _author(message: Message, aliases: Aliases) -> str:
     if message.role == "tool":
         return "tool result"
     if not message.author:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from hippocampe.language.tokenizer import Word, tokenize
 
+Aliases = Mapping[str, frozenset[str]]
+"""The other names of each name."""
+NO_OTHER_NAMES: Final[Aliases] = MappingProxyType({})
 Renaming = tuple[tuple[str, ...], str]
 """An alias, as words, and the canonical name that replaces it."""
 
@@ -19,9 +23,7 @@ class CanonicalNames:
         speaker: The name of the speaker: it and its aliases become "user".
     """
 
-    def __init__(
-        self, aliases: Mapping[str, frozenset[str]], *, speaker: str | None = None
-    ) -> None:
+    def __init__(self, aliases: Aliases, *, speaker: str | None = None) -> None:
         found: dict[tuple[str, ...], str] = {}
         for name, others in aliases.items():
             spelled = (tuple(w.norm for w in tokenize(n)) for n in {name, *others})

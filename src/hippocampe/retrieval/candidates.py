@@ -99,7 +99,12 @@ def _searches(
             then = replace(where, since=start, until=end + window_slack(start, end))
             searches.append(("time", meaning(where=then, limit=20)))
             searches.append(("time words", words(where=then, limit=20)))
-        if kind == "memory" and query.asker and request.user is None and request.mode == "hybrid":
+        if (
+            kind == "memory"
+            and query.features.asker
+            and request.user is None
+            and request.mode == "hybrid"
+        ):
             own = replace(where, user=request.scope.user)
             searches.append(("own", meaning(where=own, limit=MOST_OF_ASKER)))
     return searches

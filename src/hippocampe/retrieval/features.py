@@ -113,7 +113,7 @@ def load(
     tellers = _tellers(rows)
     users = set(tellers.values())
     names = query.features.names
-    asked = query.asker | {user for user in users if names.issuperset(spoken_words(user))}
+    asked = query.features.asker | {user for user in users if names.issuperset(spoken_words(user))}
     features = CandidateFeatures(
         dense=vectors[: len(rows)] @ dense,
         window=_window_cosines(vectors, neighbours, dense),
@@ -131,7 +131,9 @@ def load(
         at=np.array([row.at / 1e6 for row in rows]),
         importance=_numbers([row.importance for row in rows]),
         uses=_numbers([row.uses for row in rows]),
-        of_other=_of_other(connection, rows, kinds, tellers, query) if query.asker else None,
+        of_other=_of_other(connection, rows, kinds, tellers, query)
+        if query.features.asker
+        else None,
         values=of_rows >> trait.VALUES,
         names=of_rows >> trait.FIRST_NAME & trait.NAMES,
         kin=_kin(vocabulary, words, query.features.kin, len(rows)),
@@ -256,7 +258,7 @@ def _of_other(
     "My dog" of another user is another dog. A text that names the asker or addresses somebody may
     still answer: "I lent my bike to Alex", "j'ai rangé ton vélo".
     """
-    asker = query.asker
+    asker = query.features.asker
     of_others = [row for row in rows if row.teller and users[row.teller] not in asker]
     found = _of_third_persons(connection, rows, kinds, query)
     for kind, statement in _SAID.items():
@@ -279,7 +281,7 @@ def _of_third_persons(
     """The memories that say where somebody else lives, works and so on: no answer to "where do I live?"."""
     if names_relation(query.spoken):
         return set()
-    own = {*query.asker, *_OF_SPEAKER}
+    own = {*query.features.asker, *_OF_SPEAKER}
     # "My dog" has a name that the question does not say.
     of_things = relations_of_things()
     spoken = frozenset(query.features.words)

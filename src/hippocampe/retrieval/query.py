@@ -6,12 +6,12 @@ from datetime import datetime
 
 import numpy as np
 
-from hippocampe.engine.caches import Aliases
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.vocabulary import MAX_WORD_CHARACTERS, Vocabulary, spoken, text_words
 from hippocampe.language import questions
 from hippocampe.language.kin import kin_asked
 from hippocampe.language.manners import asks_nothing, without_address
+from hippocampe.language.names import Aliases
 from hippocampe.language.open_questions import recalled
 from hippocampe.language.person import is_about_speaker, is_first_person
 from hippocampe.language.subjects import fold_subjects, subjects_of
@@ -39,7 +39,6 @@ class AnalysedQuery:
         features: The features that the signals use.
         window: The time it names, if any.
         same: Word ids of aliases, each with the id of the name that replaces it.
-        asker: Folded names of the asker, if the question is about them.
     """
 
     spoken: str
@@ -49,7 +48,6 @@ class AnalysedQuery:
     features: QueryFeatures
     window: TimeWindow | None
     same: Mapping[int, int]
-    asker: frozenset[str] = frozenset()
 
 
 def analyse(
@@ -111,7 +109,6 @@ def analyse(
         ),
         window=window,
         same=_same_words(vocabulary, groups),
-        asker=asker,
     )
 
 

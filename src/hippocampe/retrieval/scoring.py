@@ -79,17 +79,8 @@ class Model:
     rules: Floats
 
 
-def probability(measured: Floats) -> Floats:
-    """Probability, 0 to 1, that each candidate answers the query: shape (n,).
-
-    Args:
-        measured: Shape (n, len(SIGNALS)), from `signals.measure`, for all candidates of one query.
-    """
-    return score(measured)[0]
-
-
 def score(measured: Floats, model: Model | None = None) -> tuple[Floats, Floats]:
-    """The probability of each candidate, as from `probability`, and its `rival_log_odds`.
+    """The probability, 0 to 1, that each candidate answers the query, and its `rival_log_odds`: each of shape (n,).
 
     Args:
         measured: Shape (n, len(SIGNALS)), from `signals.measure`, for all candidates of one query.

@@ -17,7 +17,7 @@ from typing import Final, Literal
 from hippocampe.language.difference import SWAPPED, difference, shared_words
 from hippocampe.language.equality import same_spelling
 from hippocampe.language.lexicon import load_all
-from hippocampe.language.names import CanonicalNames
+from hippocampe.language.names import NO_OTHER_NAMES, Aliases, CanonicalNames
 from hippocampe.language.relations import Relation, relations
 from hippocampe.language.statement import Statement, parse
 from hippocampe.language.text import fold
@@ -26,7 +26,6 @@ from hippocampe.updates.supersession import ValueChange, value_change
 
 __all__ = ["Decision", "Verdict", "compare", "decide"]
 
-_NO_ALIASES: Final[Mapping[str, frozenset[str]]] = MappingProxyType({})
 _OPPOSITES: Final = tuple(
     tuple(frozenset(side.split()) for side in each.split("/"))
     for each in load_all("words")["opposites"]
@@ -96,7 +95,7 @@ def decide(
     *,
     new_subjects: Sequence[str] = (),
     old_subjects: Sequence[str] = (),
-    aliases: Mapping[str, frozenset[str]] = _NO_ALIASES,
+    aliases: Aliases = NO_OTHER_NAMES,
 ) -> Decision:
     """Decide what the statement `new` means for the existing statement `old`.
 

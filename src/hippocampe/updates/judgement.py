@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import NamedTuple
 
-from hippocampe.engine.caches import Aliases
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import ModelUnavailable, NotFound
 from hippocampe.language.equality import equality_digest
 from hippocampe.language.mentions import mentions
-from hippocampe.language.names import CanonicalNames
+from hippocampe.language.names import Aliases, CanonicalNames
 from hippocampe.language.statement import parse
 from hippocampe.store import memories, statements
 from hippocampe.store.statements import StoredStatement

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from heapq import nlargest
 
-from hippocampe.engine.caches import Aliases
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import IndexUnavailable
+from hippocampe.language.names import Aliases
 from hippocampe.language.relations import relation_of
 from hippocampe.language.subjects import fold_subjects
 from hippocampe.language.text import fold, keywords

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Final, Protocol
+from typing import Protocol
 
 from hippocampe.language.mentions import mentions
+from hippocampe.language.names import NO_OTHER_NAMES, Aliases
 from hippocampe.language.person import is_about_speaker, is_first_person
 from hippocampe.language.text import fold
-
-Aliases = Mapping[str, frozenset[str]]
-"""The other names of each folded name."""
-_NO_ALIASES: Final[Aliases] = MappingProxyType({})
 
 
 class Told(Protocol):
@@ -29,7 +24,7 @@ class Told(Protocol):
         ...
 
 
-def may_be_same(one: Told, other: Told, aliases: Aliases = _NO_ALIASES) -> bool:
+def may_be_same(one: Told, other: Told, aliases: Aliases = NO_OTHER_NAMES) -> bool:
     """Return whether two statements may be about the same person.
 
     "I" of two users is two people, unless only one of both is in the first person and the other names that user. "We" of two
@@ -58,7 +53,7 @@ def speaker_of(one: Told, other: Told) -> str | None:
     return other.user if other.user and _is_told(other) else one.user
 
 
-def labels(old: Told, new: Told, aliases: Aliases = _NO_ALIASES) -> tuple[str, str]:
+def labels(old: Told, new: Told, aliases: Aliases = NO_OTHER_NAMES) -> tuple[str, str]:
     """The label of each of two statements for a reader of both: "Jess: ", or nothing.
 
     The one in the first person gets the name of its user if the other has it. Otherwise nothing would tell that "I'm
