@@ -289,6 +289,38 @@ def test_what_is_only_read_waits_for_a_yes(hippo: Hippocampe) -> None:
     assert "I owe 3000 euros to the bank" not in contents(hippo, "euros")
 
 
+@pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize(
+    ("told", "request_"),
+    [
+        (
+            "I split up with Tobias last spring, it was ugly",
+            "I'm done with Tobias. Please forget everything about that affair.",
+        ),
+        (
+            "Karim m'a quittée au printemps, c'était affreux",
+            "je ne veux plus parler de Karim. oublie cette histoire s'il te plaît",
+        ),
+        (
+            "My taxes: I have two late returns and a fine",
+            "Delete my tax details please. I don't want them stored.",
+        ),
+        (
+            "Mes soucis de santé : du diabète et trop de tension",
+            "supprime mes infos médicales, je ne veux pas que ce soit gardé",
+        ),
+    ],
+)
+def test_talk_in_other_words_waits_for_a_yes(hippo: Hippocampe, told: str, request_: str) -> None:
+    hippo.after_turn(told, "Je vois.", scope=ANA)
+    hippo.after_turn("j'ai acheté des pommes", "Miam.", scope=ANA)
+    found = asked(say(hippo, request_))
+    assert found.waits
+    assert [item.content.split("\n")[0] for item in found.items] == [told]
+    say(hippo, "yes please")
+    assert all(told not in each for each in contents(hippo, told))
+
+
 def test_an_answer_that_repeats_what_is_forgotten(hippo: Hippocampe, clock: FakeClock) -> None:
     hippo.remember("Ma soeur Rachel vient du 12 au 15 septembre", scope=ANA)
     question = "la soeur d'Ana vient quand ?"

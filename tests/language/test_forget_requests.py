@@ -8,6 +8,13 @@ from hippocampe.language.forgetting import agrees, read_request
 REQUESTS = [
     ("Forget that I play the tuba", "I play the tuba"),
     ("please forget my card number", "my card number"),
+    ("Delete my tax details please. I don't want them stored.", "my tax details"),
+    ("erase my street, i really dont want you to keep that", "my street"),
+    ("Efface mon salaire. Je ne veux plus que tu le gardes !", "mon salaire"),
+    ("supprime mes infos fiscales, je veux pas que ça soit conservé", "mes infos fiscales"),
+    ("forget my PIN immediately", "my PIN"),
+    ("I'm done with Tobias. Please forget everything about that affair.", "tobias"),
+    ("je ne veux plus parler de Karim. oublie cette histoire", "karim"),
     ("Oublie que je joue du tuba", "je joue du tuba"),
     ("oublie mon numéro de carte s'il te plaît", "mon numéro de carte"),
     ("Can you forget that I play the tuba?", "I play the tuba"),
@@ -107,6 +114,8 @@ REQUESTS = [
 ]
 
 OTHERS = [
+    "delete those files. I don't want them kept around",
+    "delete the draft, i don't want it to be published",
     "oublie tout ce que tu sais sur moi",
     "Forget everything you know about me",
     "I forgot my keys at the tuba shop",

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from hippocampe.language.lexicon import languages, load
 from hippocampe.language.person import is_about_speaker
+from hippocampe.language.subjects import subjects_of
 from hippocampe.language.text import APOSTROPHE, STOP_WORDS, cut, fold, words
 
 MAX_READ: Final = 2_000
@@ -58,7 +59,8 @@ def read_request(message: str) -> ForgetRequest | None:
                     # "Everything about me" is more than a topic: `erase` removes a user.
                     return None
                 rest = " ".join(f"{message[:start]} {message[end:]}".split()).strip(" ,;")
-                return replace(request, rest=rest)
+                request = replace(request, rest=rest)
+                return _forms(language).named(request)
     return None
 
 
@@ -104,6 +106,8 @@ class _Forms:
             rf"(?:{_any(data['adverbs'])}\s+)?",
             options,
         )
+        self._unwanted = re.compile(rf"[\s,;]*(?:{_any(data['unwanted'])})[\s.!]*", options)
+        self._points = re.compile(rf"(?:{_any(data['points'])})\s", options)
         self._memory = re.compile(rf"\s*{_any(data['memory'])}\b", options)
         about = rf"(?:\s*{_any(data['about'])}\s*(?P<topic>\S.*))"
         self._said = re.compile(rf"{_any(data['said'])}(?:{about})?$", options | re.DOTALL)
@@ -138,11 +142,16 @@ class _Forms:
         if correction := self._correction.search(text, verb.end(), end):
             # "Forget that I ran 8 km, it was 6 actually" goes on with what to remember.
             end = correction.start()
-        named = text[verb.end() : end]
+        named, unwanted = text[verb.end() : end], self._unwanted.search(text, verb.end())
+        # "Delete those files, I don't want them kept" is not meant of memory.
+        if unwanted and (unwanted.start() > end or not self._own.match(named)):
+            unwanted = None
+        if unwanted:
+            named, end = text[verb.end() : unwanted.start()], unwanted.end()
         if any(quote in named for quote in _QUOTES):
             return None
         named = self._without_politeness(named)
-        remembered = self._memory.search(named)
+        remembered = self._memory.search(named) or unwanted
         if found := self._said.match(named):
             own = is_about_speaker(named[: found.start("topic")])
             said = "" if found["topic"] else named
@@ -171,6 +180,11 @@ class _Forms:
         if len(topic.split()) > MAX_UNSURE_WORDS:
             return None
         return _request(topic, sure=remembered is not None), end
+
+    def named(self, request: ForgetRequest) -> ForgetRequest:
+        """The request whose topic points at names in the rest of the message ("that story"), with these as its topic."""
+        names = subjects_of(request.rest) if self._points.match(request.topic) else ()
+        return replace(request, topic=" ".join(names), sure=False) if names else request
 
     def _without_politeness(self, named: str) -> str:
         """The named thing, without the politeness after it."""

@@ -6,6 +6,7 @@ the user's own: what others say of themselves stays.
 
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from sqlalchemy import Connection, or_
 
@@ -39,8 +40,8 @@ joue du tuba" / "Ana joue au tennis" at 0.44, and the farthest of the same "my c
 ALL_BY_MEANING = 0.9
 MAX_BY_MEANING = 50
 MAX_BY_WORDS = 500
-MAX_PERHAPS = 8
-"""Maximum memories that are read with the topic when the searches find none."""
+MAX_LIKELY = 8
+"""Maximum memories and turns that are read with the topic when the searches find none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,23 +147,38 @@ def _read_topic(corpus: Corpus, topic: str, scope: Scope, *, said: bool) -> _Top
     )
 
 
-def perhaps(corpus: Corpus, topic: str, scope: Scope) -> list[ReceiptItem]:
-    """The memories of the user that the reader finds about a topic of theirs: "my debts" and "I owe 3000 euros".
+def likely(
+    corpus: Corpus, topic: str, scope: Scope, *, until: datetime | None = None
+) -> list[ReceiptItem]:
+    """What the user said that the reader finds about a topic of theirs: "my debts" and "I owe 3000 euros".
 
     For a topic without results in `find`: a person decides.
+
+    Args:
+        corpus: The memory.
+        topic: What it is about.
+        scope: The space and the user.
+        until: When it was asked: the request has the words of its topic, and is not what it means.
     """
     asked = _read_topic(corpus, topic, scope, said=True)
-    request = RecallRequest(scope, limit=MAX_PERHAPS, read=MAX_PERHAPS)
+    request = RecallRequest(
+        scope,
+        limit=MAX_LIKELY,
+        collections=("memory", "turn"),
+        until=until,
+        min_score=recall.LIKELY,
+        read=MAX_LIKELY,
+        typed=True,
+    )
     try:
         found = recall.search(corpus, topic[:MAX_QUERY_CHARACTERS], request)
     except EmbedderUnavailable as exc:
         corpus.outages.failed("embedder", exc)
         return []
     return [
-        of_memory(hit.memory, "meaning")
+        _of_hit(hit, corpus)
         for hit in found
-        if hit.memory and hit.score >= MIN_RELEVANCE
-        if asked.owns(hit.content, hit.memory.user, memory=True)
+        if asked.owns(hit.content, hit.author, memory=hit.memory is not None)
     ]
 
 
@@ -182,15 +198,18 @@ def _by_meaning(corpus: Corpus, topic: _Topic, scope: Scope) -> Iterator[Receipt
             corpus.outages.failed("embedder", exc)
             return
         for hit in hits:
-            author = hit.author if hit.memory is None else hit.memory.user
             if hit.id in found or topic.contradicts(hit.content):
                 continue
             about = _is_close(hit, topic, corpus) if own else _matches_most(hit)
-            if about and topic.owns(hit.content, author, memory=hit.memory is not None):
+            if about and topic.owns(hit.content, hit.author, memory=hit.memory is not None):
                 found[hit.id] = hit
     for hit in found.values():
-        at = hit.at or corpus.store.now()
-        yield ReceiptItem(hit.id, hit.kind, hit.content, at, ("meaning",), hit.memory)
+        yield _of_hit(hit, corpus)
+
+
+def _of_hit(hit: Recollection, corpus: Corpus) -> ReceiptItem:
+    at = hit.at or corpus.store.now()
+    return ReceiptItem(hit.id, hit.kind, hit.content, at, ("meaning",), hit.memory)
 
 
 def _matches_most(item: Recollection) -> bool:

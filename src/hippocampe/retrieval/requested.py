@@ -60,7 +60,7 @@ def plan(corpus: Corpus, asked: Asked, scope: Scope, *, replies: bool = True) ->
     items = [each for each in found if each not in earlier]
     unsure = bool(request.topic) and not items and request.sure
     if unsure:
-        items = about.perhaps(corpus, request.topic, scope)
+        items = about.likely(corpus, request.topic, scope, until=before.at if before else None)
     if not items and (before is not None or not request.sure):
         # Nothing is known of "forget the dinner"; or "yes" answers another question.
         return None
