@@ -78,10 +78,22 @@ def test_a_pair_that_was_not_read_is_listed() -> None:
         ("Le club se réunit le lundi", "Le club se réunit le mardi ?"),
         ("Le club se réunit le lundi", "Je crois que le club se réunit le mardi"),
         ("The club meets on Mondays", "Apparently the club meets on Tuesdays"),
+        ("The club meets on Mondays", "Bad news. The club may no longer meet on Mondays."),
     ],
 )
 def test_however_likely_these_are_listed(old: str, new: str) -> None:
     assert concluded(old, new, {"update": 0.99})[0] is Verdict.UNSURE
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I'm vegan", "My doctor wants me to eat more iron. I'm no longer vegan."),
+        ("Je suis végan", "Le médecin voudrait plus de fer. Je ne suis plus végan."),
+    ],
+)
+def test_a_wish_in_another_sentence_is_no_doubt(old: str, new: str) -> None:
+    assert concluded(old, new, {"update": 0.99})[0] is Verdict.UPDATED
 
 
 @pytest.mark.parametrize(

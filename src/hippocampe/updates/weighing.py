@@ -18,8 +18,8 @@ import numpy as np
 from hippocampe.language.difference import SWAPPED
 from hippocampe.language.equated import equated_names
 from hippocampe.language.secrets import MASKED
-from hippocampe.language.statement import Statement
-from hippocampe.language.text import keywords
+from hippocampe.language.statement import Statement, parse
+from hippocampe.language.text import keywords, sentences
 from hippocampe.updates.alignment import Alignment, align
 from hippocampe.updates.decide import Decision, Verdict
 from hippocampe.updates.evidence import evidence_of
@@ -240,9 +240,16 @@ def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> s
 
 
 def _perhaps_ends(aligned: Alignment) -> bool:
-    """Return whether the new statement wishes or expects an end: "may no longer work there", "should quit"."""
+    """Return whether a sentence of the new statement wishes or expects an end: "may no longer work there"."""
     new, old = aligned.new, aligned.old
-    return new.hedged and not old.hedged and not new.signs.isdisjoint(("negation", "ended"))
+    return (
+        new.hedged
+        and not old.hedged
+        and any(
+            each.hedged and not each.signs.isdisjoint(("negation", "ended"))
+            for each in map(parse, sentences(new.text))
+        )
+    )
 
 
 def contrast_of(aligned: Alignment) -> str:
