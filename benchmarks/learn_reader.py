@@ -81,9 +81,9 @@ LIMITS: Final = (0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
 KINDS: Final = {"qkv": ROUNDED, "ao": ROUNDED, "fi": ROUNDED, "fo": APART}
 """How each matrix is stored. The inputs of the last have outliers, which one scale for all would drown."""
 RARE: Final = 5
-"""Times that groups of rare kinds, and the plain questions of `PLAIN` worlds, are read: they are few."""
-PLAIN: Final = "-2[0-9][0-9]"
-"""The end of the names of worlds whose questions have words of their answers."""
+"""Times that groups of rare kinds, and the questions of `PLAIN` worlds, are read: they are few."""
+PLAIN: Final = "-[23][0-9][0-9]"
+"""The end of the names of worlds whose questions have words of their answers, and of those of software and offices."""
 SEVERAL: Final = 3
 """Times that questions with several answers are read."""
 SEEN: Final = 64
