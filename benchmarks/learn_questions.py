@@ -1,12 +1,14 @@
-"""Learn to move the vector of a question towards those of the texts that answer it: writes `data/questions.npz`.
+"""Learn to move the vector of a question towards those of the texts that answer it, and whether it asks for several:
+writes `data/questions.npz`.
 
     python benchmarks/learn_questions.py --data DATA --output src/hippocampe/data/questions.npz
 
 The default embedder puts a question near texts that resemble it, not near those that answer it. A linear map of low
 rank, added to the vector, is learnt on the worlds and talks of `DATA/reader` and `data/worlds` (`reader_data.py`),
 without those that are held out: an answer must be nearer than the other texts of its world, and than some of all worlds.
-It is the mean of several runs, cut to its rank. Prints how often an answer is among the first of those that are held
-out, before and after. Needs `benchmarks/requirements.txt`; the product does not.
+It is the mean of several runs, cut to its rank. Whether a message asks for what several texts tell is a logistic regression
+on its moved vector. Prints how often an answer is among the first of those that are held out, before and after, and the
+share of the messages that count as asking for several, by whether they do. Needs `benchmarks/requirements.txt`; the product does not.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import Final
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
 from torch.nn import functional
 
 import common
@@ -43,6 +46,9 @@ DROPPED: Final = 0.6
 DECAY: Final = 0.03
 """Weight of the squared norm of the map: the less, the further a question moves."""
 DEPTHS: Final = (1, 3, 8, 16)
+STRENGTH: Final = 3.0
+"""Inverse of the decay of the weights that tell whether several texts are asked for."""
+LIMITS: Final = (0.2, 0.3, 0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +126,15 @@ def first(questions: Sequence[Asked], move: Callable[[Floats], Floats]) -> dict[
     return {depth: round(float(np.mean(np.array(ranks) < depth)), 3) for depth in DEPTHS}
 
 
+def messages(known: Sequence[World], move: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
+    """The moved vectors of all messages, and whether each asks for several texts."""
+    embedder = LocalEmbedder()
+    every = [each for world in known for each in world.questions]
+    moved = np.stack([move(each) for each in embedder.embed([searched(each) for each in every])])
+    moved /= np.linalg.norm(moved, axis=1, keepdims=True)
+    return moved, np.array([each.kind == "A" for each in every])
+
+
 def main() -> None:
     """Learn, measure and write."""
     parser = common.arguments(__doc__)
@@ -128,20 +143,40 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     known = worlds([options.data / "reader", Path(__file__).parent / "data" / "worlds"])
-    questions = asked([each for each in known if not held_out(each.name)])
+    learnt = [each for each in known if not held_out(each.name)]
+    questions = asked(learnt)
     whole = np.mean([learn(questions, seed) for seed in range(RUNS)], axis=0)
     left, strength, right = np.linalg.svd(whole)
     share = np.sqrt(strength[:RANK])
     up, down = left[:, :RANK] * share, share[:, None] * right[:RANK]
-    apart = asked([each for each in known if held_out(each.name)])
+
+    def move(vector: Floats) -> Floats:
+        return vector + up @ (down @ vector)
+
+    left_out = [each for each in known if held_out(each.name)]
+    model = LogisticRegression(C=STRENGTH, max_iter=3_000).fit(*messages(learnt, move))
+    vectors, several = messages(left_out, move)
+    likely = model.predict_proba(vectors)[:, 1]
+    apart = asked(left_out)
     results = {
         "learnt_from": len(questions),
         "held_out": len(apart),
         "before": first(apart, lambda vector: vector),
-        "after": first(apart, lambda vector: vector + up @ (down @ vector)),
+        "after": first(apart, move),
+        "several": {
+            str(limit): {
+                "rightly": round(float(np.mean(likely[several] >= limit)), 3),
+                "wrongly": round(float(np.mean(likely[~several] >= limit)), 3),
+            }
+            for limit in LIMITS
+        },
     }
     print(results)
-    np.savez_compressed(options.output, down=down.astype(np.float16), up=up.astype(np.float16))
+    weights = np.append(model.coef_[0], model.intercept_)
+    arrays = {"down": down, "up": up, "several": weights}
+    np.savez_compressed(
+        options.output, **{k: each.astype(np.float16) for k, each in arrays.items()}
+    )
     common.save(options.out, "learn_questions", results)
 
 

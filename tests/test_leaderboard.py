@@ -85,13 +85,14 @@ def test_the_provider_of_the_precision_benchmark(
     named = {"metadata": {"beliefId": "b1", "scope": "ops"}}
     client.post("/add", json=belief | named)
 
-    def found(**more: str) -> list[str]:
+    def found(**more: str) -> list[tuple[str, str]]:
         asked = {"query": "when do we deploy to Kubernetes?", "user_id": "u", **more}
-        return [each["text"] for each in client.post("/search", json=asked).json()["results"]]
+        results = client.post("/search", json=asked).json()["results"]
+        return [(each["id"], each["text"]) for each in results]
 
-    assert found(scope="ops") == ["We deploy to Kubernetes on Fridays"]
+    assert found(scope="ops") == [("b1", "We deploy to Kubernetes on Fridays")]
     assert found(scope="other") == []
     client.put("/update", json=belief | named | {"text": "We deploy to Kubernetes on Mondays"})
-    assert found() == ["We deploy to Kubernetes on Mondays"]
+    assert found() == [("b1", "We deploy to Kubernetes on Mondays")]
     client.request("DELETE", "/reset")
     assert found() == []

@@ -974,8 +974,10 @@ class Settings:
 
     Attributes:
         auto_retrieve_enabled: Whether turns get an injection.
-        auto_retrieve_max_results: Maximum number of search results per turn.
-        auto_retrieve_min_score: Minimum relevance of a search result; live messages need 0.1.
+        auto_retrieve_max_results: Maximum number of search results per turn; twice as many for a message that
+            asks for several things.
+        auto_retrieve_min_score: Minimum relevance of a search result; live messages need 0.1. Beside such a result, a
+            message that asks for several things lets through a quarter of it.
         always_on_limit: Maximum number of items per turn that need no search and have no relevance: identity,
             important and recent memories, a third each, or the answer to a question about somebody or the talk;
             0: none.

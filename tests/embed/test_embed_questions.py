@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hippocampe.embed.local import LocalEmbedder
-from hippocampe.embed.questions import towards_answers
+from hippocampe.embed.questions import asks_for_several, towards_answers
 
 WORLDS = Path(__file__).parents[2] / "benchmarks" / "data" / "reader"
 """Memories and questions in other words, from which nothing is learnt."""
@@ -33,3 +33,21 @@ def test_a_moved_question_keeps_its_length() -> None:
     moved = towards_answers(plain)
     assert moved @ moved == pytest.approx(1.0, abs=1e-5)
     assert 0.3 < moved @ plain < 0.99
+
+
+@pytest.mark.parametrize(
+    ("message", "several"),
+    [
+        ("qui ne peut pas manger quoi dans la bande ?", True),
+        ("tous les codes de la maison", True),
+        ("everything planned for the last week of august", True),
+        ("where does everyone work and since when", True),
+        ("où travaille Nadia ?", False),
+        ("code du garage", False),
+        ("when does Tom land", False),
+        ("j'ai mal dormi cette nuit", False),
+    ],
+)
+def test_a_message_asks_for_one_text_or_for_several(message: str, several: bool) -> None:
+    question, _ = LocalEmbedder().embed_query(message)
+    assert asks_for_several(question) is several

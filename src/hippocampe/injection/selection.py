@@ -21,6 +21,10 @@ from hippocampe.types import (
 LIVE_SCORE = 0.1
 """Minimum score of live messages. They are few and of the day: the ten best are useful, and "ok" or "lol" stay
 below 0.06."""
+SEVERAL_SHARE = 0.25
+"""Share of the minimum score that what is beside a result of that score needs, if the message asks for several."""
+SEVERAL_RESULTS = 2
+"""Factor of the maximum number of search results for such a message."""
 
 
 @dataclass(slots=True)
@@ -35,6 +39,7 @@ class Candidate:
         outcome: Its fate: selected, or the reason why not.
         explain: The signals of a search hit by its id; None for other paths.
         packed: The same as bytes for the log; None for other paths.
+        several: Whether the message asks for what several texts tell.
     """
 
     path: Route
@@ -44,6 +49,7 @@ class Candidate:
     outcome: Outcome = "injected"
     explain: Callable[[str], tuple[Signal, ...]] | None = None
     packed: Callable[[str], bytes] | None = None
+    several: bool = False
 
     @property
     def part(self) -> Part:
@@ -129,8 +135,8 @@ def _cosine(one: Vector | None, other: Vector | None) -> float:
     return float(one @ other)
 
 
-def _is_below(candidate: Candidate, settings: Settings) -> bool:
-    least = least_score(candidate.item.kind, settings)
+def _is_below(candidate: Candidate, settings: Settings, share: float = 1.0) -> bool:
+    least = share * least_score(candidate.item.kind, settings)
     return candidate.path == "search" and candidate.item.score < least
 
 
@@ -139,11 +145,14 @@ def select(
 ) -> list[Candidate]:
     """Select what to inject, most useful first, and set the outcome of each candidate.
 
-    Each part of an injection has its own limit. Selected candidates are recorded in the channel's history.
+    Each part of an injection has its own limit. Selected candidates are recorded in the channel's history. If the message
+    asks for several, a likely search result lets less likely ones through: one answer of a list says little.
     """
     selected: list[Candidate] = []
+    likely = any(each.several and not _is_below(each, settings) for each in candidates)
+    share = SEVERAL_SHARE if likely else 1.0
     room: dict[Part, int] = {
-        "search": settings.auto_retrieve_max_results,
+        "search": settings.auto_retrieve_max_results * (SEVERAL_RESULTS if likely else 1),
         "live": settings.live_limit,
         "always_on": settings.always_on_limit,
         "named": settings.max_injection_count,
@@ -153,7 +162,7 @@ def select(
         if each.also is not None and room[each.part] < 1:
             each.path = each.also
         part = each.part
-        if _is_below(each, settings):
+        if _is_below(each, settings, share):
             each.outcome = "below_threshold"
         elif _is_found_summary(each) and any(other.path == "search" for other in selected):
             each.outcome = "too_similar"

@@ -265,6 +265,7 @@ class Turn:
                 found.vectors.get(item.id),
                 explain=found.explain,
                 packed=found.packed,
+                several=found.several,
             )
             for item in found.items
         ]

@@ -150,7 +150,7 @@ def _read_topic(corpus: Corpus, topic: str, scope: Scope, *, said: bool) -> _Top
 def likely(
     corpus: Corpus, topic: str, scope: Scope, *, until: datetime | None = None
 ) -> list[ReceiptItem]:
-    """What the user said that the reader finds about a topic of theirs: "my debts" and "I owe 3000 euros".
+    """Statements and talk of the user that the reader finds about a topic of theirs: "my debts", "I owe 3000 euros".
 
     For a topic without results in `find`: a person decides.
 

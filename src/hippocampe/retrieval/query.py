@@ -6,6 +6,8 @@ from datetime import datetime
 
 import numpy as np
 
+from hippocampe.embed.local import MODEL
+from hippocampe.embed.questions import asks_for_several
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.vocabulary import MAX_WORD_CHARACTERS, Vocabulary, spoken, text_words
 from hippocampe.language import questions
@@ -39,6 +41,7 @@ class AnalysedQuery:
         features: The features that the signals use.
         window: The time it names, if any.
         same: Word ids of aliases, each with the id of the name that replaces it.
+        several: Whether it asks for what several texts tell; known with the default embedder only.
     """
 
     spoken: str
@@ -48,6 +51,7 @@ class AnalysedQuery:
     features: QueryFeatures
     window: TimeWindow | None
     same: Mapping[int, int]
+    several: bool = False
 
 
 def analyse(
@@ -109,6 +113,7 @@ def analyse(
         ),
         window=window,
         same=_same_words(vocabulary, groups),
+        several=vocabulary.embedder.model == MODEL and embed and asks_for_several(dense),
     )
 
 

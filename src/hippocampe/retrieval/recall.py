@@ -196,6 +196,7 @@ class Found:
         explain: Gives the signals of an item by its id.
         packed: Gives the same as bytes for the log, as `scoring.pack_signals` does.
         missing: The parts of the pipeline that were skipped.
+        several: Whether the query asks for what several texts tell.
     """
 
     items: list[Recollection]
@@ -203,6 +204,7 @@ class Found:
     explain: Callable[[str], tuple[Signal, ...]]
     packed: Callable[[str], bytes]
     missing: tuple[str, ...] = ()
+    several: bool = False
 
 
 def _unscored(items: list[Recollection]) -> Found:
@@ -274,6 +276,7 @@ def _together(found: Sequence[Found], limit: int, missing: Sequence[str]) -> Fou
         lambda id: best[id][1].explain(id),
         lambda id: best[id][1].packed(id),
         tuple(dict.fromkeys((*missing, *(part for each in found for part in each.missing)))),
+        any(each.several for each in found),
     )
 
 
@@ -314,6 +317,7 @@ def _find(
         lambda id: scoring.explain(scored.measured, rows[id], said.get(id)),
         lambda id: scoring.pack_signals(scored.measured, scored.rivals, rows[id], said.get(id)),
         missing,
+        query.several,
     )
 
 
