@@ -27,10 +27,10 @@ from hippocampe.engine.context import (
     Context,
     aliases_of,
     corpus_of,
-    itself,
     keys_of,
     settings_of,
     store_of,
+    whole_context,
     writer_of,
 )
 from hippocampe.engine.corpus import Retired
@@ -278,7 +278,7 @@ class Verbs:
                 progress("remembering", len(results), len(drafts))
         return results
 
-    recall = bound(itself, recall.recall)
+    recall = bound(whole_context, recall.recall)
     recent = bound(store_of, lookup.recent)
     memories = bound(store_of, browse.memories)
     changes = bound(store_of, browse.changes)
@@ -436,9 +436,9 @@ class Verbs:
             self._runner.wake()
         return turn_id
 
-    digest = bound(itself, digest_step.digest)
-    compact = bound(itself, compaction.compact)
-    extract = bound(itself, extraction.extract)
+    digest = bound(whole_context, digest_step.digest)
+    compact = bound(whole_context, compaction.compact)
+    extract = bound(whole_context, extraction.extract)
     messages = bound(store_of, conversation.messages)
     search_text = bound(store_of, conversation.search_text)
     conversations = bound(store_of, exchanges_step.conversations)
@@ -467,7 +467,7 @@ class Verbs:
 
     # Forgetting
 
-    forget = provided(itself, lambda memory: memory._turns, forget_step.forget)
+    forget = provided(whole_context, lambda memory: memory._turns, forget_step.forget)
     erase = provided(writer_of, lambda memory: memory._turns, erase.erase)
 
     expire = bound(writer_of, forget_step.expire)

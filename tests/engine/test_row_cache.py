@@ -8,7 +8,7 @@ import pytest
 
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
-from hippocampe.engine.caches import Kept, RowCache
+from hippocampe.engine.caches import CachedRows, RowCache
 
 ME = Scope(user="nina", channel="lobby")
 WORDS = "chat chien voilier rhubarbe tarte port jardin Lyon Brest dort mange cuit".split()
@@ -95,18 +95,18 @@ def test_a_row_that_a_reader_read_before_a_change_is_not_kept(hippo: Hippocampe)
     memory = hippo.remember("le chat dort", scope=ME).memory
     rows = rows_of(hippo)
     rows.drop(None)
-    early = Kept(rows)
+    early = CachedRows(rows)
     hippo.edit(memory.id, scope=ME, importance=0.9)
     early.put("memory", {memory.id: "old"})
     assert rows.rows == {}
-    Kept(rows).put("memory", {memory.id: "new"})
+    CachedRows(rows).put("memory", {memory.id: "new"})
     assert early.find("memory", [memory.id]) == {memory.id: "new"}
 
 
 def test_rows_are_bounded(hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hippocampe.engine.caches.MAX_ROWS", 3)
     rows = rows_of(hippo)
-    Kept(rows).put("memory", {str(number): number for number in range(5)})
+    CachedRows(rows).put("memory", {str(number): number for number in range(5)})
     assert list(rows.rows.values()) == [2, 3, 4]
 
 
@@ -129,5 +129,5 @@ def test_a_writer_that_began_before_the_first_reader_drops_all(hippo: Hippocampe
     watchers, store.watchers = store.watchers, []
     with store.write():
         store.watchers = watchers
-        Kept(rows).put("memory", {"a": 1})
+        CachedRows(rows).put("memory", {"a": 1})
     assert rows.rows == {}

@@ -163,12 +163,12 @@ def test_one_search_reads_at_a_time_and_the_others_wait_for_it(
     question = "Qui conseille pour le dîner ?"
     scripted.going.clear()
     with ThreadPoolExecutor(10) as pool:
-        monkeypatch.setattr(reading, "PATIENCE", 0.01)
+        monkeypatch.setattr(reading, "LOCK_TIMEOUT", 0.01)
         searches = [pool.submit(memory.recall, question, scope=SCOPE)]
         assert scripted.begun.wait(20)
         assert memory.recall(question, scope=SCOPE)
         assert not scripted.read
-        monkeypatch.setattr(reading, "PATIENCE", 20)
+        monkeypatch.setattr(reading, "LOCK_TIMEOUT", 20)
         searches += [pool.submit(memory.recall, question, scope=SCOPE) for _ in range(9)]
         scripted.going.set()
         for each in searches:

@@ -80,7 +80,7 @@ class AccessCounts:
             raise
 
 
-class Kept(Generic[T]):
+class CachedRows(Generic[T]):
     """Rows in memory, as one transaction may use them."""
 
     def __init__(self, rows: "RowCache[T]") -> None:
@@ -118,7 +118,7 @@ class RowCache(Generic[T]):
         return None if store.shared else cls(store)
 
     def put(self, kind: str, rows: Mapping[str, T], changes: int) -> None:
-        """Add rows, read when there had been as many changes; see `Kept.put`."""
+        """Add rows, read when there had been as many changes; see `CachedRows.put`."""
         with self._lock:
             if changes != self.changes:
                 return

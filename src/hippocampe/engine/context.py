@@ -34,7 +34,7 @@ class Context:
         return cls(corpus, Writer(corpus), AccessCounts(corpus.store), language_model)
 
 
-def itself(context: Context) -> Context:
+def whole_context(context: Context) -> Context:
     """The whole, for a step that uses more than one part."""
     return context
 

@@ -206,7 +206,7 @@ def clear_caches() -> None:
 def is_hedged(words: Sequence[Word]) -> bool:
     """Return whether the words express a wish, a guess, a condition or another person's claim."""
     return word_classes().occurs("hedges", [word.norm for word in words]) or any(
-        word.norm in _MODALS and not _is_month(words, at) for at, word in enumerate(words)
+        word.norm in _MONTH_VERBS and not _is_month(words, at) for at, word in enumerate(words)
     )
 
 
@@ -216,7 +216,7 @@ def _is_month(words: Sequence[Word], at: int) -> bool:
     return words[at].capital or dated
 
 
-_MODALS: Final = words_of("stated.not_dates", file="time")
+_MONTH_VERBS: Final = words_of("stated.not_dates", file="time")
 """Month names that are verbs more often ("may", "march")."""
 _BEFORE_MONTH: Final = words_of("stated.before_month", file="time")
 

@@ -21,7 +21,7 @@ from sqlalchemy import (
     type_coerce,
 )
 
-from hippocampe.engine.caches import Kept
+from hippocampe.engine.caches import CachedRows
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.language import traits as trait
 from hippocampe.language.kin import Kin, names_relation
@@ -80,7 +80,7 @@ def load(
     query: AnalysedQuery,
     ids: Sequence[str],
     hits: Hits,
-    kept: Kept[_Row] | None = None,
+    cached: CachedRows[_Row] | None = None,
 ) -> LoadedCandidates:
     """Load the features of candidates and of the turns around them.
 
@@ -88,18 +88,18 @@ def load(
         query: The query.
         ids: The candidates.
         hits: The hits of the searches: the kind of each candidate, and its BM25 score if any.
-        kept: The rows in memory, as of the beginning of the transaction.
+        cached: The rows in memory, as of the beginning of the transaction.
     """
     kinds, bm25, dense = hits.kinds, hits.scores["words"], query.dense
     model = vocabulary.embedder.model
     own: dict[str, _Row] = {}
     for kind in dict.fromkeys(kinds[id] for id in ids):
         of_kind = [id for id in ids if kinds[id] == kind]
-        own |= _rows(connection, kind, model, of_kind, kept)
+        own |= _rows(connection, kind, model, of_kind, cached)
     listed = [id for id in ids if id in own]
-    near = _rows(connection, "turn", model, _beside(own.values(), own), kept)
+    near = _rows(connection, "turn", model, _beside(own.values(), own), cached)
     known = own | near
-    far = _rows(connection, "turn two away", model, _beside(near.values(), known), kept)
+    far = _rows(connection, "turn two away", model, _beside(near.values(), known), cached)
     rows = [own[id] for id in listed]
     around = [*near.values(), *far.values()]
     texts = [*rows, *around]
@@ -150,15 +150,15 @@ def _rows(
     kind: str,
     model: str,
     ids: Sequence[str],
-    kept: Kept[_Row] | None,
+    cached: CachedRows[_Row] | None,
 ) -> dict[str, _Row]:
     """The rows of texts by id: those in memory, and the others from the store."""
-    if kept is None:
+    if cached is None:
         return _fetch(connection, kind, model, ids)
-    found = kept.find(kind, ids)
+    found = cached.find(kind, ids)
     if len(found) < len(ids):
         fetched = _fetch(connection, kind, model, [id for id in ids if id not in found])
-        kept.put(kind, fetched)
+        cached.put(kind, fetched)
         found |= fetched
     return found
 

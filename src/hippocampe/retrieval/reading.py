@@ -23,9 +23,9 @@ CERTAIN, UNLIKELY = 0.97, 0.3
 """Skip reading if the best score is at least the one, and all others are at most the other."""
 SHARE_OF_TIME: Final = 0.2
 """The share of the time left that reading may take: of a turn's 100 ms some 18, and as much to wait for others."""
-HOPE: Final = 0.9
+RETRY_FACTOR: Final = 0.9
 """Factor applied to the expected time when reading is skipped, so that it is retried after a load."""
-PATIENCE: Final = 0.2
+LOCK_TIMEOUT: Final = 0.2
 """Timeout in seconds for the reader's lock."""
 
 _REPLY: Final = re.compile(r"\n[^:\n]{1,40}: ")
@@ -75,9 +75,9 @@ def read(
     seconds = SHARE_OF_TIME * seconds_left
     fewest = min(FEWEST, len(items))
     if seconds < fewest * len(queries) * reader.seconds_per_pair:
-        reader.seconds_per_pair *= HOPE
+        reader.seconds_per_pair *= RETRY_FACTOR
         raise NotRead
-    if not _one_at_a_time.acquire(timeout=min(seconds, PATIENCE)):
+    if not _one_at_a_time.acquire(timeout=min(seconds, LOCK_TIMEOUT)):
         raise NotRead
     try:
         asked = [_line(user, query) for query in queries]

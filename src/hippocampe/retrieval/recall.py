@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hippocampe.embed.word_space import Floats
 from hippocampe.engine import backlog
-from hippocampe.engine.caches import Kept
+from hippocampe.engine.caches import CachedRows
 from hippocampe.engine.context import Context
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.past import known_at
@@ -259,10 +259,10 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
             if any(item.score >= LIKELY for item in found[each].items):
                 break
     every = list(found.values())
-    return every[0] if len(every) == 1 and not missing else _together(every, request.limit, missing)
+    return every[0] if len(every) == 1 and not missing else _merged(every, request.limit, missing)
 
 
-def _together(found: Sequence[Found], limit: int, missing: Sequence[str]) -> Found:
+def _merged(found: Sequence[Found], limit: int, missing: Sequence[str]) -> Found:
     """The results of several searches, each with its best score."""
     best: dict[str, tuple[Recollection, Found]] = {}
     for each in found:
@@ -331,13 +331,13 @@ def rank(
     """Search, and score the candidates; the results, if the search is by words or by meaning only, or has none."""
     hits = candidates.search(corpus.index, query, request, now)
     stopwatch.end("search")
-    kept = None if corpus.rows is None else Kept(corpus.rows)
+    cached = None if corpus.rows is None else CachedRows(corpus.rows)
     with corpus.store.read() as connection:
         if request.mode != "hybrid":
             return _unscored(results.of_single_search(connection, hits, request, now))
         ids = candidates.fuse(connection, hits, request, now)
         stopwatch.end("fuse")
-        loaded = features.load(corpus.vocabulary, connection, query, ids, hits, kept)
+        loaded = features.load(corpus.vocabulary, connection, query, ids, hits, cached)
         stopwatch.end("features")
         if not loaded.ids:
             return _unscored([])
