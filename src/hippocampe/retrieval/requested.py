@@ -56,11 +56,12 @@ def plan(corpus: Corpus, asked: Asked, scope: Scope, *, replies: bool = True) ->
     # The request itself has the words of its topic.
     itself = before.id if before else None
     found = [each for each in _items(corpus, request, scope) if each.id != itself]
-    earlier = _requests(corpus, found)
-    items = [each for each in found if each not in earlier]
+    items, earlier = _without_requests(corpus, found)
     unsure = bool(request.topic) and not items and request.sure
     if unsure:
-        items = about.likely(corpus, request.topic, scope, until=before.at if before else None)
+        until = before.at if before else None
+        found = about.likely(corpus, request.topic, scope, until=until)
+        items, earlier = _without_requests(corpus, found)
     if not items and (before is not None or not request.sure):
         # Nothing is known of "forget the dinner"; or "yes" answers another question.
         return None
@@ -86,11 +87,15 @@ def _items(corpus: Corpus, request: ForgetRequest, scope: Scope) -> list[Receipt
     return list(known.values())
 
 
-def _requests(corpus: Corpus, items: Sequence[ReceiptItem]) -> list[ReceiptItem]:
-    """The turns among items that ask to forget: such a request names its topic, but tells nothing of it."""
+def _without_requests(
+    corpus: Corpus, items: Sequence[ReceiptItem]
+) -> tuple[list[ReceiptItem], list[ReceiptItem]]:
+    """The items, and apart from them the turns that ask to forget: such a request names its topic, but tells nothing of it."""
     with corpus.store.read() as connection:
         said = message_rows.said_in(connection, [each.id for each in items if each.kind == "turn"])
-    return [each for each in items if each.id in said and read_request(said[each.id]) is not None]
+    asks = {id for id, text in said.items() if read_request(text) is not None}
+    others = [each for each in items if each.id not in asks]
+    return others, [each for each in items if each.id in asks]
 
 
 def _said(corpus: Corpus, request: ForgetRequest, scope: Scope) -> list[ReceiptItem]:
