@@ -1,14 +1,15 @@
 """Learn to move the vector of a question towards those of the texts that answer it, and whether it asks for several:
 writes `data/questions.npz`.
 
-    python benchmarks/learn_questions.py --data DATA --output src/hippocampe/data/questions.npz
+    python benchmarks/learn_questions.py --data DATA [--map FILE] --output src/hippocampe/data/questions.npz
 
 The default embedder puts a question near texts that resemble it, not near those that answer it. A linear map of low
 rank, added to the vector, is learnt on the worlds and talks of `DATA/reader` and `data/worlds` (`reader_data.py`),
 without those that are held out: an answer must be nearer than the other texts of its world, and than some of all worlds.
 It is the mean of several runs, cut to its rank. Whether a message asks for what several texts tell is a logistic regression
 on its moved vector. Prints how often an answer is among the first of those that are held out, before and after, and the
-share of the messages that count as asking for several, by whether they do. Needs `benchmarks/requirements.txt`; the product does not.
+share of the messages that count as asking for several, by whether they do. With `--map`, that of a file is kept. Needs
+`benchmarks/requirements.txt`; the product does not.
 """
 
 from __future__ import annotations
@@ -135,20 +136,32 @@ def messages(known: Sequence[World], move: Callable[[Floats], Floats]) -> tuple[
     return moved, np.array([each.kind == "A" for each in every])
 
 
+def learnt_map(questions: Sequence[Asked]) -> tuple[Floats, Floats]:
+    """The mean of several runs, as two matrices."""
+    whole = np.mean([learn(questions, seed) for seed in range(RUNS)], axis=0)
+    left, strength, right = np.linalg.svd(whole)
+    share = np.sqrt(strength[:RANK])
+    return left[:, :RANK] * share, share[:, None] * right[:RANK]
+
+
+def kept(path: Path) -> tuple[Floats, Floats]:
+    """The map of a file."""
+    with np.load(path) as stored:
+        return stored["up"].astype(np.float32), stored["down"].astype(np.float32)
+
+
 def main() -> None:
     """Learn, measure and write."""
     parser = common.arguments(__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--map", type=Path, help="keep the map of this file, and learn the rest")
     options = parser.parse_args()
     torch.set_num_threads(1)
     known = worlds([options.data / "reader", Path(__file__).parent / "data" / "worlds"])
     learnt = [each for each in known if not held_out(each.name)]
     questions = asked(learnt)
-    whole = np.mean([learn(questions, seed) for seed in range(RUNS)], axis=0)
-    left, strength, right = np.linalg.svd(whole)
-    share = np.sqrt(strength[:RANK])
-    up, down = left[:, :RANK] * share, share[:, None] * right[:RANK]
+    up, down = kept(options.map) if options.map else learnt_map(questions)
 
     def move(vector: Floats) -> Floats:
         return vector + up @ (down @ vector)
