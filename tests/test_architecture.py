@@ -96,10 +96,6 @@ IMPURE = {
     "hippocampe.updates.nomination": "reads the store and the index",
     "hippocampe.updates.judgement": "reads the store",
     "hippocampe.updates.twins": "reads the store",
-    "hippocampe.updates.cross_encoder.base": "maps a file of weights",
-    "hippocampe.updates.cross_encoder.encoder": "computes with them",
-    "hippocampe.updates.cross_encoder.judge": "computes with them",
-    "hippocampe.updates.cross_encoder.pieces": "computes with them",
 }
 """Modules of these packages that are not pure, and why; no pure module imports them."""
 IMPURE_LIBRARIES = {
