@@ -46,6 +46,7 @@ def test_a_task_about_somebody_of_the_space_may_need_memory() -> None:
     [
         ("quel est le nom de famille d'Inès ?", "son nom de famille est Prado", "Inès est à Braga"),
         ("what's Ben's phone number?", "call Ben on 06 12 34 56 78", "Ben lives at number 12"),
+        ("what's Ben's phone number?", "Ben's is 555-0182", "Ben lives at number 12"),
         ("à quelle heure part le train ?", "départ à 7h12", "le train part lundi"),
         ("how much did it cost?", "I paid 40 €", "I bought it in June"),
         ("what is the gate code?", "the gate opens with 8305B", "the gate is green"),
