@@ -118,7 +118,24 @@ def test_another_person_or_a_part_replaces_nothing(
 @pytest.mark.parametrize(
     ("old", "new"),
     [
+        ("Gwen has a dog called Max", "Gwen took Max to the vet"),
+        ("Gwen is vegetarian", "Gwen bought the oat milk"),
+        ("I love curry", "I burned the curry"),
+        # Perhaps a second car.
         ("I drive a Volvo", "I drive a Tesla now"),
+    ],
+)
+def test_what_may_be_true_beside_it_replaces_nothing(
+    hippo: Hippocampe, reading: None, old: str, new: str
+) -> None:
+    hippo.remember(old, scope=SCOPE)
+    assert hippo.remember(new, scope=SCOPE).action == "inserted"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("je roule en Clio", "je roule en Zoe maintenant"),
         ("j'habite à Lyon", "je vis à Brest maintenant"),
         ("la réunion d'équipe est le lundi", "la réunion d'équipe passe au mercredi"),
         ("Ana is a plumber", "Ana works as an electrician now"),
