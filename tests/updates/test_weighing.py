@@ -146,6 +146,21 @@ def test_a_plain_correction_replaces(hippo: Hippocampe, reading: None, old: str,
     assert hippo.remember(new, scope=SCOPE).replaced == (first.memory.id,)
 
 
+@pytest.mark.parametrize(
+    ("user", "old", "new"),
+    [
+        ("A", "j'habite à Lyon", "je vis à Brest maintenant"),
+        ("Will", "I live in York", "I will live in Leeds from now on, I moved yesterday"),
+    ],
+)
+def test_a_user_with_the_name_of_a_word(
+    hippo: Hippocampe, reading: None, user: str, old: str, new: str
+) -> None:
+    scope = Scope(space="s", user=user)
+    first = hippo.remember(old, scope=scope)
+    assert hippo.remember(new, scope=scope).replaced == (first.memory.id,)
+
+
 READ = [
     # Negated, and ended.
     ("Je ne peux pas chercher sur le web", "Je peux chercher sur le web"),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from hippocampe.language.text import STOP_WORDS
 from hippocampe.language.tokenizer import Word, tokenize
 
 Aliases = Mapping[str, frozenset[str]]
@@ -61,8 +62,9 @@ def renamed(words: Sequence[Word], names: Mapping[tuple[str, ...], str]) -> list
     while at < len(words):
         for length in range(min(longest, len(words) - at), 0, -1):
             name = names.get(tuple(w.norm for w in words[at : at + length]))
-            if name is not None:
-                first = words[at]
+            first = words[at]
+            # "Will" and "A" are names, "will" and "à" are not.
+            if name is not None and (first.capital or first.norm not in STOP_WORDS):
                 surface = first.surface[:1].upper() + first.surface[1:]
                 result.append(Word(name, surface, first.glued, first.pause, first.opens))
                 at += length
