@@ -192,12 +192,13 @@ def learn(options: argparse.Namespace) -> None:
     found = [p for p in known_pairs(options.data) if options.all or not held_out(p.group)]
     found += pairs(sorted((OWN / "statements").glob("*.txt")))
     found += pairs(sorted((OWN / "statements").glob("pairs-kinds-*.txt"))) * RARE
-    by_world = {w.name: asked(w, ranked(w, cache), pieces) for w in known}
     names = sorted({text.user for w in known for text in w.texts.values() if text.user.isalpha()})
     chance = random.Random(options.seed)
+    by_world: dict[str, list[Asked]] = {}
     for world in known:
-        other = renamed(world, names, chance)
-        by_world[world.name] += asked(other, ranked(world, cache), pieces)
+        found_first = ranked(world, cache)
+        both = (world, renamed(world, names, chance))
+        by_world[world.name] = [q for each in both for q in asked(each, found_first, pieces)]
     questions = [each for some in by_world.values() for each in some]
     questions += [each for each in questions if len(each.right) > 1] * (SEVERAL - 1)
     plain = [some for name, some in by_world.items() if fnmatch(name, f"*{PLAIN}")]
