@@ -59,20 +59,55 @@ def test_a_memory_is_measured_behind_its_adapter(tmp_path: Path, data: Path) -> 
     assert "| sqlite_fts5 | 1 |" in table.stdout
 
 
-def test_fetched_data_becomes_a_folder(tmp_path: Path) -> None:
-    turns = [{"speaker": "Ana", "dia_id": "D1:1", "text": "hello"}]
-    asked = [
-        {"question": "who said hello?", "category": 1, "evidence": ["D1:1"]},
-        {"question": "who left?", "category": 5, "evidence": ["D1:1"]},
-    ]
-    talk = {"session_1": turns, "session_1_date_time": "8 May"}
-    written(tmp_path / "locomo10.json", [{"conversation": talk, "qa": asked}])
-    program = BENCHMARKS / "leaderboard" / "data.py"
-    done = children.run(program, "locomo", tmp_path / "locomo10.json", tmp_path / "made", text=True)
+TURN = {"speaker": "Ana", "dia_id": "D1:1", "text": "hello"}
+ASKED = [
+    {"question": "who said hello?", "category": 1, "evidence": ["D1:1"]},
+    {"question": "who left?", "category": 5, "evidence": ["D1:1"]},
+]
+SESSION = {"session_1": [TURN], "session_1_date_time": "8 May"}
+
+
+def folder_of(name: str, source: Path, target: Path) -> tuple[list[dict[str, str]], list[str]]:
+    """The texts and the answers of the folder that `data.py` makes of a source."""
+    done = children.run(BENCHMARKS / "leaderboard" / "data.py", name, source, target, text=True)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "made" / "qrels.tsv").read_text() == "c00/q0\tc00/D1:1\n"
-    (row,) = (tmp_path / "made" / "corpus.jsonl").read_text().splitlines()
-    assert json.loads(row) == {"id": "c00/D1:1", "text": "Ana: hello", "scope": "c00"}
+    texts = (target / "corpus.jsonl").read_text().splitlines()
+    return [json.loads(row) for row in texts], (target / "qrels.tsv").read_text().splitlines()
+
+
+def test_locomo_becomes_a_folder(tmp_path: Path) -> None:
+    written(tmp_path / "locomo10.json", [{"conversation": SESSION, "qa": ASKED}])
+    texts, answers = folder_of("locomo", tmp_path / "locomo10.json", tmp_path / "made")
+    assert texts == [{"id": "c00/D1:1", "text": "Ana: hello", "scope": "c00"}]
+    assert answers == ["c00/q0\tc00/D1:1"]
+
+
+def test_realtalk_becomes_a_folder(tmp_path: Path) -> None:
+    said = TURN | {"text": "helo", "clean_text": "hello"}
+    talk = SESSION | {"name": {"speaker_1": "Ana"}, "session_1": [said], "qa": ASKED[:1]}
+    written(tmp_path / "Chat_1_Ana_Bo.json", talk)
+    texts, answers = folder_of("realtalk", tmp_path, tmp_path / "made")
+    assert texts == [{"id": "Chat_1_Ana_Bo/D1:1", "text": "Ana: hello", "scope": "Chat_1_Ana_Bo"}]
+    assert answers == ["Chat_1_Ana_Bo/q0\tChat_1_Ana_Bo/D1:1"]
+
+
+def test_beam_becomes_a_folder(tmp_path: Path) -> None:
+    questions = tmp_path / "7" / "probing_questions"
+    questions.mkdir(parents=True)
+    said = {"role": "user", "id": 0, "content": "My sprint ends on Friday. ->-> 1,1"}
+    answered = {"role": "assistant", "id": 1, "content": "Noted."}
+    written(tmp_path / "7" / "chat.json", [{"batch_number": 1, "turns": [[said, answered]]}])
+    asked = {
+        "abstention": [{"question": "who is my boss?", "source_chat_ids": [0]}],
+        "knowledge_update": [
+            {"question": "when does it end?", "source_chat_ids": {"old": [1], "new": [0]}}
+        ],
+        "summarization": [{"question": "what did we say?"}],
+    }
+    written(questions / "probing_questions.json", asked)
+    texts, answers = folder_of("beam", tmp_path, tmp_path / "made")
+    assert [row["text"] for row in texts] == ["My sprint ends on Friday.", "Noted."]
+    assert answers == ["7/knowledge_update0\t7/0", "7/knowledge_update0\t7/1"]
 
 
 def test_the_provider_of_the_precision_benchmark(

@@ -1,55 +1,94 @@
 """Turn data that users fetch themselves into folders that `run.py --data` reads.
 
-    python benchmarks/foreign/fetch.py fetched locomo piaf
+    python benchmarks/foreign/fetch.py fetched locomo piaf beam realtalk
     python benchmarks/leaderboard/data.py locomo fetched/locomo/data/locomo10.json folder/locomo
     python benchmarks/leaderboard/data.py piaf piaf-v1.2.json folder/piaf
+    python benchmarks/leaderboard/data.py beam fetched/beam/chats/100K folder/beam
+    python benchmarks/leaderboard/data.py realtalk fetched/realtalk/data folder/realtalk
 
-LoCoMo: each turn is a text, each conversation a scope of its own; questions with evidence, and the adversarial ones as
-questions without an answer. PIAF and other data in SQuAD's form: each paragraph is a text.
+LoCoMo and REALTALK: each turn is a text, each conversation a scope of its own; questions with evidence, and the adversarial
+ones of LoCoMo as questions without an answer. BEAM: each message is a text, each chat a scope; the questions of the type
+`abstention` have no answer. PIAF and other data in SQuAD's form: each paragraph is a text.
 """
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 ADVERSARIAL = 5
+UNANSWERED = "none"
 Row = dict[str, Any]
+Rows = Iterator[tuple[str, Row]]
+"""Rows, each with the file that it belongs in."""
 
 
-def locomo(path: Path) -> Iterator[tuple[str, Row]]:
-    """The rows of LoCoMo, each with the file that it belongs in."""
-    for number, each in enumerate(json.loads(path.read_text(encoding="utf-8"))):
-        scope, talk = f"c{number:02d}", each["conversation"]
-        for turns in talk.values():
-            if isinstance(turns, list):
-                for turn in turns:
-                    text = f"{turn['speaker']}: {turn.get('text', '')}"
-                    yield (
-                        "corpus",
-                        {"id": f"{scope}/{turn['dia_id']}", "text": text, "scope": scope},
-                    )
-        for place, asked in enumerate(each["qa"]):
-            id = f"{scope}/q{place}"
-            none = asked["category"] == ADVERSARIAL
-            yield (
-                "queries",
-                {
-                    "id": id,
-                    "text": asked["question"],
-                    "scope": scope,
-                    "type": "none" if none else str(asked["category"]),
-                },
-            )
-            for evidence in () if none else asked.get("evidence", ()):
-                for turn in evidence.replace(";", " ").split():
-                    yield "qrels", {"query": id, "text": f"{scope}/{turn}"}
+def locomo(path: Path) -> Rows:
+    """The rows of LoCoMo."""
+    for number, each in enumerate(loaded(path)):
+        yield from conversation(f"c{number:02d}", each["conversation"], each["qa"])
 
 
-def piaf(path: Path) -> Iterator[tuple[str, Row]]:
+def realtalk(folder: Path) -> Rows:
+    """The rows of REALTALK: each file is a conversation in the form of LoCoMo, its sessions beside its questions."""
+    for path in sorted(folder.glob("Chat_*.json")):
+        talk = loaded(path)
+        sessions = {name: turns for name, turns in talk.items() if name.startswith("session_")}
+        yield from conversation(path.stem, sessions, talk["qa"])
+
+
+def conversation(scope: str, talk: Row, questions: Sequence[Row]) -> Rows:
+    """The rows of a conversation of two people."""
+    turns = [turn for each in talk.values() if isinstance(each, list) for turn in each]
+    for turn in turns:
+        text = f"{turn['speaker']}: {turn.get('clean_text', turn.get('text', ''))}"
+        yield "corpus", {"id": f"{scope}/{turn['dia_id']}", "text": text, "scope": scope}
+    for place, asked in enumerate(questions):
+        id = f"{scope}/q{place}"
+        none = asked["category"] == ADVERSARIAL
+        kind = UNANSWERED if none else str(asked["category"])
+        yield "queries", {"id": id, "text": asked["question"], "scope": scope, "type": kind}
+        for evidence in () if none else asked.get("evidence", ()):
+            for turn in evidence.replace(";", " ").split():
+                yield "qrels", {"query": id, "text": f"{scope}/{turn}"}
+
+
+def beam(folder: Path) -> Rows:
+    """The rows of the chats of one size of BEAM."""
+    for path in sorted(folder.glob("*/chat.json")):
+        scope = path.parent.name
+        turns = (turn for batch in loaded(path) for turn in batch["turns"])
+        for message in (message for turn in turns for message in turn):
+            # The number of the turn in its plan follows the words.
+            text = message["content"].partition("->->")[0].rstrip()
+            yield "corpus", {"id": f"{scope}/{message['id']}", "text": text, "scope": scope}
+        questions = loaded(path.parent / "probing_questions" / "probing_questions.json")
+        for kind, some in questions.items():
+            for place, asked in enumerate(some):
+                id = f"{scope}/{kind}{place}"
+                none = kind == "abstention"
+                kept = UNANSWERED if none else kind
+                yield "queries", {"id": id, "text": asked["question"], "scope": scope, "type": kept}
+                for message in () if none else sorted(numbers(asked.get("source_chat_ids"))):
+                    yield "qrels", {"query": id, "text": f"{scope}/{message}"}
+
+
+def numbers(found: Any) -> set[int]:
+    """The numbers in a list, or in the lists of a mapping."""
+    if isinstance(found, int):
+        return {found}
+    inner = found.values() if isinstance(found, dict) else found or ()
+    return {number for each in inner for number in numbers(each)}
+
+
+def loaded(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def piaf(path: Path) -> Rows:
     """The rows of data in SQuAD's form."""
-    for number, article in enumerate(json.loads(path.read_text(encoding="utf-8"))["data"]):
+    for number, article in enumerate(loaded(path)["data"]):
         for place, paragraph in enumerate(article["paragraphs"]):
             id = f"a{number}/p{place}"
             yield "corpus", {"id": id, "text": paragraph["context"]}
@@ -58,12 +97,15 @@ def piaf(path: Path) -> Iterator[tuple[str, Row]]:
                 yield "qrels", {"query": str(question["id"]), "text": id}
 
 
+SETS = {each.__name__: each for each in (locomo, realtalk, beam, piaf)}
+
+
 def main(name: str, source: str, target: str) -> None:
     """Write the folder of one data set."""
     folder = Path(target)
     folder.mkdir(parents=True, exist_ok=True)
     rows: dict[str, list[str]] = {"corpus": [], "queries": [], "qrels": []}
-    for file, row in {"locomo": locomo, "piaf": piaf}[name](Path(source)):
+    for file, row in SETS[name](Path(source)):
         line = "\t".join(row.values()) if file == "qrels" else json.dumps(row, ensure_ascii=False)
         rows[file].append(line)
     for file, lines in rows.items():
