@@ -1,18 +1,18 @@
 """Learn the reader: which texts answer a message, and what a new statement is to an old one, in one network.
 
     python benchmarks/learn_reader.py prepare --data DATA --texts FILE... --cache CACHE
-    python benchmarks/learn_reader.py learn --data DATA --cache CACHE [--all] [--seconds 3600] [--name run]
-    python benchmarks/learn_reader.py export --cache CACHE --exit 6 [--name run] [--others RUN...] [--begin FILE] --output reader.zip
+    python benchmarks/learn_reader.py gather --data DATA --cache CACHE [--all]
+    python benchmarks/reader_fit.py --cache CACHE [--name run] [--device cuda]
+    python benchmarks/learn_reader.py export --data DATA --cache CACHE [--name run] [--others RUN...] --output reader.zip
     python benchmarks/learn_reader.py calibrate --data DATA --cache CACHE --output src/hippocampe/data/reader.zip
-    python benchmarks/learn_reader.py measure --data DATA --cache CACHE [--name run] [--output reader.zip] [--out FILE]
+    python benchmarks/learn_reader.py measure --data DATA --cache CACHE --output reader.zip [--out FILE]
 
-`prepare` makes the tokenizer and asks `recall` every question, whose results are the texts to read. `learn` fits the
-network, without what is held out unless `--all`. `export` writes the file of the product, rounded to 8 bits.
-`calibrate` learns how the score of a result follows from its score and the reader's log-odds, on worlds that are held
-out, into `src/hippocampe/data/rank.json`. `measure` reads what is held out and `data/` by the network after each exit,
-and by the file (`reader_measures.py`). Folders:
-`DATA/reader`, `DATA/ask-dev` and `DATA/updates-dev`, in the forms of `reader_data.py`. Needs
-`benchmarks/requirements.txt`; the product does not.
+`prepare` makes the tokenizer, cuts the base, and asks `recall` every question, whose results are the texts to read.
+`gather` writes what is learnt from, without what is held out unless `--all`. `reader_fit.py` fits the network. `export`
+writes the file of the product, rounded to 8 bits. `calibrate` learns how the score of a result follows from its score and
+the reader's log-odds, on worlds that are held out, into `src/hippocampe/data/rank.json`. `measure` reads what is held out
+and `data/` by the file (`reader_measures.py`). Folders: `DATA/reader`, `DATA/ask-dev` and `DATA/updates-dev`, in the forms
+of `reader_data.py`. Needs `benchmarks/requirements.txt`; the product does not.
 """
 
 from __future__ import annotations
@@ -21,11 +21,9 @@ import argparse
 import json
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple
 from datetime import UTC, datetime
-from fnmatch import fnmatch
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, cast
@@ -38,41 +36,24 @@ from tokenizers import Tokenizer
 
 import common
 import reader_export
+import reader_lessons
 import reader_vocabulary
-from hippocampe.embed import open_embedder
 from hippocampe.reader.network import Head, Reader
 from hippocampe.retrieval import scoring
-from reader_base import FILE, PACKAGE, SHA256, Base
+from reader_base import FILE, PACKAGE, SHA256, Base, Weights
 from reader_data import (
     LANGUAGES,
     Candidate,
     Pair,
-    Text,
     World,
     candidates,
     held_out,
-    more_pairs,
     pairs,
     worlds,
 )
 from reader_export import APART, ROUNDED
 from reader_measures import Read, candidate_rows, questions, ranking, statements, strangers
-from reader_names import renamed
-from reader_network import (
-    EXITS,
-    MAX_PIECES,
-    PAIRS,
-    QUESTIONS,
-    RATE,
-    Asked,
-    Ids,
-    Network,
-    Related,
-    Run,
-    fit,
-    logits,
-)
-from typed import with_error, without_accents
+from reader_network import LAYERS, MARKS, MAX_PIECES, Ids, Network, logits, trained
 
 Floats = NDArray[np.float32]
 OWN: Final = Path(__file__).parent / "data"
@@ -80,20 +61,10 @@ LIMITS: Final = (0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
 """Probabilities from which on a text counts as given."""
 KINDS: Final = {"qkv": ROUNDED, "ao": ROUNDED, "fi": ROUNDED, "fo": APART}
 """How each matrix is stored. The inputs of the last have outliers, which one scale for all would drown."""
-RARE: Final = 5
-"""Times that groups of rare kinds, and the questions of `PLAIN` worlds, are read: they are few."""
-PLAIN: Final = "-[23][0-9][0-9]"
-"""The end of the names of worlds whose questions have words of their answers, and of those of software and offices."""
-SEVERAL: Final = 3
-"""Times that questions with several answers are read."""
 SEEN: Final = 64
 """Pairs of statements from which the outliers are taken."""
-OTHERS: Final = 32
-"""Texts that a question is read with in turn, besides the right ones."""
 STRENGTH: Final = 10.0
 """Inverse of the decay of the weights that `calibrate` learns."""
-NEAR_MISSES: Final = 2
-"""Near misses that are always read with a question without an answer."""
 
 
 class Pieces:
@@ -108,7 +79,7 @@ class Pieces:
         """The ids of a text, without marks."""
         if text not in self._known:
             found = self.tokenizer.encode(text, add_special_tokens=False)
-            self._known[text] = tuple(found.ids)
+            self._known[text] = np.array(found.ids, np.int32)
         return self._known[text]
 
 
@@ -139,115 +110,50 @@ def prepare(options: argparse.Namespace) -> None:
     files = [*options.texts, *(path for path in options.data.rglob("*-dev/*.jsonl"))]
     files += sorted((options.data / "reader").glob("*.t*"))
     files += [*sorted((OWN / "worlds").glob("*.tsv")), *sorted((OWN / "statements").glob("*.txt"))]
-    tokenizer, rows = reader_vocabulary.cut(Base.open(), files)
+    base = Base.open()
+    tokenizer, rows = reader_vocabulary.cut(base, files)
     tokenizer.save(str(cache / "tokenizer.json"))
-    (cache / "rows.json").write_text(json.dumps(rows))
+    places = 2 * MAX_PIECES + MARKS
+    Weights.cut(base, rows, LAYERS, places).store(cache / "base.npz")
     print(len(rows), "pieces")
     for world in known_worlds(options.data):
         ranked(world, cache)
 
 
-def asked(world: World, found: Sequence[Sequence[Candidate]], pieces: Pieces) -> list[Asked]:
-    """The questions of a world, with what `recall` found first among the other texts."""
-    made: list[Asked] = []
-    for question, results in zip(world.questions, found, strict=True):
-        existing = world.known_at(question)
-        right = [id for id in question.answers if id in existing]
-        if question.kind in "QA" and not right:
-            continue
-        near = [id for id in question.near if id in existing][:NEAR_MISSES]
-        rest = [each.id for each in results] + random.Random(0).sample(existing, len(existing))
-        others = [id for id in dict.fromkeys([*near, *rest]) if id not in question.answers]
-        first, second = (
-            tuple(pieces(world.texts[id].line) for id in ids) for ids in (right, others[:OTHERS])
-        )
-        forms = typed_forms(question.user, question.content, pieces)
-        made.append(Asked(forms, first, second, len(near)))
-    return made
-
-
-def typed_forms(user: str, content: str, pieces: Pieces) -> tuple[Ids, ...]:
-    """A text as it may be typed, with the name of the user; as it is written, as often as all other ways together."""
-    others = (content.lower(), content.upper(), without_accents(content), with_error(content))
-    return tuple(pieces(Text(user, each).line) for each in (*[content] * len(others), *others))
-
-
-def related(found: Sequence[Pair], known: Sequence[World], pieces: Pieces) -> list[Related]:
-    """The pairs to learn from, and those made of them."""
-    embedder = open_embedder("local")
-    made = more_pairs(found, known, lambda texts: np.array(embedder.embed(list(texts))))
-    return [
-        Related(pieces(each.old), typed_forms("", each.new, pieces), each.label, each.weight)
-        for each in (*found, *made)
-    ]
-
-
-def learn(options: argparse.Namespace) -> None:
-    """Fit the network and store it."""
-    torch.set_num_threads(options.threads)
+def gather(options: argparse.Namespace) -> None:
+    """Write what is learnt from."""
     cache: Path = options.cache
-    pieces = Pieces(cache / "tokenizer.json")
     known = [*known_worlds(options.data), *worlds([options.data / "locomo-dev"])]
-    known = [w for w in known if options.all or not held_out(w.name)]
-    found = [p for p in known_pairs(options.data) if options.all or not held_out(p.group)]
+    known = [each for each in known if options.all or not held_out(each.name)]
+    found = [each for each in known_pairs(options.data) if options.all or not held_out(each.group)]
     found += pairs(sorted((OWN / "statements").glob("*.txt")))
-    found += pairs(sorted((OWN / "statements").glob("pairs-kinds-*.txt"))) * RARE
-    names = sorted({text.user for w in known for text in w.texts.values() if text.user.isalpha()})
-    chance = random.Random(options.seed)
-    by_world: dict[str, list[Asked]] = {}
-    for world in known:
-        found_first = ranked(world, cache)
-        both = (world, renamed(world, names, chance))
-        by_world[world.name] = [q for each in both for q in asked(each, found_first, pieces)]
-    questions = [each for some in by_world.values() for each in some]
-    questions += [each for each in questions if len(each.right) > 1] * (SEVERAL - 1)
-    plain = [some for name, some in by_world.items() if fnmatch(name, f"*{PLAIN}")]
-    questions += [each for some in plain for each in some] * (RARE - 1)
-    statements = related(found, known, pieces)
-    print(len(known), "worlds", len(questions), "questions", len(statements), "pairs", flush=True)
-    torch.manual_seed(options.seed)
-    rows = json.loads((cache / "rows.json").read_text())
-    network = Network(Base.open(), rows, (options.exit,) if options.begin else EXITS)
-    if options.begin:
-        reader_export.restore(network, options.begin)
-    run = Run(
-        options.passes,
-        options.seconds,
-        options.rate,
-        options.seed,
-        options.questions,
-        options.statements,
-    )
-    path = cache / f"{options.name}.pt"
-    fit(network, questions, statements, run, path, lambda line: print(line, flush=True))
+    both = [(world, ranked(world, cache)) for world in known]
+    print(reader_lessons.store(cache / "lessons.json.gz", both, found))
 
 
 def export(options: argparse.Namespace) -> None:
     """Write the file of the product, and compare its logits with those of the network.
 
-    The weights are the mean of those of the run, of the `--others`, which began with the same weights, and of the file
-    `--begin`.
+    The weights are the mean of those of the run and of the `--others`, which began with the same weights.
     """
     cache: Path = options.cache
-    runs = (options.name, *options.others)
-    network, *others = (trained(options, name) for name in runs)
-    if options.begin:
-        others.append(trained(options, options.name))
-        reader_export.restore(others[-1], options.begin)
-    with torch.no_grad():
-        for own, *rest in zip(*(each.parameters() for each in (network, *others)), strict=True):
-            own.copy_(torch.stack([own, *rest]).mean(0))
+    runs = [torch.load(cache / f"{name}.pt") for name in (options.name, *options.others)]
+    states = [run["network"] for run in runs]
+    mean = {
+        name: torch.stack([state[name].float() for state in states]).mean(0) for name in states[0]
+    }
+    network = trained(Weights.load(cache / "base.npz"), mean)
     pieces = Pieces(cache / "tokenizer.json")
     some = random.Random(0).sample(known_pairs(options.data), SEEN)
     apart = reader_export.outliers(network, [(pieces(each.old), pieces(each.new)) for each in some])
-    model = reader_export.build(network, options.exit, KINDS, apart)
+    model = reader_export.build(network, KINDS, apart)
     about = {
         "base": {"package": PACKAGE, "file": FILE, "sha256": SHA256, "licence": "MIT"},
         "program": "benchmarks/learn_reader.py",
         "date": datetime.now(UTC).date().isoformat(),
         "versions": {name: version(name) for name in ("torch", "onnx", "tokenizers")},
-        "layers": options.exit,
-        "steps": [torch.load(cache / f"{name}.pt")["step"] for name in runs],
+        "layers": len(network.layers),
+        "steps": [run["steps"] for run in runs],
         "pieces": len(network.words),
     }
     pieces.tokenizer.no_truncation()
@@ -275,7 +181,7 @@ def _differences(
     found: dict[str, dict[str, float]] = {}
     for head, some in (("relation", statements), ("answer", messages)):
         cut = [(pieces(one), pieces(two)) for one, two in some]
-        network_logits = logits(network, cut, head)[network.exits.index(options.exit)]
+        network_logits = logits(network, cut, head)
         began = time.process_time()
         file_logits = reader.read_pairs(cast("Head", head), some)
         spent = time.process_time() - began
@@ -295,21 +201,11 @@ def _decided(found: Floats) -> NDArray[Any]:
     return found.argmax(axis=1) if found.shape[1] > 1 else found[:, 0] > 0
 
 
-def trained(options: argparse.Namespace, name: str) -> Network:
-    """The network of a run."""
-    rows = json.loads((options.cache / "rows.json").read_text())
-    state = torch.load(options.cache / f"{name}.pt")
-    network = Network(Base.open(), rows, state["exits"])
-    network.load_state_dict(state["network"])
-    return network.eval()
-
-
 def measure(options: argparse.Namespace) -> None:
     """Read what is held out, and what is nowhere learnt from, by language."""
-    torch.set_num_threads(options.threads)
     cache: Path = options.cache
     (cache / "candidates").mkdir(parents=True, exist_ok=True)
-    pieces = Pieces(cache / "tokenizer.json")
+    read = Cached(Reader(options.output.read_bytes(), options.threads))
     own = worlds([OWN / "reader", OWN / "boat"])
     known, found = known_worlds(options.data), known_pairs(options.data)
     question_groups = {"own": own, "held out": [each for each in known if held_out(each.name)]}
@@ -319,24 +215,20 @@ def measure(options: argparse.Namespace) -> None:
         "held out": [each for each in found if held_out(each.group)],
     }
     results: dict[str, Any] = {}
-    for name, read in _readers(options, pieces).items():
-        results[name] = {}
-        for group in options.groups:
-            figures = _question_figures(question_groups.get(group, []), read, cache)
-            figures |= _pair_figures(pair_groups[group], read)
-            results[name][group] = figures
-            print(name, group, json.dumps(figures, indent=1), flush=True)
-            common.save(options.out, "learn_reader", results)
+    for group in options.groups:
+        results[group] = _question_figures(question_groups.get(group, []), read, cache)
+        results[group] |= _pair_figures(pair_groups[group], read)
+        print(group, json.dumps(results[group], indent=1), flush=True)
+        common.save(options.out, "learn_reader", results)
 
 
 def calibrate(options: argparse.Namespace) -> None:
     """Learn the weights of `scoring.Model.reader`, and print figures by weights that saw nothing of the world."""
-    reader = Reader(options.output.read_bytes(), options.threads)
-    file = Cached(lambda head, some: reader.read_pairs(cast("Head", head), some)[None])
+    read = Cached(Reader(options.output.read_bytes(), options.threads))
     known = [each for each in known_worlds(options.data) if held_out(each.name)]
     own = worlds([OWN / "reader", OWN / "boat"])
     cases = {
-        each.name: candidate_rows([each], [ranked(each, options.cache)], partial(file, 0))
+        each.name: candidate_rows([each], [ranked(each, options.cache)], read)
         for each in (*known, *own)
     }
     names = [each.name for each in known]
@@ -425,75 +317,43 @@ def _pair_figures(known: Sequence[Pair], read: Read) -> dict[str, Any]:
 
 
 class Cached:
-    """Reads each pair once, by all exits at a time.
+    """Reads each pair once.
 
     Args:
-        read: Logits of a head, shape (exits, pairs, logits).
+        reader: The file.
     """
 
-    def __init__(self, read: Callable[[str, Sequence[tuple[str, str]]], Floats]) -> None:
-        self._read = read
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
         self._logits: dict[tuple[str, tuple[str, str]], Floats] = {}
 
-    def __call__(self, exit: int, head: str, pairs: Sequence[tuple[str, str]]) -> Floats:
-        """Logits after an exit, shape (pairs, logits)."""
+    def __call__(self, head: str, pairs: Sequence[tuple[str, str]]) -> Floats:
+        """Logits of a head, shape (pairs, logits)."""
         new = [each for each in dict.fromkeys(pairs) if (head, each) not in self._logits]
-        if new:
-            read = np.moveaxis(self._read(head, new), 1, 0)
-            self._logits |= {(head, each): logits for each, logits in zip(new, read, strict=True)}
-        return np.array([self._logits[head, each][exit] for each in pairs])
-
-
-def _readers(options: argparse.Namespace, pieces: Pieces) -> dict[str, Read]:
-    """The ways to read: after each exit of the network, and by the exported file."""
-    made: dict[str, Read] = {}
-    if options.output:
-        reader = Reader(options.output.read_bytes(), options.threads)
-        file = Cached(lambda head, some: reader.read_pairs(cast("Head", head), some)[None])
-        made["file"] = partial(file, 0)
-    if not options.file_only:
-        network = trained(options, options.name)
-        exits = Cached(
-            lambda head, some: logits(network, [(pieces(a), pieces(b)) for a, b in some], head)
-        )
-        made |= {f"exit {exit}": partial(exits, at) for at, exit in enumerate(network.exits)}
-    return made
+        read = self._reader.read_pairs(cast("Head", head), new) if new else ()
+        self._logits |= {(head, each): logits for each, logits in zip(new, read, strict=True)}
+        return np.array([self._logits[head, each] for each in pairs])
 
 
 def main() -> None:
     """Run one step."""
     parser = common.arguments(__doc__)
-    parser.add_argument("step", choices=["prepare", "learn", "export", "calibrate", "measure"])
+    steps = (prepare, gather, export, calibrate, measure)
+    by_name = {each.__name__: each for each in steps}
+    parser.add_argument("step", choices=by_name)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--texts", type=Path, nargs="*", default=[])
     parser.add_argument("--all", action="store_true", help="learn from what is held out too")
-    parser.add_argument("--name", default="run", help="of the checkpoint in the cache")
+    parser.add_argument("--name", default="run", help="of the run in the cache")
     parser.add_argument("--others", nargs="*", default=[], help="runs to export the mean with")
-    parser.add_argument("--passes", type=float, default=2.0, help="over the questions")
-    parser.add_argument("--seconds", type=float, default=7200.0, help="most time to learn")
-    parser.add_argument("--rate", type=float, default=RATE, help="of the layers at the beginning")
-    parser.add_argument(
-        "--begin", type=Path, help="learn from, or export the mean with, this exported file"
-    )
-    parser.add_argument("--questions", type=int, default=QUESTIONS, help="of a step")
-    parser.add_argument("--statements", type=int, default=PAIRS, help="pairs of a step")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--exit", type=int, default=EXITS[0], help="layers of the exported file")
     parser.add_argument("--output", type=Path, help="the exported file")
     parser.add_argument(
         "--groups", nargs="*", default=["own", "updates", "held out"], help="what to measure"
     )
-    parser.add_argument("--file-only", action="store_true", help="do not measure the network")
     options = parser.parse_args()
-    {
-        "prepare": prepare,
-        "learn": learn,
-        "export": export,
-        "calibrate": calibrate,
-        "measure": measure,
-    }[options.step](options)
+    by_name[options.step](options)
 
 
 if __name__ == "__main__":

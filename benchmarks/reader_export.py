@@ -139,13 +139,12 @@ def outliers(network: Network, pairs: Sequence[tuple[Ids, Ids]]) -> list[NDArray
 
 
 def build(
-    network: Network, exit: int, kinds: Mapping[str, str], apart: Sequence[NDArray[np.int64]] = ()
+    network: Network, kinds: Mapping[str, str], apart: Sequence[NDArray[np.int64]] = ()
 ) -> onnx.ModelProto:
-    """The graph of the layers up to an exit, and of both heads.
+    """The graph of the layers and both heads.
 
     Args:
         network: The network.
-        exit: One of its exits.
         kinds: As in `Graph`.
         apart: From `outliers`, for the kind `APART`.
     """
@@ -154,7 +153,7 @@ def build(
     width = network.words.shape[1]
     states = _beginning(graph, network)
     mask = graph.node("Cast", graph.node("Greater", "sides", graph.constant(np.int64(0))), to=TensorProto.INT32)  # fmt: skip
-    for number in range(exit):
+    for number in range(len(network.layers)):
         layer = {
             name.removeprefix(f"layers.{number}."): value
             for name, value in state.items()
@@ -166,8 +165,7 @@ def build(
     outputs: list[str] = []
     for head in HEADS:
         one, two = (
-            {key: state[f"heads.{head}{exit}.{at}.{key}"] for key in ("weight", "bias")}
-            for at in (1, 4)
+            {key: state[f"heads.{head}.{at}.{key}"] for key in ("weight", "bias")} for at in (1, 4)
         )
         hidden = graph.node("Gemm", summary, graph.constant(one["weight"]), graph.constant(one["bias"]), transB=1)  # fmt: skip
         hidden = graph.node("Gelu", hidden, domain=MICROSOFT)
@@ -292,57 +290,3 @@ def store(
         file.writestr("about.json", json.dumps(head, ensure_ascii=False, indent=1))
         for name, each in parts.items():
             file.writestr(name, each)
-
-
-def restore(network: Network, path: Path) -> None:
-    """Set the weights of a network with one exit to those of a file, which are rounded.
-
-    The constants have no names: they are found by the order of the nodes that `build` makes.
-    """
-    with ZipFile(path) as file:
-        graph = onnx.load_from_string(file.read("model.onnx")).graph
-    constants = {each.name: each for each in graph.initializer}
-    found: dict[str, list[list[NDArray[Any]]]] = {}
-    for node in graph.node:
-        inputs = [numpy_helper.to_array(constants[n]) for n in node.input if n in constants]
-        found.setdefault(node.op_type, []).append(inputs)
-    state = network.state_dict()
-    rounded, norms, biases, plain = (
-        iter([inputs for inputs in found[kind] if inputs])
-        for kind in ("DynamicQuantizeMatMul", "SkipLayerNormalization", "BiasGelu", "MatMul")
-    )
-
-    def put(name: str, values: NDArray[Any]) -> None:
-        state[name] = torch.tensor(np.ascontiguousarray(values, np.float32)).reshape(
-            state[name].shape
-        )
-
-    for number in range(network.exits[0]):
-        for part in ("qkv", "ao"):
-            put(f"layers.{number}.{part}.weight", _whole(next(rounded)).T)
-        first, second = _whole(next(rounded)), _whole(next(rounded))
-        apart = ~second.any(axis=1)
-        small, bias = next(biases)[0], next(biases)[0].copy()
-        bias[apart], first[:, apart], second[apart] = small, next(plain)[0], next(plain)[0]
-        put(f"layers.{number}.fi.weight", first.T)
-        put(f"layers.{number}.fi.bias", bias)
-        put(f"layers.{number}.fo.weight", second.T)
-        put(f"layers.{number}.qkv.bias", found["MultiHeadAttention"][number][0])
-        for norm, part in (("aln", "ao"), ("oln", "fo")):
-            weight, shift, bias = next(norms)
-            put(f"layers.{number}.{norm}.weight", weight)
-            put(f"layers.{number}.{norm}.bias", shift)
-            put(f"layers.{number}.{part}.bias", bias)
-    dense = iter(found["Gemm"])
-    for head in HEADS:
-        for at in (1, 4):
-            weight, bias = next(dense)
-            put(f"heads.{head}{network.exits[0]}.{at}.weight", weight)
-            put(f"heads.{head}{network.exits[0]}.{at}.bias", bias)
-    network.load_state_dict(state)
-
-
-def _whole(inputs: Sequence[NDArray[Any]]) -> NDArray[np.float32]:
-    """A rounded matrix, of shape (in, out)."""
-    numbers, scale, _ = inputs
-    return (numbers * scale).astype(np.float32)

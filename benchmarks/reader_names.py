@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from reader_data import World
-from typed import without_accents
+from typed_forms import without_accents
 
 _WORD: Final = re.compile(r"\w+")
 _FEMININE: Final = ("a", "e", "é")

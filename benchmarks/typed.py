@@ -14,9 +14,7 @@ with something told before or after it.
   mistyped on purpose, how many are mended.
 """
 
-import re
 import tempfile
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -33,44 +31,13 @@ from hippocampe.language.text import STOP_WORDS, fold, words, written_words
 from hippocampe.retrieval import recall, spelling
 from hippocampe.types import Settings
 from reader_data import World, held_out, worlds
+from typed_forms import mistyped, with_error, without_accents
 
 ENOUGH = Settings().auto_retrieve_min_score
 GIVEN = Settings().auto_retrieve_max_results
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
 SPACE = "world"
 APART = ("world-fr", "world-en", "world-mixed")
 """Worlds of `data/reader`, which nothing is learnt from."""
-
-
-def without_accents(text: str) -> str:
-    """A text in small letters, without accents and punctuation at the end."""
-    plain = unicodedata.normalize("NFD", text.lower())
-    return "".join(each for each in plain if not unicodedata.combining(each)).rstrip(" ?.!")
-
-
-def mistyped(word: str, random: Random) -> str:
-    """A word with two letters swapped, one missing, one wrong or one too many; the first is right."""
-    at = random.randrange(1, len(word) - 1)
-    before, here, after = word[:at], word[at], word[at + 1 :]
-    letter = random.choice(LETTERS)
-    return random.choice(
-        (
-            before + after[0] + here + after[1:],
-            before + after,
-            before + letter + after,
-            before + letter + here + after,
-        )
-    )
-
-
-def with_error(text: str) -> str:
-    """A text with a typing error in one of its longer words, the same at each call."""
-    random = Random(text)
-    longer = [each for each in re.finditer(r"[^\W\d_]+", text) if len(each[0]) > 4]
-    if not longer:
-        return text
-    chosen = random.choice(longer)
-    return text[: chosen.start()] + mistyped(chosen[0], random) + text[chosen.end() :]
 
 
 TOLD = {

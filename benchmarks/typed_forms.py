@@ -1,0 +1,43 @@
+"""A text in other ways in which people type it."""
+
+import re
+import unicodedata
+from random import Random
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def without_accents(text: str) -> str:
+    """A text in small letters, without accents and punctuation at the end."""
+    plain = unicodedata.normalize("NFD", text.lower())
+    return "".join(each for each in plain if not unicodedata.combining(each)).rstrip(" ?.!")
+
+
+def mistyped(word: str, random: Random) -> str:
+    """A word with two letters swapped, one missing, one wrong or one too many; the first is right."""
+    at = random.randrange(1, len(word) - 1)
+    before, here, after = word[:at], word[at], word[at + 1 :]
+    letter = random.choice(LETTERS)
+    return random.choice(
+        (
+            before + after[0] + here + after[1:],
+            before + after,
+            before + letter + after,
+            before + letter + here + after,
+        )
+    )
+
+
+def with_error(text: str) -> str:
+    """A text with a typing error in one of its longer words, the same at each call."""
+    random = Random(text)
+    longer = [each for each in re.finditer(r"[^\W\d_]+", text) if len(each[0]) > 4]
+    if not longer:
+        return text
+    chosen = random.choice(longer)
+    return text[: chosen.start()] + mistyped(chosen[0], random) + text[chosen.end() :]
+
+
+def typed_forms(text: str) -> tuple[str, ...]:
+    """A text as it is written, and as it may be typed instead."""
+    return (text, text.lower(), text.upper(), without_accents(text), with_error(text))
