@@ -21,7 +21,7 @@ from hippocampe.types import (
 LIVE_SCORE = 0.1
 """Minimum score of live messages. They are few and of the day: the ten best are useful, and "ok" or "lol" stay
 below 0.06."""
-SEVERAL_SHARE = 0.25
+SEVERAL_SHARE = 0.15
 """Share of the minimum score that what is beside a result of that score needs, if the message asks for several."""
 SEVERAL_RESULTS = 2
 """Factor of the maximum number of search results for such a message."""

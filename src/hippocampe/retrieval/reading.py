@@ -22,7 +22,7 @@ FEWEST: Final = 4
 CERTAIN, UNLIKELY = 0.97, 0.3
 """Skip reading if the best score is at least the one, and all others are at most the other."""
 SHARE_OF_TIME: Final = 0.2
-"""The share of the time left that reading may take: of a turn's 100 ms some 18, and as much to wait for others."""
+"""The share of a caller's time left that reading may take: of a turn's 100 ms some 18, and as much to wait for others."""
 RETRY_FACTOR: Final = 0.9
 """Factor applied to the expected time when reading is skipped, so that it is retried after a load."""
 LOCK_TIMEOUT: Final = 0.2
@@ -53,7 +53,7 @@ def read(
     queries: Sequence[str],
     user: str | None,
     items: Sequence[Recollection],
-    seconds_left: float,
+    seconds: float,
 ) -> Floats:
     """Log-odds that each text answers one of the queries: for the first results, as many as there is time for.
 
@@ -62,7 +62,7 @@ def read(
         queries: The query, and perhaps its topic.
         user: Who asks.
         items: The results, best first.
-        seconds_left: Time until the deadline of the caller.
+        seconds: Time that it may take.
 
     Returns:
         Shape (at most items,).
@@ -72,7 +72,6 @@ def read(
         ModelUnavailable: The reader cannot be loaded.
     """
     reader = corpus.reader()
-    seconds = SHARE_OF_TIME * seconds_left
     fewest = min(FEWEST, len(items))
     if seconds < fewest * len(queries) * reader.seconds_per_pair:
         reader.seconds_per_pair *= RETRY_FACTOR

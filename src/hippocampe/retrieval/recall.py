@@ -57,6 +57,9 @@ from hippocampe.validation import (
 
 READ = 16
 """The first results, which are read with the query: at most this many."""
+SEVERAL_FACTOR = 2
+"""Factor of the time to read, if the query asks for what several texts tell; `READ` are then read for every caller. Of
+248 such questions held out, all answers are among the first 8 in .65, among the first 16 in .78."""
 
 AGAIN_SECONDS = 0.03
 """Time that must be left to search for a further part of a message; none is left while other turns wait."""
@@ -289,6 +292,8 @@ def _find(
 ) -> Found:
     now = corpus.store.now()
     query = analyse(corpus, text, request.scope, now, embed=request.mode != "text")
+    if query.several and request.read:
+        request = replace(request, read=READ)
     stopwatch.end("analyse")
     with _TURNSTILE.passed():
         scored = rank(corpus, query, request, now, stopwatch)
@@ -386,7 +391,9 @@ def _read(
         return items, nothing, ()
     try:
         queries = [query.spoken] if query.topic is None else [query.spoken, query.topic]
-        read = reading.read(corpus, queries, request.scope.user, first, stopwatch.seconds_left())
+        factor = SEVERAL_FACTOR if query.several else 1
+        seconds = factor * reading.SHARE_OF_TIME * stopwatch.seconds_left()
+        read = reading.read(corpus, queries, request.scope.user, first, seconds)
     except reading.NotRead:
         return items, nothing, ("not read",)
     except ModelUnavailable:
