@@ -35,7 +35,7 @@ def hippo(open_hippo: Opener, reading: None) -> Hippocampe:
     ("before", "user", "question", "answer"),
     [
         ("c'est qui le dentiste de Tom ?", "hugo", "et le mien ?", "docteur Rousseau"),
-        ("c'est qui le dentiste de Hugo ?", "hugo", "et celui de tom ?", "docteur Benali"),
+        ("c'est qui le dentiste de Hugo ?", "hugo", "et celui de Tom ?", "docteur Benali"),
         ("what day is swimming?", "tom", "at what time?", "at 5pm"),
         ("what's ollie's teacher called?", "tom", "and jess's?", "Mr Dunn"),
         ("who cooks on thursday?", "tom", "and friday?", "Matteo cooks"),

@@ -122,14 +122,14 @@ def test_nothing_is_read_when_one_result_is_certain(memory: Hippocampe, scripted
     assert found[0].content == "David a deux chats"
 
 
-def test_a_turn_reads_the_first_eight_and_says_when_it_has_no_time(
+def test_a_turn_reads_the_first_ten_and_says_when_it_has_no_time(
     memory: Hippocampe, scripted: Scripted
 ) -> None:
     for number in range(20):
         memory.remember(f"La recette numéro {number} demande {number} œufs", scope=SCOPE)
     question = "Combien d'œufs dans la recette ?"
     turn = memory.before_turn(question, scope=SCOPE)
-    assert [len(each) for each in scripted.read] == [8]
+    assert [len(each) for each in scripted.read] == [10]
     assert "reader" in turn.trace.stages
     assert not turn.trace.missing
     scripted.seconds_per_pair = 60.0

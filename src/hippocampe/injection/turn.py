@@ -33,7 +33,7 @@ from hippocampe.types import Injection, Scope, Settings, Trace
 
 SEARCH_LIMIT = 20
 """Search hits that are considered."""
-READ = 8
+READ = 10
 """Search hits that are read with the message: about all the time that a turn has."""
 MIN_SHOWN = 8
 """Hits always in the trace, even below the threshold, so that near misses can be inspected."""

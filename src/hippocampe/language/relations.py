@@ -48,6 +48,9 @@ _MAX_REST_WORDS: Final = 8
 _MAX_WORDS: Final = 30
 _MAX_TIME_WORDS: Final = 5
 
+TASTE: Final = "attitude"
+"""The relation of who likes or dislikes what."""
+
 
 @dataclass(frozen=True, slots=True)
 class Relation:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from hippocampe.language.lexicon import words_of
-from hippocampe.language.relations import Relation, date_of
+from hippocampe.language.relations import TASTE, Relation, date_of
 from hippocampe.language.statement import is_time
 from hippocampe.language.word_classes import word_classes
 
@@ -91,7 +91,7 @@ def _compare_dates(
 
 
 def _same_value(now: Relation, then: Relation) -> ValueChange | None:
-    if now.name == "attitude":  # "aime" and "adore" differ
+    if now.name == TASTE:  # "aime" and "adore" differ
         return None
     if now.rest == then.rest or not now.rest:
         return "known"

@@ -17,6 +17,7 @@ import numpy as np
 
 from hippocampe.language.difference import SWAPPED
 from hippocampe.language.equated import equated_names
+from hippocampe.language.relations import TASTE, relations
 from hippocampe.language.secrets import MASKED
 from hippocampe.language.statement import Statement, parse
 from hippocampe.language.text import keywords, sentences
@@ -236,7 +237,21 @@ def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> s
         return "a question"
     if "doubt" in aligned.new.signs - aligned.old.signs or _perhaps_ends(aligned):
         return "a doubt"
+    if _is_beside_a_taste(aligned):
+        return "a taste stays"
     return None
+
+
+def _is_beside_a_taste(aligned: Alignment) -> bool:
+    """Return whether the old statement says that somebody likes something, and the new one neither that nor an end.
+
+    "I burned the curry" ends no love of it, though it ends much else that is done with curry.
+    """
+    return _tells_taste(aligned.old) and not _tells_taste(aligned.new) and not aligned.new.signs
+
+
+def _tells_taste(statement: Statement) -> bool:
+    return any(each.name == TASTE for each in relations(statement))
 
 
 def _perhaps_ends(aligned: Alignment) -> bool:
