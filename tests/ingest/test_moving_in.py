@@ -172,6 +172,63 @@ LIST = """# Saved memories
 """
 
 
+EXPORTS = [
+    ("a", MEM0, "mem0", ["Moved to Toulouse", "Lives in Paris", "Has a parking pass"]),
+    (
+        "a",
+        MEM0["results"],
+        "mem0",
+        ["Moved to Toulouse", "Lives in Paris", "Has a parking pass"],
+    ),
+    ("a", ZEP, "zep", ["Kendra wears Adidas shoes", "Kendra wears Puma shoes"]),
+    (
+        "a",
+        GRAPH,
+        "mcp-memory",
+        [
+            "John_Smith: Speaks fluent Spanish",
+            "john_smith graduated in 2019",
+            "John_Smith works at Anthropic",
+        ],
+    ),
+    ("a", CHATGPT, "chatgpt-memories", ["User has a cat named Filou", "User likes tea"]),
+    (
+        "a",
+        CLAUDE,
+        "claude-memories",
+        [
+            *("Mickael founded a small shop.", "He lives in Ordizan."),
+            *("Uses SQLite", "Ships on Fridays"),
+        ],
+    ),
+    (
+        "a",
+        LETTA,
+        "letta",
+        ["First name: Chad", "Occupation: student", "I am Sam.", "I love questions."],
+    ),
+    ("a", PASSAGES, "letta", ["The build takes four minutes"]),
+    (
+        "a.md",
+        BASIC,
+        "markdown",
+        [
+            *("Coffee Brewing: Pour over needs patience (slow)", "Coffee Brewing: buy filters"),
+            "Coffee Brewing pairs with Dark Chocolate",
+        ],
+    ),
+    (
+        "a.md",
+        LIST,
+        "markdown",
+        [
+            *("User has a cat named Filou", "User works as a nurse in Toulouse"),
+            "[unknown] date is kept as text",
+        ],
+    ),
+]
+
+
 def write(folder: Path, name: str, content: object) -> Path:
     path = folder / name
     text = content if isinstance(content, str) else json.dumps(content, indent=1)
@@ -185,64 +242,7 @@ def read(path: Path, **options: str) -> list[Statement]:
     return [each for each in got if isinstance(each, Statement)]
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "format", "contents"),
-    [
-        ("a", MEM0, "mem0", ["Moved to Toulouse", "Lives in Paris", "Has a parking pass"]),
-        (
-            "a",
-            MEM0["results"],
-            "mem0",
-            ["Moved to Toulouse", "Lives in Paris", "Has a parking pass"],
-        ),
-        ("a", ZEP, "zep", ["Kendra wears Adidas shoes", "Kendra wears Puma shoes"]),
-        (
-            "a",
-            GRAPH,
-            "mcp-memory",
-            [
-                "John_Smith: Speaks fluent Spanish",
-                "john_smith graduated in 2019",
-                "John_Smith works at Anthropic",
-            ],
-        ),
-        ("a", CHATGPT, "chatgpt-memories", ["User has a cat named Filou", "User likes tea"]),
-        (
-            "a",
-            CLAUDE,
-            "claude-memories",
-            [
-                *("Mickael founded a small shop.", "He lives in Ordizan."),
-                *("Uses SQLite", "Ships on Fridays"),
-            ],
-        ),
-        (
-            "a",
-            LETTA,
-            "letta",
-            ["First name: Chad", "Occupation: student", "I am Sam.", "I love questions."],
-        ),
-        ("a", PASSAGES, "letta", ["The build takes four minutes"]),
-        (
-            "a.md",
-            BASIC,
-            "markdown",
-            [
-                *("Coffee Brewing: Pour over needs patience (slow)", "Coffee Brewing: buy filters"),
-                "Coffee Brewing pairs with Dark Chocolate",
-            ],
-        ),
-        (
-            "a.md",
-            LIST,
-            "markdown",
-            [
-                *("User has a cat named Filou", "User works as a nurse in Toulouse"),
-                "[unknown] date is kept as text",
-            ],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "content", "format", "contents"), EXPORTS)
 def test_each_program_is_recognised_and_read(
     tmp_path: Path, name: str, content: object, format: str, contents: list[str]
 ) -> None:
@@ -346,6 +346,47 @@ def test_statements_come_in_by_the_rules_with_their_dates(
     again = hippo.import_from(tmp_path / "mem0.json", scope=scope)
     assert (again.added, again.known) == (0, 3)
     assert hippo.verify().ok
+
+
+@pytest.mark.parametrize(("name", "content", "format", "contents"), EXPORTS)
+def test_each_export_is_shown_then_comes_in_once(
+    hippo: Hippocampe,
+    scope: Scope,
+    tmp_path: Path,
+    name: str,
+    content: object,
+    format: str,
+    contents: list[str],
+) -> None:
+    path = write(tmp_path, name, content)
+    assert [each.content for each in preview(path).statements] == contents
+    assert current(hippo, scope) == []
+    done = hippo.import_from(path, scope=scope)
+    assert done.problems == ()
+    known = [
+        version
+        for each in current(hippo, scope)
+        for version in hippo.history(each.id, scope=scope).versions
+    ]
+    assert {each.source for each in known} == {f"import:{format}"}
+    assert all(evidence.startswith(f"{format}:") for each in known for evidence in each.evidence)
+    again = hippo.import_from(path, scope=scope)
+    assert (again.added, again.known) == (0, done.added + done.known)
+
+
+def test_the_dates_of_saved_memories_and_passages_are_kept(tmp_path: Path) -> None:
+    filou, tea = read(write(tmp_path, "saved.json", CHATGPT))
+    assert (filou.at, tea.at) == (utc(2024, 5, 1, 10, 40), utc(2024, 6, 1, 8))
+    (build,) = read(write(tmp_path, "passages.json", PASSAGES))
+    assert build.at is not None
+    assert build.at.replace(microsecond=0) == utc(2025, 11, 5, 23, 4, 24)
+    said = [
+        each for each in read_file(write(tmp_path, "a.af", LETTA)) if isinstance(each, TalkMessage)
+    ]
+    assert [each.at.replace(second=0) for each in said] == [
+        utc(2025, 10, 31, 22, 56),
+        utc(2025, 10, 31, 22, 57),
+    ]
 
 
 def test_what_is_known_already_is_newer_than_what_moves_in(
