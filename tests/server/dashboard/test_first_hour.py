@@ -127,26 +127,48 @@ def test_a_file_of_another_space_cannot_be_imported(
 def test_memories_of_another_program_are_shown_before_they_come_in(
     client: httpx.Client, memory: Hippocampe
 ) -> None:
-    right = {"X-CSRF-Token": token_of(client), "HX-Request": "true"}
     items = [
         {"id": "1", "memory": "Nina a un voilier", "created_at": "2025-06-01T18:00:00+02:00"},
         {"id": "2", "memory": "Nina habite à Nantes", "created_at": "2025-06-02T18:00:00+02:00"},
     ]
-    sent = client.post("/data/preview?name=mem0.json", content=json.dumps(items), headers=right)
-    assert "mem0" in sent.text
-    assert "2 souvenirs" in sent.text
-    assert "Premiers souvenirs" in sent.text
-    assert "1 juin 2025" in sent.text
-    assert memory.recent(scope=Scope()) == []
+    shown = preview_then_import(client, "mem0.json", json.dumps(items).encode())
+    assert "mem0" in shown
+    assert "2 souvenirs" in shown
+    assert "Premiers souvenirs" in shown
+    assert "1 juin 2025" in shown
+    assert {each.content for each in memory.recent(scope=Scope())} == {
+        each["memory"] for each in items
+    }
+
+
+def test_a_space_exported_as_markdown_comes_back_in(
+    client: httpx.Client, memory: Hippocampe
+) -> None:
+    told = {
+        memory.remember(each, scope=LOBBY).memory.content
+        for each in ("Rose a un vélo", "Owen pêche")
+    }
+    archive = client.get("/api/export?space=default&format=okf").content
+    client.cookies.set("hippocampe_space", "other")
+    shown = preview_then_import(client, "space.zip", archive)
+    assert "2 souvenirs" in shown
+    found = memory.recent(scope=Scope(space="other"))
+    assert {(each.content, each.user) for each in found} == {(each, "nina") for each in told}
+
+
+def preview_then_import(client: httpx.Client, name: str, content: bytes) -> str:
+    """Upload a file, import it once nothing of it was stored, and return the preview."""
+    right = {"X-CSRF-Token": token_of(client), "HX-Request": "true"}
+    before = client.get("/api/memory/stats").json()
+    sent = client.post(f"/data/preview?name={name}", content=content, headers=right)
+    assert client.get("/api/memory/stats").json() == before
     token = sent.text.split("/data/import/")[1].split('"')[0]
     client.post(f"/data/import/{token}", headers=right)
     ends = time.monotonic() + 60
     while "Voir les souvenirs" not in client.get(f"/data/import/{token}", headers=right).text:
         assert time.monotonic() < ends
         time.sleep(0.05)
-    assert {each.content for each in memory.recent(scope=Scope())} == {
-        each["memory"] for each in items
-    }
+    return sent.text
 
 
 def test_export_and_backup_by_role(
