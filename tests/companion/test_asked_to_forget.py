@@ -69,7 +69,7 @@ def test_much_waits_for_the_person(
     told = (
         "Ana répète au tuba le lundi",
         "Le tuba de Ana est rangé à la cave",
-        "Ana a acheté son tuba à Brest",
+        "Ana a offert un tuba à sa nièce",
         "Ana joue du tuba depuis 2015",
         "Le professeur de tuba de Ana s'appelle Yann",
         "Ana rêve d'un tuba en mi bémol",
