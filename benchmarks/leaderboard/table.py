@@ -12,8 +12,10 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import common
 
+DATA = {"talk": "talk", "locomo": "LoCoMo", "piaf": "PIAF", "beam": "BEAM", "realtalk": "REALTALK"}
+"""Columns of recall beside that of statements, by the folder of their data."""
 COLUMNS = (
-    *("memory", "recall@5: statements", "talk", "LoCoMo", "PIAF", "given without an answer"),
+    *("memory", "recall@5: statements", *DATA.values(), "given without an answer"),
     *("missed corrections", "wrong", "search, processor ms p50 / p95", "lost / acknowledged"),
 )
 
@@ -30,7 +32,7 @@ def row(result: dict[str, Any]) -> list[str]:
     return [
         f"{result['adapter']} ({', '.join(versions)})" if versions else result["adapter"],
         _share(statements.get("recall@5")),
-        *(_share(recall.get(name, {}).get("recall@5")) for name in ("talk", "locomo", "piaf")),
+        *(_share(recall.get(name, {}).get("recall@5")) for name in DATA),
         _share(statements.get("given without an answer")),
         _share(changes.get("missed corrections")),
         _share(changes.get("wrong corrections")),

@@ -5,6 +5,8 @@ from pathlib import Path
 from memory import Embedder, Found
 
 PACKAGES = ("hippocampe",)
+LONGEST = 100_000
+"""Characters of a statement: longer ones are refused; BEAM has one."""
 
 
 class Adapter:
@@ -16,7 +18,7 @@ class Adapter:
         time_the_embedder(embed)
 
     def add(self, items):
-        given = [{"content": text, "metadata": {"id": id}} for id, text in items]
+        given = [{"content": text[:LONGEST], "metadata": {"id": id}} for id, text in items]
         self._hippo.remember_many(given, scope=self._scope)
 
     def search(self, query: str, limit: int) -> list[Found]:
