@@ -53,7 +53,7 @@ from reader_data import (
 )
 from reader_export import APART, ROUNDED
 from reader_measures import Read, candidate_rows, questions, ranking, statements, strangers
-from reader_network import LAYERS, MARKS, MAX_PIECES, Ids, Network, logits, trained
+from reader_network import LAYERS, MAX_PIECES, PLACES, Ids, Network, logits, trained
 
 Floats = NDArray[np.float32]
 OWN: Final = Path(__file__).parent / "data"
@@ -113,8 +113,7 @@ def prepare(options: argparse.Namespace) -> None:
     base = Base.open()
     tokenizer, rows = reader_vocabulary.cut(base, files)
     tokenizer.save(str(cache / "tokenizer.json"))
-    places = 2 * MAX_PIECES + MARKS
-    Weights.cut(base, rows, LAYERS, places).store(cache / "base.npz")
+    Weights.cut(base, rows, LAYERS, PLACES).store(cache / "base.npz")
     print(len(rows), "pieces")
     for world in known_worlds(options.data):
         ranked(world, cache)

@@ -29,6 +29,7 @@ from hippocampe.retrieval.query import analyse
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.retrieval.spelling import spelled
 from hippocampe.updates.learnt import OUTCOMES
+from typed_forms import line
 
 LANGUAGES: Final = ("fr", "en")
 ACROSS: Final = "xl"
@@ -75,7 +76,7 @@ class Text:
     @property
     def line(self) -> str:
         """The text as the reader sees it."""
-        return f"{self.user}: {self.content}" if self.user else self.content
+        return line(self.user, self.content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ class Question:
     @property
     def line(self) -> str:
         """The message as the reader sees it."""
-        return f"{self.user}: {self.content}" if self.user else self.content
+        return line(self.user, self.content)
 
 
 @dataclass(slots=True)

@@ -30,7 +30,7 @@ from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from reader_base import Weights
 from reader_network import MAX_PIECES, UNKNOWN, Ids, Network, batches
-from typed_forms import typed_forms
+from typed_forms import line, typed_forms
 
 RATE: Final = 2e-4
 """Learning rate of the layers, at its highest."""
@@ -106,8 +106,7 @@ class Lessons:
             return known.setdefault(text, len(known))
 
         def forms(user: str, content: str) -> tuple[int, ...]:
-            ways = typed_forms(content)
-            return tuple(place(f"{user}: {each}" if user else each) for each in ways)
+            return tuple(place(line(user, each)) for each in typed_forms(content))
 
         questions: list[list[Asked]] = []
         for world in found["worlds"]:

@@ -32,6 +32,14 @@ MULTIPLE: Final = 16
 """Lengths and numbers of pairs are rounded up to it, so that few shapes occur: a GPU prepares for each new one."""
 BEGIN, PADDING, END, UNKNOWN = 0, 1, 2, 3
 
+
+def rounded(count: int) -> int:
+    """A length or a number of pairs, rounded up."""
+    return -(-count // MULTIPLE) * MULTIPLE
+
+
+PLACES: Final = rounded(2 * MAX_PIECES + MARKS)
+"""Tokens of the longest pair, with padding."""
 Ids = NDArray[np.int32]
 Floats = NDArray[np.float32]
 
@@ -135,7 +143,7 @@ def _mean(states: Tensor, rows: Tensor) -> Tensor:
 
 def padded(pairs: Sequence[tuple[Ids, Ids]]) -> tuple[Tensor, Tensor]:
     """Ids and sides of pairs of texts, as `Network` takes them."""
-    longest = _rounded(max(len(one) + len(two) + MARKS for one, two in pairs))
+    longest = rounded(max(len(one) + len(two) + MARKS for one, two in pairs))
     ids = np.full((len(pairs), longest), PADDING, np.int32)
     sides = np.zeros((len(pairs), longest), np.int8)
     for row, (one, two) in enumerate(pairs):
@@ -150,19 +158,15 @@ def batches(
     pairs: Sequence[tuple[Ids, Ids]],
 ) -> Iterator[tuple[NDArray[np.int64], tuple[Tensor, Tensor]]]:
     """Pairs of about one length together: the rows of each batch, and its ids and sides; the last row may be repeated."""
-    lengths = np.array([_rounded(len(one) + len(two) + MARKS) for one, two in pairs])
+    lengths = np.array([rounded(len(one) + len(two) + MARKS) for one, two in pairs])
     order = np.argsort(lengths, kind="stable")
     start = 0
     while start < len(order):
         sizes = lengths[order[start:]] * np.arange(1, len(order) - start + 1)
         rows = order[start : start + max(1, int(np.searchsorted(sizes, TOKENS, "right")))]
         start += len(rows)
-        rows = np.append(rows, np.full(_rounded(len(rows)) - len(rows), rows[-1]))
+        rows = np.append(rows, np.full(rounded(len(rows)) - len(rows), rows[-1]))
         yield rows, padded([pairs[at] for at in rows])
-
-
-def _rounded(count: int) -> int:
-    return -(-count // MULTIPLE) * MULTIPLE
 
 
 @torch.no_grad()

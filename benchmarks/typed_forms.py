@@ -1,4 +1,4 @@
-"""A text in other ways in which people type it."""
+"""A text as the reader sees it, and in other ways in which people type it."""
 
 import re
 import unicodedata
@@ -36,6 +36,11 @@ def with_error(text: str) -> str:
         return text
     chosen = random.choice(longer)
     return text[: chosen.start()] + mistyped(chosen[0], random) + text[chosen.end() :]
+
+
+def line(user: str, content: str) -> str:
+    """A text or a message as the reader sees it, with who speaks."""
+    return f"{user}: {content}" if user else content
 
 
 def typed_forms(text: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ ones of LoCoMo as questions without an answer. BEAM: each message is a text, eac
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +45,17 @@ def conversation(scope: str, talk: Row, questions: Sequence[Row]) -> Rows:
         text = f"{turn['speaker']}: {turn.get('clean_text', turn.get('text', ''))}"
         yield "corpus", {"id": f"{scope}/{turn['dia_id']}", "text": text, "scope": scope}
     for place, asked in enumerate(questions):
-        id = f"{scope}/q{place}"
         none = asked["category"] == ADVERSARIAL
         kind = UNANSWERED if none else str(asked["category"])
-        yield "queries", {"id": id, "text": asked["question"], "scope": scope, "type": kind}
-        for evidence in () if none else asked.get("evidence", ()):
-            for turn in evidence.replace(";", " ").split():
-                yield "qrels", {"query": id, "text": f"{scope}/{turn}"}
+        said = [t for each in asked.get("evidence", ()) for t in each.replace(";", " ").split()]
+        yield from question(scope, f"q{place}", asked["question"], kind, said)
+
+
+def question(scope: str, id: str, text: str, kind: str, answers: Iterable[object]) -> Rows:
+    """The rows of a question, and of the texts that answer it, if anything does."""
+    yield "queries", {"id": f"{scope}/{id}", "text": text, "scope": scope, "type": kind}
+    for answer in answers if kind != UNANSWERED else ():
+        yield "qrels", {"query": f"{scope}/{id}", "text": f"{scope}/{answer}"}
 
 
 def beam(folder: Path) -> Rows:
@@ -66,12 +70,9 @@ def beam(folder: Path) -> Rows:
         questions = loaded(path.parent / "probing_questions" / "probing_questions.json")
         for kind, some in questions.items():
             for place, asked in enumerate(some):
-                id = f"{scope}/{kind}{place}"
-                none = kind == "abstention"
-                kept = UNANSWERED if none else kind
-                yield "queries", {"id": id, "text": asked["question"], "scope": scope, "type": kept}
-                for message in () if none else sorted(numbers(asked.get("source_chat_ids"))):
-                    yield "qrels", {"query": id, "text": f"{scope}/{message}"}
+                kept = UNANSWERED if kind == "abstention" else kind
+                said = sorted(numbers(asked.get("source_chat_ids")))
+                yield from question(scope, f"{kind}{place}", asked["question"], kept, said)
 
 
 def numbers(found: Any) -> set[int]:

@@ -247,7 +247,7 @@ def _is_beside_a_taste(aligned: Alignment) -> bool:
 
     "I burned the curry" ends no love of it, though it ends much else that is done with curry.
     """
-    return _tells_taste(aligned.old) and not _tells_taste(aligned.new) and not aligned.new.signs
+    return not aligned.new.signs and _tells_taste(aligned.old) and not _tells_taste(aligned.new)
 
 
 def _tells_taste(statement: Statement) -> bool:
