@@ -116,8 +116,6 @@ def embed_or_wait(writer: Writer) -> None:
     with writer.pending.embedding:
         try:
             _embed_waiting(writer)
-            for part in ("embedder", "store"):
-                corpus.outages.works(part)
         except EmbedderError as exc:
             corpus.outages.failed("embedder", exc)
         except StoreError as exc:
@@ -155,6 +153,9 @@ def _embed_some(writer: Writer, kind: str, ids: Sequence[str]) -> None:
         rows = unembedded(connection, kind, corpus.vocabulary.embedder.model, len(ids), ids)
     if rows:
         _embed_rows(writer, kind, rows, index=True, from_reserve=True)
+    # Before the rows leave: a flush that finds none pending must find the recovery recorded.
+    for part in ("embedder", "store"):
+        corpus.outages.works(part)
     with corpus.store.alone():
         for id in ids:
             writer.pending.rows.pop((kind, id), None)
