@@ -2,23 +2,38 @@
 
 import inspect
 import json
+import re
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import griffe
 import pytest
 import typer.main
+from fastapi.routing import APIRoute
 
 import hippocampe
 import hippocampe.companion
 import hippocampe.testing
+from hippocampe import Hippocampe
 from hippocampe.cli.app import app
-from hippocampe.server.mcp.assistant_tools import TOOLS as ASSISTANT
-from hippocampe.verbs import VERBS
+from hippocampe.server.api import operation
+from hippocampe.server.app import create_app
+from hippocampe.server.dashboard import docs
+from hippocampe.server.mcp import endpoint
+from hippocampe.server.mcp.service import TOOL_SETS
+from hippocampe.server.proxy import endpoints as proxy
 
+ROOT = Path(__file__).parents[1]
 RECORDS = Path(__file__).parent / "public"
+API = ROOT / "docs" / "api.md"
+Schema = dict[str, Any]
 Parameters = dict[str, str]
-"""Parameters by name: `required`, `optional`, or `many` for those that take any."""
+"""Parameters by name: `required`, `optional`, or `many` for those that take any.
+
+Fields of a field follow a full stop: they are required where that field is given.
+"""
 
 
 def parameters_of(value: Any) -> Parameters:
@@ -71,14 +86,117 @@ def commands_of(group: Any, words: str) -> Iterator[tuple[str, Parameters]]:
         )
 
 
-def public() -> dict[str, Parameters]:
-    """Everything that is public, with its parameters."""
+def adapters() -> Iterator[tuple[str, Parameters]]:
+    """The classes and functions of the integrations that the page of the API shows, whose hosts need not be there."""
+    shown = re.findall(
+        r"^::: (hippocampe\.integrations\.\w+)\.(\w+)$", API.read_text("utf-8"), re.M
+    )
+    for module, each in shown:
+        path = (ROOT / "src").joinpath(*module.split(".")).with_suffix(".py")
+        found = griffe.visit(module, filepath=path, code=path.read_text("utf-8"))[each]
+        name = f"{module}.{each}"
+        yield name, parameters_in(found)
+        if isinstance(found, griffe.Class):
+            for attribute, member in found.members.items():
+                if not attribute.startswith("_"):
+                    yield f"{name}.{attribute}", parameters_in(member)
+
+
+def parameters_in(code: griffe.Object | griffe.Alias) -> Parameters:
+    """The parameters of a function, or of the constructor of a class, in source that is not executed."""
+    if not isinstance(code, griffe.Class | griffe.Function):
+        return {}
+    return {
+        each.name: "many"
+        if each.kind in (griffe.ParameterKind.var_positional, griffe.ParameterKind.var_keyword)
+        else "required"
+        if each.default is None
+        else "optional"
+        for each in code.parameters
+        if each.name not in ("self", "cls")
+    }
+
+
+def endpoints(document: Schema) -> Iterator[tuple[str, Parameters]]:
+    """The endpoints of an OpenAPI document with their path, query, header and body parameters."""
+    for path, methods in document["paths"].items():
+        for method, described in methods.items():
+            taken = {
+                each["name"]: kind_of(each.get("required", False))
+                for each in described.get("parameters", ())
+            }
+            body = described.get("requestBody", {})
+            sent = body.get("content", {}).get("application/json", {}).get("schema", {})
+            fields = fields_of(sent, document)
+            if not body.get("required", False):
+                fields = dict.fromkeys(fields, "optional")
+            yield f"{method.upper()} {path}", taken | fields
+
+
+def undocumented() -> Iterator[tuple[str, Parameters]]:
+    """The public endpoints that the document leaves out: metrics, what the proxy passes on, MCP, the document."""
+    yield f"POST {endpoint.PATH}", dict.fromkeys(endpoint.PARAMETERS, "optional")
+    yield "GET /openapi.json", {}
+    for router in (operation.router, proxy.router, docs.router):
+        for route in router.routes:
+            if isinstance(route, APIRoute) and not route.include_in_schema:
+                named = dict.fromkeys(route.param_convertors, "required")
+                yield from ((f"{method} {route.path}", named) for method in route.methods)
+
+
+def fields_of(schema: Schema, document: Schema, inside: tuple[str, ...] = ()) -> Parameters:
+    """The fields of an object in a JSON schema, with those of the objects in them.
+
+    Args:
+        schema: The schema; a field that not every alternative needs is optional.
+        document: What its references point into.
+        inside: The references that led to it, which may lead back.
+    """
+    if (reference := schema.get("$ref")) is not None:
+        if reference in inside:
+            return {}
+        found: Any = document
+        for step in reference.removeprefix("#/").split("/"):
+            found = found[step]
+        return fields_of(found, document, (*inside, reference))
+    taken: Parameters = {}
+    for name, each in schema.get("properties", {}).items():
+        taken[name] = kind_of(name in schema.get("required", ()))
+        below = fields_of(each, document, inside)
+        taken |= {f"{name}.{field}": kind for field, kind in below.items()}
+    for each in (*schema.get("allOf", ()), *([schema["items"]] if "items" in schema else ())):
+        taken |= fields_of(each, document, inside)
+    one_of = [
+        fields_of(each, document, inside)
+        for key in ("anyOf", "oneOf")
+        for each in schema.get(key, ())
+        if each.get("type") != "null"
+    ]
+    for name in dict.fromkeys(name for fields in one_of for name in fields):
+        taken[name] = kind_of(all(fields.get(name) == "required" for fields in one_of))
+    return taken
+
+
+def kind_of(required: bool) -> str:
+    return "required" if required else "optional"
+
+
+def public(document: Schema) -> dict[str, Parameters]:
+    """Everything that is public, with its parameters.
+
+    Args:
+        document: The OpenAPI document of the server.
+    """
     found: dict[str, Parameters] = {}
     for module in (hippocampe, hippocampe.testing, hippocampe.companion):
         found |= names_of(module)
+    found |= adapters()
     found |= commands_of(typer.main.get_command(app), "hippocampe")
-    found |= {verb.http: {} for verb in VERBS.values() if verb.http}
-    found |= {f"tool {tool.name}": {} for tool in ASSISTANT}
+    found |= endpoints(document)
+    found |= undocumented()
+    for tool in TOOL_SETS["all"]:
+        schema = tool.described().input_schema
+        found[f"tool {tool.name}"] = fields_of(schema, schema)
     return dict(sorted(found.items()))
 
 
@@ -95,6 +213,8 @@ def breaks(old: dict[str, Parameters], new: dict[str, Parameters]) -> list[str]:
             f"{name} needs {parameter}"
             for parameter, kind in new[name].items()
             if kind == "required" and old[name].get(parameter) != "required"
+            # Nobody gives the fields of a field that is new.
+            if "." not in parameter or parameter.rpartition(".")[0] in old[name]
         ]
     return sorted(found)
 
@@ -109,21 +229,51 @@ def version_of(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split(".")))
 
 
-def test_nothing_public_is_lost_within_a_major_version() -> None:
+@pytest.fixture(scope="module")
+def document(shared_memory: Hippocampe) -> Schema:
+    return create_app(shared_memory).openapi()
+
+
+def test_nothing_public_is_lost_within_a_major_version(document: Schema) -> None:
     version, recorded = last_record()
-    lost = breaks(recorded, public())
+    lost = breaks(recorded, public(document))
     if version_of(hippocampe.__version__)[0] == version_of(version)[0]:
         assert lost == []
 
 
-def test_the_record_covers_library_commands_and_endpoints() -> None:
+def test_the_record_covers_every_interface(document: Schema) -> None:
     _, recorded = last_record()
     for name in (
         *("hippocampe.Hippocampe.remember", "hippocampe.AsyncHippocampe.recall"),
-        *("hippocampe.testing.IndexContract", "hippocampe import", "POST /api/recall"),
+        *("hippocampe.testing.IndexContract", "hippocampe.companion.Companion.ask"),
+        *("hippocampe.integrations.langchain.LongTermMemory", "hippocampe import"),
+        *("POST /api/recall", "POST /api/import", "GET /healthz", "GET /metrics", "POST /mcp"),
+        *("POST /v1/chat/completions", "tool search_memories", "tool memory__search"),
     ):
         assert name in recorded
+    assert {name.removeprefix("tool ") for name in recorded if name.startswith("tool ")} == {
+        each.name for each in TOOL_SETS["all"]
+    }
+    assert {name for name, _ in endpoints(document)} <= recorded.keys()
     assert recorded["hippocampe.Hippocampe.remember"]["content"] == "required"
+    assert recorded["POST /api/recall"]["query"] == "required"
+    assert recorded["POST /api/recall"]["limit"] == "optional"
+    assert recorded["GET /api/memories/{id}"]["id"] == "required"
+    assert recorded["GET /api/memories"]["cursor"] == "optional"
+    assert recorded["tool search_memories"]["query"] == "required"
+
+
+def test_every_adapter_that_a_page_imports_is_recorded() -> None:
+    _, recorded = last_record()
+    imported = re.compile(r"^from (hippocampe\.integrations\.\w+) import ([\w, ]+)", re.M)
+    named = {
+        f"{module}.{name.strip()}"
+        for page in (ROOT / "docs").rglob("*.md")
+        for module, names in imported.findall(page.read_text(encoding="utf-8"))
+        for name in names.split(",")
+    }
+    assert named
+    assert named <= recorded.keys()
 
 
 @pytest.mark.parametrize(
@@ -141,7 +291,73 @@ def test_what_breaks_a_program(new: dict[str, Parameters], lost: list[str]) -> N
     assert breaks({"f": {"a": "required", "b": "optional"}}, new) == lost
 
 
+def test_a_change_of_a_body_or_of_a_tool_that_breaks_a_program() -> None:
+    old = {
+        "$defs": {
+            "Result": {
+                "properties": {"name": {}, "text": {}},
+                "required": ["name"],
+            },
+            "Tree": {"properties": {"below": {"items": {"$ref": "#/$defs/Tree"}}}},
+        },
+        "properties": {
+            "query": {"type": "string"},
+            "results": {
+                "anyOf": [{"type": "array", "items": {"$ref": "#/$defs/Result"}}, {"type": "null"}]
+            },
+            "tree": {"$ref": "#/$defs/Tree"},
+        },
+        "required": ["query"],
+    }
+    assert fields_of(old, old) == {
+        "query": "required",
+        "results": "optional",
+        "results.name": "required",
+        "results.text": "optional",
+        "tree": "optional",
+        "tree.below": "optional",
+    }
+    new = json.loads(json.dumps(old))
+    new["properties"]["more"] = {"$ref": "#/$defs/Result"}
+    assert changed(old, new) == []
+    new["$defs"]["Result"]["required"].append("text")
+    new["required"].append("results")
+    del new["properties"]["tree"]
+    assert changed(old, new) == [
+        "POST /api does not take tree",
+        "POST /api does not take tree.below",
+        "POST /api needs results",
+        "POST /api needs results.text",
+    ]
+
+
+def changed(old: Schema, new: Schema) -> list[str]:
+    """The breaks between two forms of the body of an endpoint."""
+    before, after = (
+        dict(
+            endpoints(
+                {
+                    **schema,
+                    "paths": {
+                        "/api": {
+                            "post": {
+                                "requestBody": {
+                                    "required": True,
+                                    "content": {"application/json": {"schema": schema}},
+                                }
+                            }
+                        }
+                    },
+                }
+            )
+        )
+        for schema in (old, new)
+    )
+    return breaks(before, after)
+
+
 if __name__ == "__main__":
     RECORDS.mkdir(exist_ok=True)
-    text = json.dumps(public(), indent=1, ensure_ascii=False)
+    with tempfile.TemporaryDirectory() as folder, Hippocampe.open(folder) as opened:
+        text = json.dumps(public(create_app(opened).openapi()), indent=1, ensure_ascii=False)
     (RECORDS / f"{hippocampe.__version__}.json").write_text(f"{text}\n", encoding="utf-8")

@@ -29,7 +29,6 @@ def forget(
     that the topic names. A topic in the first person ("my card number") is that of the user of the scope.
 
     Args:
-        turns: The state of turns, which may hold what is hidden.
         topic: What to forget, as narrow as meant.
         scope: The space, and whose "I" the topic has.
         dry_run: Only list what would be forgotten.

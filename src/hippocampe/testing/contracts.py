@@ -26,6 +26,7 @@ from hippocampe.protocols import KINDS, Embedder, Filter, Index, Point, Search, 
 NOW = 1_700_000_000.0
 """The present of every contract, in seconds since the epoch."""
 HERE = Filter(space="home", collections=("memory",), now=NOW)
+"""The memories of the space that most contracts search."""
 
 
 def point_id(number: int) -> str:
