@@ -1,4 +1,4 @@
-"""Fetch benchmarks and data that others made, each at a pinned commit, but for PIAF, which is the newest.
+"""Fetch benchmarks and data that others made, each at a pinned commit.
 
     python benchmarks/foreign/fetch.py FOLDER [NAME...]
 
@@ -7,8 +7,10 @@ licence, which the folder keeps; nothing of it is copied into this project.
 """
 
 import hashlib
+import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +34,12 @@ SOURCES = {
         "benchmarks",
         "AGPL-3.0",
     ),
-    "precision": Source("https://github.com/tenurehq/precisionMemBench", "18c7955", ".", "MIT"),
+    "precision": Source(
+        "https://github.com/tenurehq/precisionMemBench",
+        "18c7955357b33098a64d601bc8e4624c41743972",
+        ".",
+        "MIT",
+    ),
     "locomo": Source(
         "https://github.com/snap-research/locomo",
         "3eb6f2c585f5e1699204e3c3bdf7adc5c28cb376",
@@ -41,7 +48,10 @@ SOURCES = {
         "79fa87e90f04081343b8c8debecb80a9a6842b76a7aa537dc9fdf651ea698ff4",
     ),
     "locomo-audit": Source(
-        "https://github.com/dial481/locomo-audit", "9493fb4", "audit", "see the repository"
+        "https://github.com/dial481/locomo-audit",
+        "9493fb4b4af4256ed17a18e8fd0b3cfdeec29539",
+        "audit",
+        "see the repository",
     ),
     "beam": Source(
         "https://github.com/mohammadtavakoli78/BEAM",
@@ -55,26 +65,59 @@ SOURCES = {
         "data",
         "see the repository",
     ),
-    "piaf": Source("https://github.com/etalab/piaf", "HEAD", ".", "MIT"),
+    # The release that was measured, in the repository of one of its makers.
+    "piaf": Source(
+        "https://github.com/psorianom/piaf-combo-huggingface",
+        "27a766079586eb16ec636c27d66dfc277fb8a922",
+        "data/piaf-v1.1.json",
+        "as piaf-1.0",
+    ),
+    "piaf-1.0": Source(
+        "https://github.com/etalab-ia/piaf-code",
+        "6f860d2cd0d7afdc735ce1f924f6f66ec141a165",
+        "piaf-v1.0.json",
+        "MIT",
+        "008229ccefa0195d7e809d777d33149cab03433059c9477bdbadb4838a277cd2",
+    ),
 }
 
 
 def fetch(name: str, folder: Path) -> Path:
-    """Clone a source at its commit; return the path of what is needed of it.
+    """Clone a source at its commit, unless it is there; return the path of what is needed of it.
 
     Raises:
         ValueError: A file is not the one that the figures are of.
+        subprocess.CalledProcessError: git cannot fetch it, and has said why.
     """
     source, clone = SOURCES[name], folder / name
-    if not clone.exists():
-        run(
-            "git", "clone", "--quiet", "--filter=blob:none", "--no-checkout", source.url, str(clone)
+    if not commit_of(clone).startswith(source.commit):
+        with tempfile.TemporaryDirectory(dir=folder, prefix=f".{name}-") as scratch:
+            made = Path(scratch) / name
+            options = ("--quiet", "--filter=blob:none", "--no-checkout")
+            run("git", "clone", *options, source.url, str(made))
+            run("git", "-C", str(made), "checkout", "--quiet", source.commit)
+            check(name, made)
+            shutil.rmtree(clone, ignore_errors=True)
+            made.rename(clone)
+    check(name, clone)
+    return clone / source.path
+
+
+def commit_of(clone: Path) -> str:
+    """The commit of a clone; empty if there is none."""
+    line = ("git", "--git-dir", str(clone / ".git"), "rev-parse", "HEAD")
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    return "" if done.returncode else done.stdout.strip()
+
+
+def check(name: str, clone: Path) -> None:
+    """Compare the file of a source with its digest, if it has one."""
+    source = SOURCES[name]
+    if source.sha256 and (found := digest(clone / source.path)) != source.sha256:
+        raise ValueError(
+            f"{source.path} is not the file that the figures are of, since its sha256 is {found} and not "
+            f"{source.sha256}: delete the folder {name} and fetch it again"
         )
-    run("git", "-C", str(clone), "checkout", "--quiet", source.commit)
-    path = clone / source.path
-    if source.sha256 and digest(path) != source.sha256:
-        raise ValueError(f"{path} is not the file of {source.commit}: delete {clone} and try again")
-    return path
 
 
 def digest(path: Path) -> str:
@@ -88,6 +131,8 @@ def run(*line: str) -> None:
 
 def main(folder: str, *names: str) -> None:
     """Fetch sources, and print where they are, their licence and the digest of each single file."""
+    if unknown := set(names) - set(SOURCES):
+        raise SystemExit(f"{', '.join(unknown)}: not known; known are {', '.join(SOURCES)}")
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     for name in names or SOURCES:

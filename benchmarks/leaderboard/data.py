@@ -2,7 +2,7 @@
 
     python benchmarks/foreign/fetch.py fetched locomo piaf beam realtalk
     python benchmarks/leaderboard/data.py locomo fetched/locomo/data/locomo10.json folder/locomo
-    python benchmarks/leaderboard/data.py piaf piaf-v1.2.json folder/piaf
+    python benchmarks/leaderboard/data.py piaf fetched/piaf/data/piaf-v1.1.json folder/piaf
     python benchmarks/leaderboard/data.py beam fetched/beam/chats/100K folder/beam
     python benchmarks/leaderboard/data.py realtalk fetched/realtalk/data folder/realtalk
 
