@@ -122,14 +122,14 @@ def test_nothing_is_read_when_one_result_is_certain(memory: Hippocampe, scripted
     assert found[0].content == "David a deux chats"
 
 
-def test_a_turn_reads_the_first_ten_and_says_when_it_has_no_time(
+def test_a_turn_reads_at_most_twelve_and_says_when_it_has_no_time(
     memory: Hippocampe, scripted: Scripted
 ) -> None:
     for number in range(20):
         memory.remember(f"La recette numéro {number} demande {number} œufs", scope=SCOPE)
     question = "Combien d'œufs dans la recette ?"
     turn = memory.before_turn(question, scope=SCOPE)
-    assert [len(each) for each in scripted.read] == [10]
+    assert [len(each) for each in scripted.read] == [12]
     assert "reader" in turn.trace.stages
     assert not turn.trace.missing
     scripted.seconds_per_pair = 60.0
@@ -138,6 +138,18 @@ def test_a_turn_reads_the_first_ten_and_says_when_it_has_no_time(
     assert len(scripted.read) == 1
     assert memory.recall(question, scope=SCOPE)  # a recall has no deadline
     assert len(scripted.read) == 2
+
+
+def test_a_turn_reads_the_likely_results_only(memory: Hippocampe, scripted: Scripted) -> None:
+    for number in range(20):
+        memory.remember(f"Le client numéro {number} paie par chèque", scope=SCOPE)
+    memory.remember("La recette des crêpes demande quatre œufs", scope=SCOPE)
+    question = "Il en faut combien pour des crêpes du dimanche ?"
+    memory.before_turn(question, scope=SCOPE)
+    memory.recall(question, scope=SCOPE, limit=20)
+    (in_a_turn, in_a_recall) = scripted.read
+    assert len(in_a_turn) < 12 <= len(in_a_recall)
+    assert in_a_turn == in_a_recall[: len(in_a_turn)]
 
 
 def test_a_turn_does_not_read_while_another_waits(memory: Hippocampe, scripted: Scripted) -> None:

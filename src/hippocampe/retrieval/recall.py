@@ -9,6 +9,7 @@ read with the query.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -226,6 +227,7 @@ class Scored:
         measured: Their signals, shape (n, signals).
         rivals: As from `scoring.score`.
         rows: The row of each of them in `measured`, by id.
+        read: The number of the first to read.
     """
 
     items: list[Recollection]
@@ -235,6 +237,7 @@ class Scored:
     odds: NDArray[np.float64]
     rivals: Floats
     rows: Mapping[str, int]
+    read: int
 
 
 def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch) -> Found:
@@ -293,7 +296,7 @@ def _find(
     now = corpus.store.now()
     query = analyse(corpus, text, request.scope, now, embed=request.mode != "text")
     if query.several and request.read:
-        request = replace(request, read=READ)
+        request = replace(request, read=READ, read_within=inf)
     stopwatch.end("analyse")
     with _TURNSTILE.passed():
         scored = rank(corpus, query, request, now, stopwatch)
@@ -350,6 +353,7 @@ def rank(
         scores, rivals = scoring.score(measured)
         odds = scoring.odds_to_read(measured, scores)
         latest = -loaded.features.at
+        request = replace(request, read=_worth_reading(odds, loaded.kinds, request))
         to_read: list[int] = np.lexsort((latest, -odds)).tolist()[: request.read]
         others: list[int] = np.lexsort((latest, -scores)).tolist()
         order = dict.fromkeys([*to_read, *others])
@@ -359,7 +363,14 @@ def rank(
         items = results.load(connection, ranked, request, now)
         stopwatch.end("read")
     rows = {id: row for row, id in enumerate(loaded.ids)}
-    return Scored(items, ranked, loaded, measured, odds, rivals, rows)
+    return Scored(items, ranked, loaded, measured, odds, rivals, rows, request.read)
+
+
+def _worth_reading(odds: NDArray[np.float64], kinds: Sequence[str], request: RecallRequest) -> int:
+    """The number of results to read: the likely ones, and the best of live talk besides, of which the odds say little."""
+    likely = int((odds >= odds.max() - request.read_within).sum())
+    live = min(kinds.count("live"), results.LIVE_READ)
+    return min(request.read, max(likely, reading.FEWEST) + live)
 
 
 def _recalled(item: Recollection, covered: float) -> Recollection:
@@ -386,7 +397,7 @@ def _read(
     that `tells` something are too low as well. It cannot raise talk to which a rule applies.
     """
     items, nothing = scored.items, np.zeros(0, np.float32)
-    first = items[: request.read]
+    first = items[: scored.read]
     if not first:
         return items, nothing, ()
     try:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from math import inf
 from typing import get_args
 
 from hippocampe.errors import InvalidInput
@@ -19,7 +20,8 @@ class RecallRequest:
     Attributes:
         min_score: Results below it are dropped, except the best `min_results`.
         ids: The memories that match a metadata filter.
-        read: How many of the first results the reader reads with the query.
+        read: How many of the first results the reader reads with the query, at most.
+        read_within: It skips those whose log-odds are lower than the best by more than this.
         typed: Whether somebody typed the query: it is spelled as the texts are, and its questions are searched for.
         follows: Whether the query may refer to the last turn of its channel: "and where does she live?".
     """
@@ -39,6 +41,7 @@ class RecallRequest:
     min_results: int = 0
     ids: frozenset[str] | None = None
     read: int = 0
+    read_within: float = inf
     typed: bool = False
     follows: bool = False
 
