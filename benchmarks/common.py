@@ -82,7 +82,10 @@ def machine() -> dict[str, Any]:
 def command_line() -> str:
     """The command line, with paths reduced to file names because results are public."""
     arguments = [Path(each).name if os.sep in each else each for each in sys.argv[1:]]
-    return " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *arguments])
+    program, folder = Path(sys.argv[0]).resolve(), Path(__file__).resolve().parent
+    inside = program.is_relative_to(folder)
+    named = program.relative_to(folder).as_posix() if inside else program.name
+    return " ".join(["python", f"benchmarks/{named}", *arguments])
 
 
 def save(out: Path | None, benchmark: str, results: dict[str, Any]) -> Path:

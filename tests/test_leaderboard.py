@@ -2,6 +2,8 @@
 
 import importlib
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -131,3 +133,43 @@ def test_the_provider_of_the_precision_benchmark(
     assert found() == [("b1", "We deploy to Kubernetes on Mondays")]
     client.request("DELETE", "/reset")
     assert found() == []
+
+
+NPX = """#!{python}
+import json, pathlib, sys, urllib.request
+known = json.loads(pathlib.Path("providers.config.json").read_text())
+assert known["other"] == {{}}
+urllib.request.urlopen(known["hippocampe"]["defaultUrl"] + "/openapi.json").read()
+name = "retrieval-report" if sys.argv[2].startswith("src/retrieval") else "session-retrieval-report"
+found = {{"totalPassed": 1, "totalCases": 2, "meanPrecision": 0.5, "meanRecall": 1.0}}
+found["categories"] = [{{"category": "Aliases", "passed": 1, "caseCount": 2}}]
+report = pathlib.Path("test-results", name + "-hippocampe.json")
+report.write_text(json.dumps({{"retrieval": found}}))
+sys.exit(1)
+"""
+
+
+def test_the_precision_benchmark_is_run_and_its_figures_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harness, programs = tmp_path / "harness", tmp_path / "programs"
+    for folder in ("fixtures", "src/adapters", "test-results"):
+        (harness / folder).mkdir(parents=True)
+    for name in ("fixtures/retrieval.cases.json", "src/adapters/baseAdapter.ts"):
+        (harness / name).write_text("[]")
+    (harness / "providers.config.json").write_text('{"other": {}}')
+    programs.mkdir()
+    (programs / "npx").write_text(NPX.format(python=sys.executable))
+    (programs / "npx").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    out = tmp_path / "precision.json"
+    done = children.run(BENCHMARKS / "foreign" / "precision.py", harness, "--out", out, text=True)
+    assert done.returncode == 0, done.stderr
+    saved = json.loads(out.read_text(encoding="utf-8"))
+    command = "python benchmarks/foreign/precision.py harness --out precision.json"
+    assert saved["command"] == command
+    figures = {"passed": 1, "cases": 2, "precision": 0.5, "recall": 1.0}
+    figures["categories"] = {"Aliases": "1 of 2"}
+    both = {"alone": figures, "in a session": figures}
+    assert saved["results"]["as it is"] == both
+    assert saved["results"]["the scope as a filter"] == both

@@ -1,16 +1,18 @@
 """Run the reliability items of Bench'd on the installed package, as a chatbot uses it.
 
     pip install benchd-harness==0.2.0
-    python benchmarks/foreign/benchd.py FOLDER
+    python benchmarks/foreign/benchd.py [--out FILE]
 
 Each message of an item is a turn, with the reply that the item has or "Okay."; the question of the item is a turn of another
 channel. Its answer is what that turn injects, and "I don't know." if that is nothing: the harness looks for such words.
-Each item has a space of its own. The harness writes its report into the folder.
+Each item has a space of its own.
 """
 
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterable
+from importlib.metadata import version
 from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
@@ -19,8 +21,11 @@ from benchd_harness.adapters.base import BaseAdapter
 from benchd_harness.benchmarks import get_benchmark
 from benchd_harness.runner import BenchmarkRunner
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import common
 from hippocampe import Config, Hippocampe, Scope
 
+ITEMS = "reliability-v1"
 NOTHING = "I don't know."
 DEADLINE = 10_000
 """Milliseconds of a turn: the figures must not depend on what else the machine does."""
@@ -67,11 +72,21 @@ class Chatbot(BaseAdapter):
         self._folder.cleanup()
 
 
-def main(folder: str) -> None:
-    """Run all items."""
-    benchmark = get_benchmark("reliability-v1")
-    BenchmarkRunner(adapter=Chatbot(), benchmark=benchmark, output_dir=Path(folder)).run()
+def main() -> None:
+    given = common.arguments(__doc__).parse_args()
+    benchmark = get_benchmark(ITEMS)
+    traces = BenchmarkRunner(adapter=Chatbot(), benchmark=benchmark).run().manifest["traces"]
+    asked = Counter(each["dimension"] for each in traces)
+    passed = Counter(each["dimension"] for each in traces if each["scored_correct"])
+    found = {kind: f"{passed[kind]} of {number}" for kind, number in asked.items()}
+    result = {
+        "harness": {"benchd-harness": version("benchd-harness"), "items": ITEMS},
+        "passed": found | {"all": f"{passed.total()} of {asked.total()}"},
+    }
+    print(result)
+    if given.out:
+        common.save(given.out, "benchd", result)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()
