@@ -28,10 +28,11 @@ from typing import Any
 
 import common
 from filling import Plan, fill
-from hippocampe.cells import Divided
+from hippocampe.cells import Divided, folder_of
 from hippocampe.config import Config
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.cells import ordering
+from hippocampe.system.owner import read_owner
 from hippocampe.types import Scope
 from server_load import Connections
 
@@ -115,9 +116,10 @@ def serving(folder: Path, workers: int) -> Iterator[tuple[str, dict[str, int]]]:
             if found is None:
                 raise SystemExit("the server did not start")
             pids = {"router" if workers > 1 else "server": process.pid}
-            children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
-            for number, pid in enumerate(children.split()):
-                pids[f"cell {number}"] = int(pid)
+            for number in range(workers if workers > 1 else 0):
+                owner = read_owner(folder_of(folder, number))
+                assert owner is not None
+                pids[f"cell {number}"] = owner.pid
             yield found[0], pids
         finally:
             process.terminate()

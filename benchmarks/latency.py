@@ -199,10 +199,11 @@ def measure(folder: Path, plan: Plan, threshold: int, deadline: int) -> dict[str
         if parts.index.ungraphed("memory") >= threshold:
             started = time.perf_counter()
             parts.config = replace(config, graph_threshold=threshold)
-            builder = Thread(target=maintenance.grow_graphs, args=(parts,))
+            builder = Thread(target=maintenance.grow_graphs, args=(hippo._context.writer,))
             builder.start()
             found["while_building"] = probe.phase(builder)
             builder.join()
+            found["graphed"] = parts.index.count("memory") - parts.index.ungraphed("memory")
             parts.config = config
             found["graph_seconds"] = round(time.perf_counter() - started, 1)
             found["just_after_graph"] = probe.phase()  # its files were not read from yet

@@ -56,7 +56,7 @@ def prepare(folder: Path, plan: Plan) -> None:
     fill(folder, plan)
     scope = Scope(space=plan.space(0), user="camille", channel="room 0")
     with Hippocampe.open(Config(folder, background=False)) as hippo:
-        for number in range(FACTS):
+        for number in range(min(FACTS, plan.size)):
             hippo.set_fact(f"fact_{number}", f"The value of fact {number}", scope=scope)
         for text, _ in plan.questions(1)[:TURNS]:
             hippo.before_turn(text, scope=scope)
@@ -177,7 +177,7 @@ def main() -> None:
     results: dict[str, Any] = {"playwright": version("playwright")}
     with tempfile.TemporaryDirectory() as temporary:
         for size in map(int, given.sizes.split(",")):
-            plan = Plan(size, 1, max(size // 5, 1), TURNS, ())
+            plan = Plan(size, 1, max(size // 5, 1), min(TURNS, size), ())
             folder = (given.cache or Path(temporary)) / f"pages-{size}"
             if not folder.exists():
                 prepare(folder, plan)

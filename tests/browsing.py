@@ -9,12 +9,12 @@ from types import TracebackType
 from typing import Any, Self
 
 import httpx
-import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
 
 from hippocampe import Hippocampe, Scope
 from hippocampe.server.http.sessions import COOKIE
+from missing import missing
 
 ARGUMENTS = (
     "--no-sandbox",
@@ -29,6 +29,7 @@ ARGUMENTS = (
     "--in-process-gpu",
 )
 WIDE, PHONE = (1440, 900), (390, 844)
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
 MOST_MS = 15_000
 expect.set_options(timeout=MOST_MS)
 
@@ -36,14 +37,11 @@ expect.set_options(timeout=MOST_MS)
 @contextmanager
 def launched() -> Iterator[Browser]:
     """Chromium: `$CHROMIUM`, that of the path, or Playwright's own. Without one, tests are skipped."""
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium")
     with sync_playwright() as playwright:
         try:
-            browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         except Error as exc:
-            if os.environ.get("CI") == "true":
-                raise
-            pytest.skip(f"there is no Chromium: {str(exc).splitlines()[0]}")
+            missing(f"Chromium ({str(exc).splitlines()[0]})")
         yield browser
         browser.close()
 

@@ -5,8 +5,10 @@ itself (what is imported, options of the interpreter, standard streams) use `sub
 """
 
 import array
+import asyncio
 import atexit
 import json
+import multiprocessing
 import os
 import select
 import signal
@@ -20,10 +22,11 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
 import hippocampe
 from hippocampe.client import joining
+from hippocampe.server.cells import supervisor
 from hippocampe.system import worker
 from hippocampe.system.owner import read_owner
 
@@ -137,7 +140,7 @@ def start(*arguments: object, **options: Any) -> "subprocess.Popen[Any]":
 
 
 def install() -> None:
-    """Fork the processes that the library starts from this one, too: builders of graphs, and owners of folders."""
+    """Fork the processes that the library starts from this one, too: builders of graphs, owners of folders, cells."""
 
     def popen(command: "Sequence[str]", **options: Any) -> "subprocess.Popen[Any]":
         return start(*command[1:], **options)
@@ -145,6 +148,50 @@ def install() -> None:
     forking: Any = ModuleType("subprocess")
     forking.__dict__.update(vars(subprocess), Popen=popen)
     worker.subprocess = joining.subprocess = forking
+    loops: Any = ModuleType("asyncio")
+    loops.__dict__.update(vars(asyncio), create_subprocess_exec=_Awaited.start)
+    supervisor.asyncio = loops
+
+
+class _Awaited:
+    """A fork of the nursery, as a process of asyncio."""
+
+    def __init__(self, process: "subprocess.Popen[Any]") -> None:
+        self._process = process
+        self.kill = process.kill
+
+    @classmethod
+    async def start(cls, _: str, *arguments: str, **options: Any) -> Self:
+        made = cls(process := start(*arguments, **options))
+        loop = asyncio.get_running_loop()
+        made.stdout = asyncio.StreamReader()
+        protocol = asyncio.StreamReaderProtocol(made.stdout)
+        await loop.connect_read_pipe(lambda: protocol, process.stdout)
+        writing = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, process.stdin)
+        made.stdin = asyncio.StreamWriter(*writing, None, loop)
+        return made
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.poll()
+
+    async def wait(self) -> int:
+        while (code := self.returncode) is None:
+            await asyncio.sleep(0.01)
+        return code
+
+
+def fork_all() -> None:
+    """Fork every Python that this program starts, by `subprocess` or to compute in another process."""
+    new, fork = subprocess.Popen, multiprocessing.get_context("fork")
+
+    def popen(command: "Sequence[str]", **options: Any) -> "subprocess.Popen[Any]":
+        started = command[0] == sys.executable
+        return start(*command[1:], **options) if started else new(command, **options)
+
+    changed: Any = subprocess
+    changed.Popen = popen
+    multiprocessing.get_context = lambda *_: fork
 
 
 def end() -> None:
