@@ -20,9 +20,14 @@ class Verbs(Extension):
             # By the names of the module: a verb is often named as the module of its step.
             home, step_name = str(call.arguments[-1]).split(".")
             step = loader.modules_collection[f"{module.resolve(home)}.{step_name}"]
+            declared = step
+            for each in step.decorators:
+                # `@_declared_by(make_draft)` gives a step the arguments of another function.
+                declared = loader.modules_collection[each.value.arguments[0].canonical_path]
+            taken = list(declared.parameters)[PROVIDED[call.function.name] :]
             verb = Function(
                 name,
-                parameters=Parameters(*list(step.parameters)[PROVIDED[call.function.name] :]),
+                parameters=Parameters(*taken),
                 returns=step.returns,
                 lineno=member.lineno,
                 endlineno=member.endlineno,
