@@ -11,7 +11,8 @@ const SECONDS = 15
 function hook(event, payload, directory, warn) {
   return new Promise((resolve) => {
     const command = process.env.HIPPOCAMPE_COMMAND || "hippocampe"
-    const child = spawn(command, ["hook", event], { cwd: directory, timeout: SECONDS * 1000 })
+    const child = spawn(command, ["hook", event], { cwd: directory })
+    setTimeout(() => child.kill(), SECONDS * 1000).unref()
     let output = ""
     let problem = ""
     child.stdout.setEncoding("utf8").on("data", (piece) => (output += piece))
