@@ -1,16 +1,22 @@
 """Install a wheel as people do, in an empty environment, and use what it gives: `python .ci/installed.py WHEEL [PYTHON]`.
 
-Needs uv. The wheel is installed as a tool; then the program speaks MCP as a client starts it, and serves a demo.
+Uses uv and pipx, those that are there. The program remembers, shows its demo, and serves a client of MCP.
 """
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+INSTALLERS = {
+    "pipx": ["pipx", "install", "--quiet"],
+    "uv": ["uv", "tool", "install", "--quiet"],
+}
+FACT, QUESTION = "David lives in Ordizan", "Where does David live?"
 HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -23,36 +29,75 @@ HELLO = {
 }
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+SEARCH = {
+    "jsonrpc": "2.0",
+    "id": 3,
+    "method": "tools/call",
+    "params": {"name": "search_memories", "arguments": {"query": QUESTION}},
+}
 
 
 def main(wheel: str, python: str | None = None) -> None:
-    """Check a wheel with a Python, by default the one of uv."""
+    """Check a wheel with a Python, by default that of each installer."""
     path = str(Path(wheel).resolve())
     chosen = ["--python", python] if python else []
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        tools = {"UV_TOOL_DIR": f"{folder}/tools", "UV_TOOL_BIN_DIR": f"{folder}/bin"}
-        data = {"HIPPOCAMPE_FOLDER": f"{folder}/data"}
-        environment = os.environ | tools | data
-        started = time.monotonic()
-        run(["uv", "tool", "install", "--quiet", *chosen, path], environment)
-        print(f"installed in {time.monotonic() - started:.1f} s")
-        program = f"{folder}/bin/hippocampe"
-        print(run([program, "--version"], environment).strip())
-        run([program, "remember", "David lives in Ordizan"], environment)
-        found = json.loads(
-            run([program, "recall", "Where does David live?", "--json"], environment)
-        )
-        assert found[0]["content"] == "David lives in Ordizan", found
-        for line in (
-            [program, "mcp"],
-            ["uvx", "--quiet", *chosen, "--from", path, "hippocampe", "mcp"],
-        ):
+    there = [name for name in INSTALLERS if shutil.which(name)]
+    for name in INSTALLERS.keys() - {*there}:
+        print(f"{name} is not there: the wheel is not tried with it")
+    assert there, "install pipx or uv"
+    for name in there:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            environment = os.environ | {
+                "PIPX_HOME": f"{folder}/tools",
+                "PIPX_BIN_DIR": f"{folder}/bin",
+                "UV_TOOL_DIR": f"{folder}/tools",
+                "UV_TOOL_BIN_DIR": f"{folder}/bin",
+                "HIPPOCAMPE_FOLDER": f"{folder}/data",
+            }
             started = time.monotonic()
-            tools_of = names(line, environment)
-            assert {"search_memories", "memory__search"} <= tools_of, tools_of
-            print(
-                f"{Path(line[0]).name} {line[-1]}: first list of tools after {time.monotonic() - started:.1f} s"
-            )
+            run([*INSTALLERS[name], *chosen, path], environment)
+            print(f"{name}: installed in {time.monotonic() - started:.1f} s")
+            program = f"{folder}/bin/hippocampe"
+            use(program, environment)
+            talk([program, "mcp"], environment)
+            if name == "uv":
+                once = ["uvx", "--quiet", *chosen, "--from", path, "hippocampe", "mcp"]
+                talk(once, environment)
+
+
+def use(program: str, environment: dict[str, str]) -> None:
+    """Use the command line."""
+    print(run([program, "--version"], environment).strip())
+    run([program, "remember", FACT], environment)
+    found = json.loads(run([program, "recall", QUESTION, "--json"], environment))
+    assert found[0]["content"] == FACT, found
+    shown = run(
+        [program, "demo", "--folder", f"{environment['HIPPOCAMPE_FOLDER']}-demo"], environment
+    )
+    print(shown.rstrip().rpartition("\n")[2])
+
+
+def talk(line: list[str], environment: dict[str, str]) -> None:
+    """Be a client of the MCP server over standard input and output: list its tools, and call one."""
+    started = time.monotonic()
+    with subprocess.Popen(
+        line, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+    ) as server:
+        assert server.stdin is not None and server.stdout is not None
+        for message in (HELLO, READY, LIST, SEARCH):
+            server.stdin.write(json.dumps(message) + "\n")
+        server.stdin.flush()
+        answers = {}
+        for answer in map(json.loads, server.stdout):
+            answers[answer.get("id")] = answer.get("result")
+            if answers.keys() >= {LIST["id"], SEARCH["id"]}:
+                break
+        server.stdin.close()
+        server.wait(timeout=60)
+    tools = {tool["name"] for tool in answers[LIST["id"]]["tools"]}
+    assert {"search_memories", "memory__search"} <= tools, tools
+    assert FACT in json.dumps(answers[SEARCH["id"]]), answers
+    print(f"{Path(line[0]).name} mcp: answers after {time.monotonic() - started:.1f} s")
 
 
 def run(line: list[str], environment: dict[str, str]) -> str:
@@ -60,27 +105,6 @@ def run(line: list[str], environment: dict[str, str]) -> str:
     return subprocess.run(
         line, env=environment, check=True, stdout=subprocess.PIPE, encoding="utf-8", timeout=600
     ).stdout
-
-
-def names(line: list[str], environment: dict[str, str]) -> set[str]:
-    """The tools of an MCP server over standard input and output."""
-    with subprocess.Popen(
-        line,
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        encoding="utf-8",
-    ) as server:
-        assert server.stdin is not None and server.stdout is not None
-        for message in (HELLO, READY, LIST):
-            server.stdin.write(json.dumps(message) + "\n")
-        server.stdin.flush()
-        for answer in map(json.loads, server.stdout):
-            if answer.get("id") == LIST["id"]:
-                server.stdin.close()
-                server.wait(timeout=60)
-                return {tool["name"] for tool in answer["result"]["tools"]}
-    raise AssertionError("the server ended without an answer.")
 
 
 if __name__ == "__main__":

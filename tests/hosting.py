@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
-
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
+from missing import missing
 from model_server import ModelServer
 
 ROOT = Path(__file__).parent.parent
@@ -45,7 +44,7 @@ class Host:
         self.server = server
         self.folder = folder
         if name and not (HOSTS / name / ".ready").exists():
-            pytest.skip(f"the hosts of {name}.txt are not installed: run `make hosts`")
+            missing(f"the host of {name}.txt (make hosts)", from_index=True)
 
     def run(self, code: str, *arguments: str, **variables: str) -> str:
         """Execute a program, and return what it prints."""

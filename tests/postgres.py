@@ -12,7 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import psycopg
-import pytest
+
+from missing import missing
 
 USER = "hippocampe"
 OLDEST = 15
@@ -37,13 +38,6 @@ def _is_new_enough(folder: Path) -> bool:
         [folder / "postgres", "--version"], capture_output=True, text=True, check=True
     )
     return int(re.findall(r"\d+", said.stdout)[0]) >= OLDEST
-
-
-def missing(what: str) -> None:
-    """Skip a test that needs a program; in CI, fail."""
-    if os.environ.get("CI") == "true":
-        pytest.fail(f"{what} is not installed")
-    pytest.skip(f"{what} is not installed")
 
 
 class Server:

