@@ -98,6 +98,21 @@ def test_only_the_words_of_the_space_count(known: Hippocampe) -> None:
     assert as_spelled(known, "which databse is it", "work") == "which databse is it"
 
 
+def test_an_error_that_was_typed_before_is_corrected_again(known: Hippocampe) -> None:
+    typed = "whats noras address, does the voileir have kyes"
+    meant = "what is Nora's address, does the voilier have keys"
+    for _ in range(3):
+        assert as_spelled(known, typed) == meant
+        known.after_turn(typed, "I do not know.", scope=HOME)
+    known.remember("A kyes is a lichen", scope=HOME)
+    assert as_spelled(known, "where are the kyes") == "where are the kyes"
+
+
+def test_a_name_that_ends_like_a_possessive_stays(known: Hippocampe) -> None:
+    known.remember("Noras has a boat", scope=HOME, subjects=("Noras",))
+    assert as_spelled(known, "where is noras") == "where is Noras"
+
+
 def test_what_is_typed_in_haste_is_found(known: Hippocampe, reading: None) -> None:
     hasty = ("OÙ HABITE NORA ?", "where is the stagign databse", "lena has the kyes?")
     found = [known.recall(each, scope=HOME)[0] for each in hasty]

@@ -16,7 +16,9 @@ from hippocampe.errors import EmbedderUnavailable
 from hippocampe.language.questions import in_full
 from hippocampe.language.subject_names import with_capital
 from hippocampe.language.text import STOP_WORDS, fold, without_capitals
+from hippocampe.protocols import Filter
 from hippocampe.store import statements
+from hippocampe.types import MEMORY_COLLECTIONS
 
 SHORTEST: Final = 4
 """Letters of the shortest word that is corrected: shorter words have many neighbours."""
@@ -29,6 +31,8 @@ NEWEST: Final = 3
 """Memories about a subject that tell how its name is written."""
 MOST_NAMES: Final = 12
 """Words that may be names, of one query: each is looked up in the store."""
+REPEATED: Final = 8
+"""Texts that may have a typing error: whoever makes it once makes it again, and what is asked is stored."""
 MOST_CORRECTED: Final = 32
 """Words that may be errors, of one query: each is compared with hundreds of similar words."""
 
@@ -40,7 +44,7 @@ def spelled(corpus: Corpus, query: str, space: str) -> str:
     """A query as the texts of its space are spelled.
 
     - Capitals alone ("WHO HAS THE KEYS?") become small letters; a short code stays.
-    - A word that no text of the space has becomes the word of the space that it was meant to be: "kyes", "keyys".
+    - A word that no memory of the space has becomes the word of the space that it was meant to be: "kyes", "keyys".
     - The name of a subject gets its capital, and the apostrophe of its possessive: "where is noras car?".
     - Words of questions typed in haste are written out: "whats", "koi".
     """
@@ -48,9 +52,9 @@ def spelled(corpus: Corpus, query: str, space: str) -> str:
     words = {fold(word): word for word in _WORD.findall(query)}
     words = {each: word for each, word in words.items() if each not in STOP_WORDS}
     try:
-        owners = _owners(corpus.vocabulary, space, words)
+        owners = _owners(corpus, space, words)
         plain = {each: word for each, word in words.items() if each not in owners}
-        meant = _corrected(corpus.vocabulary, space, plain)
+        meant = _corrected(corpus, space, plain)
         small = {meant.get(each, each): word for each, word in plain.items() if word.islower()}
         small |= {owner: words[each][:-1] for each, owner in owners.items()}
         names = _names(corpus, space, small)
@@ -70,24 +74,42 @@ def spelled(corpus: Corpus, query: str, space: str) -> str:
     return _WORD.sub(replaced, query)
 
 
-def _owners(vocabulary: Vocabulary, space: str, words: dict[str, str]) -> dict[str, str]:
-    """The words that may be possessives without their apostrophe, each with its owner: no text of the space has them."""
+def _owners(corpus: Corpus, space: str, words: dict[str, str]) -> dict[str, str]:
+    """The words that may be possessives without their apostrophe, each with its owner: no memory is about them."""
     ending = [each for each in words if each.endswith("s") and len(each) >= SHORTEST]
-    there = vocabulary.counts(space, {*ending, *(each[:-1] for each in ending)})
-    return {each: each[:-1] for each in ending if each not in there and each[:-1] in there}
+    there = corpus.vocabulary.counts(space, {*ending, *(each[:-1] for each in ending)})
+    owners = {each: each[:-1] for each in ending if each[:-1] in there}
+    # Somebody typed it so before, or it is a name itself.
+    if known := owners.keys() & there.keys():
+        with corpus.store.read() as connection:
+            about = statements.count_about(connection, space, "memory", known)
+        owners = {each: owner for each, owner in owners.items() if not about.get(each)}
+    return owners
 
 
-def _corrected(vocabulary: Vocabulary, space: str, words: dict[str, str]) -> dict[str, str]:
+def _corrected(corpus: Corpus, space: str, words: dict[str, str]) -> dict[str, str]:
     """The words that are typing errors, each with the word of the space that was meant, folded.
 
     Args:
         words: The words as they are written, by the folded word.
     """
+    vocabulary = corpus.vocabulary
     longer = [each for each in words if len(each) >= SHORTEST and each.isascii()]
     there = vocabulary.counts(space, longer)
-    unknown = islice((each for each in longer if each not in there), MOST_CORRECTED)
-    meant = {each: _meant(vocabulary, space, each, words[each]) for each in unknown}
-    return {each: word for each, word in meant.items() if word is not None}
+    rare = islice((each for each in longer if there.get(each, 0) <= REPEATED), MOST_CORRECTED)
+    meant = {each: _meant(vocabulary, space, each, words[each]) for each in rare}
+    return {
+        each: word
+        for each, word in meant.items()
+        if word is not None and not (each in there and _is_in_a_memory(corpus, space, each))
+    }
+
+
+def _is_in_a_memory(corpus: Corpus, space: str, word: str) -> bool:
+    """Return whether a memory has a word, so that it is none that was only typed wrong before."""
+    now = corpus.store.now().timestamp()
+    where = Filter(space=space, collections=MEMORY_COLLECTIONS, now=now)
+    return bool(corpus.index.matching("memory", word, limit=1, where=where))
 
 
 def _meant(vocabulary: Vocabulary, space: str, word: str, written: str) -> str | None:
