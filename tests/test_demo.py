@@ -6,13 +6,15 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from children import run
 from hippocampe import Hippocampe, Scope, demo
+from hippocampe.cli.app import app
 from hippocampe.demo.sample import load_sample, moved_text
 from hippocampe.errors import InvalidInput
 
@@ -71,32 +73,45 @@ def test_the_data_stays_in_a_folder_of_ones_own(report: demo.Report, folder: Pat
         demo.run(folder)
 
 
-def test_the_program_in_a_dumb_terminal_with_a_code_page(tmp_path: Path) -> None:
+def test_the_program_with_a_code_page_serves_answers_and_stops_without_a_terminal(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "tmp").mkdir()
     env = {"PYTHONIOENCODING": "cp1252", "TERM": "dumb", "COLUMNS": "80"}
     env |= {"TMPDIR": str(tmp_path / "tmp"), "HIPPOCAMPE_FOLDER": str(tmp_path / "mine")}
     done = subprocess.run(
-        [sys.executable, "-m", "hippocampe", "demo"],
+        [sys.executable, "-m", "hippocampe", "demo", "--serve"],
         capture_output=True,
         env=os.environ | env,
         check=False,
     )
-    assert done.returncode == 0, done.stderr.decode("cp1252")
+    assert (done.returncode, done.stderr.decode("cp1252")) == (0, "")
     text = done.stdout.decode("cp1252")
     (answered,) = re.findall(r"(\d+) of 15 questions answered", text)
     assert int(answered) >= LEAST
     assert len(re.findall(r"^ok ", text, re.MULTILINE)) == int(answered)
     assert "why: " in text
     assert "\x1b" not in text
+    assert "The dashboard on this sample: http://127.0.0.1:" in text
+    assert "The check passed." in text
     assert list((tmp_path / "tmp").iterdir()) == []
     assert not (tmp_path / "mine").exists()
 
 
-def test_the_server_shows_it_answers_and_stops_without_a_terminal() -> None:
-    done = run("-m", "hippocampe", "demo", "--serve", encoding="utf-8")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "The dashboard on this sample: http://127.0.0.1:" in done.stdout
-    assert "The check passed." in done.stdout
+def test_without_a_server_the_program_ends_after_the_answers(
+    report: demo.Report, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def ran(folder: Path, *_: object) -> demo.Report:
+        (folder / "store.db").touch()
+        return report
+
+    monkeypatch.setattr(demo, "_run", ran)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    done = CliRunner().invoke(app, ["demo"])
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert f"{report.answered} of 15 questions answered" in done.stdout
+    assert "The dashboard on this sample" not in done.stdout
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_demo_does_not_age(report: demo.Report, folder: Path, tmp_path: Path) -> None:
