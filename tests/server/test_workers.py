@@ -20,6 +20,7 @@ import pytest
 from test_mcp import call, talk
 from typer.testing import CliRunner
 
+import children
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.cells import Divided, folder_of
 from hippocampe.cli.app import app
@@ -32,12 +33,18 @@ OLD = "old"
 STARTS = 90.0
 
 
+def interpreter(*arguments: str, **options: Any) -> "subprocess.Popen[str]":
+    return subprocess.Popen([sys.executable, *arguments], **options)
+
+
 @contextmanager
-def serving(folder: Path, *options: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+def serving(
+    folder: Path, *options: str, start: Callable[..., "subprocess.Popen[str]"] = children.start
+) -> Iterator[tuple["subprocess.Popen[str]", str]]:
     """A server with two cells, and its address."""
-    command = [sys.executable, "-m", "hippocampe", "serve", "--folder", str(folder), "--port", "0"]
+    command = ("-m", "hippocampe", "serve", "--folder", str(folder), "--port", "0")
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen([*command, *options], text=True, **pipes) as process:
+    with start(*command, *options, text=True, **pipes) as process:
         try:
             assert process.stdout is not None and process.stderr is not None
             said = process.stdout.readline()
@@ -315,25 +322,12 @@ def test_a_hook_asks_the_cell_of_its_space(
         put = client.patch("/api/memory/settings", params={"space": space}, json=patience)
         assert put.status_code == 200
         assert remember(client, space, f"le voilier de {space} est à Nantes").status_code == 201
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "hippocampe",
-                "hook",
-                "prompt-submit",
-                "--folder",
-                str(divided),
-                "--space",
-                space,
-            ],
+        done = children.run(
+            *("-m", "hippocampe", "hook", "prompt-submit", "--folder", divided, "--space", space),
             input=json.dumps({"prompt": "Où est le voilier ?", "cwd": "/home/paul"}),
-            capture_output=True,
             text=True,
-            timeout=60,
-            check=True,
         )
-        assert done.stderr == ""
+        assert (done.returncode, done.stderr) == (0, "")
         assert f"voilier de {space}" in done.stdout
 
 
@@ -379,7 +373,7 @@ def test_a_killed_cell_loses_no_acknowledged_write_and_heals(
 
 def test_cells_end_with_a_killed_router_and_serve_again(tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    with serving(folder, "--workers", "2") as (process, address):
+    with serving(folder, "--workers", "2", start=interpreter) as (process, address):
         other = next(s for s in map("s{}".format, range(64)) if Divided(folder).read().cell_of(s))
         with httpx.Client(base_url=address, timeout=60) as client:
             assert remember(client, other, "le chat dort").status_code == 201
