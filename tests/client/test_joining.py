@@ -16,11 +16,13 @@ import pytest
 
 from children import child, run, running
 from hippocampe import Config, FolderInUse, Hippocampe, Scope, ServerUnavailable, StoreReadOnly
+from hippocampe.client import host as host_module
 from hippocampe.client import joining
 from hippocampe.client.host import Host
 from hippocampe.client.joining import join, join_or_start
 from hippocampe.client.local import LocalConnection
 from hippocampe.hippocampe import JoinedHippocampe
+from hippocampe.system import local_socket
 from hippocampe.system.local_socket import HELD_SECONDS, IN_USE, SILENCE_SECONDS, SOCKET
 from hippocampe.system.owner import Owner, read_owner
 
@@ -202,21 +204,27 @@ def test_a_folder_that_is_not_shared(folder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-def test_a_frozen_owner_is_not_waited_for(config: Config, folder: Path, hashed: None) -> None:
+def test_a_frozen_owner_is_not_waited_for(
+    config: Config, folder: Path, hashed: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with child(OWNING, folder) as program:
         assert program.stdout is not None
         assert program.stdout.readline() == "ready\n"
         with Hippocampe.open(config) as before:
             os.kill(program.pid, signal.SIGSTOP)
             try:
-                for use in (
-                    lambda: before.recent(scope=ME),
-                    lambda: Hippocampe.open(config),
-                    lambda: started(config),
-                    lambda: joining.take_over(folder, lambda: Hippocampe.open(config, join=False)),
-                ):
-                    with pytest.raises(FolderInUse, match="has not answered for 1.5 s"):
-                        use()
+                with monkeypatch.context() as hurried:
+                    hurried.setattr(local_socket, "SILENCE_SECONDS", 0.1)
+                    for use in (
+                        lambda: before.recent(scope=ME),
+                        lambda: Hippocampe.open(config),
+                        lambda: started(config),
+                        lambda: joining.take_over(
+                            folder, lambda: Hippocampe.open(config, join=False)
+                        ),
+                    ):
+                        with pytest.raises(FolderInUse, match="has not answered for 1.5 s"):
+                            use()
                 refused = command(folder, "remember", "Le casier est le 1234")
                 assert (refused.returncode, "has not answered" in refused.stderr) == (5, True)
                 assert recalled(folder, "Que boit Nina ?") == "Nina aime le thé vert"
@@ -225,17 +233,23 @@ def test_a_frozen_owner_is_not_waited_for(config: Config, folder: Path, hashed: 
             assert before.recent(scope=ME)[0].content == "Nina aime le thé vert"
 
 
-def test_an_owner_that_takes_long_is_waited_for(folder: Path) -> None:
+def test_an_owner_that_takes_long_is_waited_for(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder.mkdir()
+    monkeypatch.setattr(local_socket, "SILENCE_SECONDS", SILENCE_SECONDS / 2)
+    monkeypatch.setattr(host_module, "BEAT_SECONDS", host_module.BEAT_SECONDS / 4)
 
     class Slow:
         def now(self) -> None:
-            time.sleep(SILENCE_SECONDS + 0.5)
+            time.sleep(SILENCE_SECONDS / 2 + 0.2)
 
     host = Host(folder)
     try:
         # It opens the folder, and then works, for longer than a frozen owner would be waited for.
-        opening = threading.Timer(SILENCE_SECONDS + 0.5, lambda: host.serve(Slow(), nullcontext))
+        opening = threading.Timer(
+            SILENCE_SECONDS / 2 + 0.2, lambda: host.serve(Slow(), nullcontext)
+        )
         opening.start()
         connection = LocalConnection(folder)
         assert connection.greet()["pid"] == os.getpid()
@@ -248,7 +262,7 @@ def test_an_owner_that_takes_long_is_waited_for(folder: Path) -> None:
 def test_calls_under_way_end_before_the_folder_is_released(config: Config) -> None:
     hippo = Hippocampe.open(config)
     with started(config) as other:
-        items = [{"content": f"Le numéro {number} est pris"} for number in range(300)]
+        items = [{"content": f"Le numéro {number} est pris"} for number in range(100)]
         begun = threading.Event()
         stored: list[object] = []
 
@@ -260,9 +274,9 @@ def test_calls_under_way_end_before_the_folder_is_released(config: Config) -> No
         assert begun.wait(PATIENCE)
         hippo.close()
         writing.join()
-        assert len(stored) == 300
+        assert len(stored) == 100
         # The next call finds another owner.
-        assert other.stats(scope=ME).memories == {"memory": 300}
+        assert other.stats(scope=ME).memories == {"memory": 100}
 
 
 def test_it_stops_when_nobody_needs_it(
