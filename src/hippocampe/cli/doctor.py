@@ -18,6 +18,7 @@ from hippocampe.config import MODELS, Config
 from hippocampe.config_sources import Loaded
 from hippocampe.errors import HippocampeError
 from hippocampe.system import free_space
+from hippocampe.system.command_line import install_line
 from hippocampe.system.environment import variable
 from hippocampe.system.free_space import RESERVE
 from hippocampe.system.owner import read_owner
@@ -74,9 +75,7 @@ def _python() -> Examined:
 def _packages() -> Examined:
     missing = [name for name in PACKAGES if not _is_installed(name)]
     if missing:
-        return Examined(
-            False, f"missing: {', '.join(missing)}; reinstall with pip install hippocampe"
-        )
+        return Examined(False, f"missing: {', '.join(missing)}; reinstall with: {install_line()}")
     return Examined(True, ", ".join(f"{name} {version(name)}" for name in PACKAGES))
 
 

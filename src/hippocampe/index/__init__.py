@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from hippocampe.config import Config
 from hippocampe.errors import InvalidInput
 from hippocampe.protocols import Index, Point
+from hippocampe.system.command_line import install_line
 
 if TYPE_CHECKING:
     from hippocampe.store.store import Store
@@ -50,7 +51,7 @@ def open_shared_index(config: Config, *, dimensions: int, model: str) -> Index:
         from hippocampe.index.qdrant import QdrantIndex, ServerOptions
     except ModuleNotFoundError as exc:
         raise InvalidInput(
-            "qdrant_url needs the client of Qdrant: pip install 'hippocampe[server-tier]'."
+            f"qdrant_url needs the client of Qdrant: {install_line('server-tier')}"
         ) from exc
     options = ServerOptions(
         collection=config.qdrant_collection,

@@ -23,6 +23,7 @@ from hippocampe.store import driver, full_text, locks, replies, schema
 from hippocampe.store.postgres_schema import EVERY, SPACE
 from hippocampe.store.store import Store
 from hippocampe.store.translation import translated
+from hippocampe.system.command_line import install_line
 
 CHANNEL = "hippocampe"
 """The channel on which a commit tells other processes the space that it changed."""
@@ -81,7 +82,7 @@ def make_engine(url: str, *, prepared: bool) -> Engine:
         ) from exc
     except ModuleNotFoundError as exc:
         raise InvalidInput(
-            "database_url needs the driver of PostgreSQL: pip install 'hippocampe[server-tier]'."
+            f"database_url needs the driver of PostgreSQL: {install_line('server-tier')}"
         ) from exc
 
 

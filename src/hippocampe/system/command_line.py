@@ -16,10 +16,10 @@ def command_line(*words: str) -> str:
     return _quoted(*_program(), *words)
 
 
-def install_line(extra: str) -> str:
-    """A command line ready to copy that adds an extra to this installation, from where it was installed."""
+def install_line(extra: str = "") -> str:
+    """A command line ready to copy that completes this installation, from where it was installed, with an extra."""
     source = _source()
-    wanted = f"{PROGRAM}[{extra}]" + (f" @ {source}" if source else "")
+    wanted = (f"{PROGRAM}[{extra}]" if extra else PROGRAM) + (f" @ {source}" if source else "")
     return _quoted(sys.executable, "-m", "pip", "install", wanted)
 
 
