@@ -35,6 +35,15 @@ def test_a_name_alone_says_of_whom() -> None:
     assert is_elliptical("et Ben ?", {"ben"})
     assert is_elliptical("and Jess's?", {"jess"})
     assert not is_elliptical("et le chat de Ben ?", {"ben"})
+    assert is_elliptical("c'est quand pour Ben ?", {"ben"})
+    assert is_elliptical("what time is Jess's?", {"jess"})
+
+
+@pytest.mark.parametrize(
+    "question", ["when is Ben off?", "comment va Ben ?", "Ben est sous quoi ?", "and how is Ben?"]
+)
+def test_a_name_with_a_verb_is_what_it_is_about(question: str) -> None:
+    assert not is_elliptical(question, {"ben"})
 
 
 def test_it_asks_the_same_of_its_speaker_or_goes_on() -> None:

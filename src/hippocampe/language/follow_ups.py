@@ -12,6 +12,7 @@ from functools import cache
 from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.person import is_first_person, is_to_somebody
 from hippocampe.language.small_talk import is_small_talk
+from hippocampe.language.statement import parse
 from hippocampe.language.text import STOP_WORDS, fold, words
 from hippocampe.language.word_classes import word_classes
 
@@ -38,7 +39,17 @@ def is_elliptical(question: str, names: Collection[str] = ()) -> bool:
     if not names and not asks_own(question) and is_small_talk(question):
         return False
     said = frozenset(words(of_others)) - _empty_words() - times_in(question)
-    return said.issubset(names)
+    return said.issubset(names) and not (names and _tells_of_whom(question))
+
+
+def _tells_of_whom(question: str) -> bool:
+    """Return whether what a question names does or is something: "when is Julie off?", not "c'est quand pour Julie ?"."""
+    spoken = [word.norm for word in parse(question).words]
+    return not (
+        _verbs().isdisjoint(spoken)
+        or spoken[-1] in words_of("grammar.of")
+        or not _standing_for_others().isdisjoint(spoken)
+    )
 
 
 def times_in(text: str) -> frozenset[str]:
@@ -80,6 +91,16 @@ def _empty_words() -> frozenset[str]:
     return (
         STOP_WORDS | words_of("frame", file="questions") | words_of("stand_ins", file="questions")
     )
+
+
+@cache
+def _verbs() -> frozenset[str]:
+    return words_of("grammar.auxiliary") - words_of("grammar.at")
+
+
+@cache
+def _standing_for_others() -> frozenset[str]:
+    return words_of("grammar.third_person") | words_of("stand_ins", file="questions")
 
 
 @cache
