@@ -4,12 +4,15 @@ import importlib
 import json
 import os
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from fastapi.testclient import TestClient
 
 import children
+from hippocampe.embed.local import LocalEmbedder
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 TEXTS = {
@@ -59,6 +62,22 @@ def test_a_memory_is_measured_behind_its_adapter(tmp_path: Path, data: Path) -> 
     assert found["durability"]["lost"] == 0
     table = children.run(folder / "table.py", out, text=True)
     assert "| sqlite_fts5 | 1 |" in table.stdout
+
+
+@pytest.mark.parametrize("name", ["hippocampe", "hippocampe_talk"])
+def test_this_memory_behind_its_adapters(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(BENCHMARKS / "leaderboard")
+    # The adapter replaces the method; this puts it back.
+    monkeypatch.setattr(LocalEmbedder, "embed_query", LocalEmbedder.embed_query)
+    adapter = importlib.import_module(f"adapters.{name}").Adapter
+    memory = adapter(tmp_path / "data", SimpleNamespace(timed=nullcontext))
+    memory.add(list(TEXTS.items()))
+    found = memory.search("where is the cherry tree?", 2)
+    assert found[0][0] == "d0"
+    assert found == sorted(found, key=lambda each: -each[1])
+    memory.close()
 
 
 TURN = {"speaker": "Ana", "dia_id": "D1:1", "text": "hello"}
