@@ -367,7 +367,7 @@ def rank(
 
 
 def _worth_reading(odds: NDArray[np.float64], kinds: Sequence[str], request: RecallRequest) -> int:
-    """The number of results to read: the likely ones, and the best of live talk besides, of which the odds say little."""
+    """The number of results to read: the likely ones, and the best of live talk, about which the odds say little."""
     likely = int((odds >= odds.max() - request.read_within).sum())
     live = min(kinds.count("live"), results.LIVE_READ)
     return min(request.read, max(likely, reading.FEWEST) + live)

@@ -32,7 +32,7 @@ NEWEST: Final = 3
 MOST_NAMES: Final = 12
 """Words that may be names, of one query: each is looked up in the store."""
 REPEATED: Final = 8
-"""Texts that may have a typing error: whoever makes it once makes it again, and what is asked is stored."""
+"""Texts that may have a typing error: somebody who makes it once makes it again, and what is asked is stored."""
 MOST_CORRECTED: Final = 32
 """Words that may be errors, of one query: each is compared with hundreds of similar words."""
 
