@@ -2,7 +2,7 @@
 # make test  installs all that is needed, checks style and types, runs the tests
 # make docs  builds the documentation site in site/
 # make clients  installs what the tests take from the registry of Node.js: clients of the proxy, a Qdrant server;
-#               without, these tests are skipped
+#               without, these tests are skipped, and fail with CI=true
 # make hosts  installs the hosts of the integrations in environments of their own, for their tests; likewise
 # All need Python 3.11 or later and a package index, nothing else. PYTHON=… chooses the Python.
 

@@ -118,7 +118,7 @@ def parameters_in(code: griffe.Object | griffe.Alias) -> Parameters:
 
 
 def endpoints(document: Schema) -> Iterator[tuple[str, Parameters]]:
-    """The endpoints of an OpenAPI document with their path, query, header and body parameters."""
+    """The endpoints of an OpenAPI document with their path, query, header and body parameters, and their answers."""
     for path, methods in document["paths"].items():
         for method, described in methods.items():
             taken = {
@@ -126,11 +126,20 @@ def endpoints(document: Schema) -> Iterator[tuple[str, Parameters]]:
                 for each in described.get("parameters", ())
             }
             body = described.get("requestBody", {})
-            sent = body.get("content", {}).get("application/json", {}).get("schema", {})
-            fields = fields_of(sent, document)
+            fields = fields_of(schema_of(body), document)
             if not body.get("required", False):
                 fields = dict.fromkeys(fields, "optional")
             yield f"{method.upper()} {path}", taken | fields
+            answers = described.get("responses", {})
+            done = next((each for each in answers if each.startswith("2")), "")
+            if given := fields_of(schema_of(answers.get(done, {})), document):
+                # A program may be given more than it knows.
+                yield f"answer of {method.upper()} {path}", dict.fromkeys(given, "optional")
+
+
+def schema_of(part: Schema) -> Schema:
+    """The schema of the JSON of a request or of an answer."""
+    return part.get("content", {}).get("application/json", {}).get("schema", {})
 
 
 def undocumented() -> Iterator[tuple[str, Parameters]]:
@@ -205,7 +214,7 @@ def breaks(old: dict[str, Parameters], new: dict[str, Parameters]) -> list[str]:
     found = [f"{name} is gone" for name in old if name not in new]
     for name in old.keys() & new.keys():
         found += [
-            f"{name} does not take {parameter}"
+            f"{name} lacks {parameter}"
             for parameter in old[name]
             if parameter not in new[name] and "many" not in new[name].values()
         ]
@@ -261,6 +270,7 @@ def test_the_record_covers_every_interface(document: Schema) -> None:
     assert recorded["GET /api/memories/{id}"]["id"] == "required"
     assert recorded["GET /api/memories"]["cursor"] == "optional"
     assert recorded["tool search_memories"]["query"] == "required"
+    assert "items.content" in recorded["answer of GET /api/memories"]
 
 
 def test_every_adapter_that_a_page_imports_is_recorded() -> None:
@@ -280,7 +290,7 @@ def test_every_adapter_that_a_page_imports_is_recorded() -> None:
     ("new", "lost"),
     [
         ({}, ["f is gone"]),
-        ({"f": {"a": "required"}}, ["f does not take b"]),
+        ({"f": {"a": "required"}}, ["f lacks b"]),
         ({"f": {"a": "required", "b": "required"}}, ["f needs b"]),
         ({"f": {"a": "required", "b": "optional", "c": "required"}}, ["f needs c"]),
         ({"f": {"a": "optional", "b": "optional", "c": "optional"}, "g": {}}, []),
@@ -324,8 +334,8 @@ def test_a_change_of_a_body_or_of_a_tool_that_breaks_a_program() -> None:
     new["required"].append("results")
     del new["properties"]["tree"]
     assert changed(old, new) == [
-        "POST /api does not take tree",
-        "POST /api does not take tree.below",
+        "POST /api lacks tree",
+        "POST /api lacks tree.below",
         "POST /api needs results",
         "POST /api needs results.text",
     ]
