@@ -5,9 +5,10 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
@@ -85,8 +86,22 @@ def examples(name: str) -> Sequence[str]:
     return found
 
 
-def check_prefix(requests: Sequence[Sequence[object]]) -> None:
-    """Check that each request begins with the messages of the one before it, byte for byte."""
-    assert len(requests) > 2
-    for before, after in pairwise(requests):
-        assert json.dumps(after[: len(before)]) == json.dumps(before)
+def check_prefix(bodies: Sequence[Mapping[str, Any]], *, kept: bool = True) -> None:
+    """Check that each request begins with the one before it, byte for byte: parameters, system, tools, messages.
+
+    Args:
+        bodies: The requests of one conversation, as sent to the provider.
+        kept: Whether the last message keeps its memories. Otherwise only what comes before it is compared.
+    """
+    assert len(bodies) > 1
+    for before, after in pairwise(bodies):
+        (said, more), (again, later) = _parted(before), _parted(after)
+        assert json.dumps(again) == json.dumps(said)
+        cached = more if kept else more[:-1]
+        assert json.dumps(later[: len(cached)]) == json.dumps(cached)
+
+
+def _parted(body: Mapping[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+    """What a request says once, and its messages."""
+    [field] = body.keys() & {"messages", "input", "contents"}
+    return {name: value for name, value in body.items() if name != field}, body[field]

@@ -76,7 +76,7 @@ def test_hermes_remembers(host: Callable[..., Host]) -> None:
     assert settings == str(["{", '"space":', '"work"', "}"])
     requests = [each for each in found.server.requests if each.tools]
     assert "Paul drinks green tea" in requests[0].asked
-    check_prefix([each.body["messages"] for each in requests])
+    check_prefix([each.body for each in requests])
     said = [each.content for each in found.memory.messages(scope=Scope(), limit=100)]
     assert "What do I drink in the morning?" in said
     assert "from a subagent" not in said

@@ -64,7 +64,7 @@ def test_an_agent_remembers(host: Find) -> None:
     ]
     assert len([each for each in said if each == "Bye"]) == 1
     assert found.memory.search_text("rain at Nantes", scope=Scope())
-    check_prefix([each.body["messages"] for each in thread])
+    check_prefix([each.body for each in thread])
 
 
 STORE = """

@@ -124,18 +124,18 @@ def test_the_filter_reminds_and_stores(url: str, memory: Hippocampe) -> None:
     made.valves.url = url
     user, metadata = {"name": "dev", "id": "5f3a"}, {"chat_id": "chat-17"}
     history: list[Json] = [{"role": "system", "content": "Sois bref."}]
-    sent: list[list[Json]] = []
+    sent: list[Json] = []
     for said in (QUESTION, "Et le soir ?", [{"type": "text", "text": "Merci"}]):
         history.append({"role": "user", "content": said})
         body = asyncio.run(made.inlet({"messages": list(history)}, user, metadata))
         # A repeated request of the same message has the same injection.
         again = asyncio.run(made.inlet({"messages": list(history)}, user, metadata))
         assert again == body
-        sent.append(body["messages"])
+        sent.append(body)
         history.append({"role": "assistant", "content": "Du thé vert.", "id": f"m{len(history)}"})
         for _ in range(2):
             asyncio.run(made.outlet({"messages": list(history), "chat_id": "chat-17"}, user))
-    assert FACT in sent[0][1]["content"]
+    assert FACT in sent[0]["messages"][1]["content"]
     check_prefix(sent)
     assert "hippocampe-memory" not in json.dumps(history)
     said = [each.content for each in memory.messages(scope=ALL)]

@@ -42,7 +42,7 @@ def test_an_agent_remembers(host: Callable[[], Host]) -> None:
     shown = found.page("openai-agents.md", KEPT, OPENAI_AGENTS_DISABLE_TRACING="1")
     assert shown.splitlines()[0] == "Answer to What do I drink in the morning?"
     assert "Paul drinks green tea" in found.server.requests[0].asked
-    check_prefix([each.body["input"] for each in found.server.requests])
+    check_prefix([each.body for each in found.server.requests])
     said = [each.content for each in found.memory.messages(scope=Scope(user="paul"))]
     assert len(said) == 6
     assert said[:2] == [
