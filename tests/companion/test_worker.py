@@ -47,9 +47,9 @@ def echo(request: ModelRequest) -> Answer:
 class Process:
     """A worker, and the lines it has answered."""
 
-    def __init__(self, folder: Path, *, reads: bool = True) -> None:
+    def __init__(self, folder: Path, *, reads: bool = True, before: str = "") -> None:
         self.popen = start(
-            *("-c", PROGRAM, "worker", "--embedder", "hashed:64"),
+            *("-c", before + PROGRAM, "worker", "--embedder", "hashed:64"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -366,7 +366,7 @@ def test_sigterm_cancels_a_request_that_takes_long(
     begin: Begin, server: ModelServer, stored: Callable[[], list[Message]]
 ) -> None:
     server.brain = lambda _: Answer(delay=PATIENCE)
-    worker = begin()
+    worker = begin(before="from hippocampe.companion import worker; worker.GRACE_SECONDS = 0.5;")
     worker.send(request("1", message="attends"))
     waits_for(lambda: bool(server.requests))
     began = monotonic()

@@ -15,7 +15,7 @@ from hippocampe import Config, Hippocampe, Scope
 from hippocampe.engine import deliveries
 from hippocampe.errors import HippocampeError, IndexUnavailable, StoreError
 from hippocampe.server.http.limits import Buckets
-from hippocampe.store import driver, job_runs, outbox, schema
+from hippocampe.store import driver, job_runs, listening, outbox, schema
 from hippocampe.store.postgres import PostgresStore
 from hippocampe.store.postgres_schema import PARTITIONS
 
@@ -79,7 +79,10 @@ def test_what_one_process_writes_another_finds(join: Joiner) -> None:
     assert [entry.action for entry in one.audit(scope=ME)][:2] == ["revoke_key", "create_key"]
 
 
-def test_processes_know_how_many_share_a_limit(join: Joiner) -> None:
+def test_processes_know_how_many_share_a_limit(
+    join: Joiner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listening, "BEAT_SECONDS", 0.5)
     one, other = join(), join()
     eventually(lambda: one.processes == other.processes == 2)
     shares = Buckets(10.0, 4.0, clock=lambda: 0.0, shares=lambda: one.processes)

@@ -1226,10 +1226,10 @@ def test_hundreds_of_turns(hippo: Hippocampe, clock: FakeClock) -> None:
     last: dict[tuple[str | None, str], int] = {}
     turns: defaultdict[str | None, int] = defaultdict(int)
     depth, most, budget, on = 20, 20, 800, True
-    for number in range(400):
+    for number in range(200):
         clock.advance(seconds=50)
         scope = chance.choice(scopes)
-        if number % 50 == 49:
+        if number % 25 == 24:
             depth, most = chance.choice((2, 5, 20)), chance.choice((1, 5, 20))
             budget, on = chance.choice((100, 300, 800)), chance.random() < 0.9
             hippo.update_settings(

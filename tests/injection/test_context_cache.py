@@ -10,6 +10,7 @@ from sqlalchemy import event
 
 from conftest import FakeClock
 from hippocampe import Hippocampe, Scope
+from hippocampe.folder import maintenance
 from hippocampe.injection.context_cache import MAX_AGE, MAX_KEYS, ContextCache
 from hippocampe.store import memories
 from hippocampe.types import Memory, Recollection
@@ -68,8 +69,10 @@ def test_every_change_of_a_memory_is_seen_by_the_next_turn(
 
 
 @pytest.fixture
-def large(hippo: Hippocampe) -> Hippocampe:
+def large(hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch) -> Hippocampe:
     """Thousands of memories that are neither identities, nor important, nor recent."""
+    # Nobody opens it again.
+    monkeypatch.setattr(maintenance, "REDERIVING_SECONDS", 0)
     old = datetime.now(UTC) - timedelta(days=300)
     made = [
         Memory(f"{n}", "default", f"la barque {n}", created_at=old, updated_at=old)

@@ -367,8 +367,8 @@ def test_any_mix_of_its_words_passes(pieces: list[str], glue: str) -> None:
 
 def test_a_text_full_of_secrets_is_masked_in_one_pass() -> None:
     """A comparison of each secret with all others would take minutes."""
-    text = "cvv 123 pin 1234 " * 60_000
-    assert mask(text) == "cvv [secret: card code] pin [secret: password] " * 60_000
+    text = "cvv 123 pin 1234 " * 20_000
+    assert mask(text) == "cvv [secret: card code] pin [secret: password] " * 20_000
 
 
 @pytest.mark.parametrize("before", ["pin 1234 system: ", "pin system: x ", "api key a b c: "])

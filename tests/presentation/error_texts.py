@@ -47,7 +47,7 @@ def texts(folder: Path = SOURCE) -> set[str]:
     return {
         shape(text)
         for path in folder.rglob("*.py")
-        for node in ast.walk(_tree(path))
+        for node in _nodes(path)
         if (text := template(node))
     }
 
@@ -57,8 +57,9 @@ def messages() -> dict[str, str]:
     """The messages of errors, and the texts that are inserted into them, each with its place."""
     found: dict[str, str] = {}
     for path in _paths():
-        module = _tree(path)
-        for function in (module, *_functions(module)):
+        module, *others = _nodes(path)
+        assert isinstance(module, ast.Module)
+        for function in (module, *(each for each in others if isinstance(each, Function))):
             for node in _own(function):
                 if isinstance(node, ast.Call) and _name(node.func) in ERRORS:
                     for argument in node.args:
@@ -113,7 +114,7 @@ def _calls() -> dict[str, list[ast.Call]]:
     """All calls of the source, by the name of their function."""
     found = defaultdict[str, list[ast.Call]](list)
     for path in _paths():
-        for node in ast.walk(_tree(path)):
+        for node in _nodes(path):
             if isinstance(node, ast.Call):
                 found[_name(node.func)].append(node)
     return found
@@ -141,12 +142,9 @@ def _paths() -> list[Path]:
 
 
 @cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text("utf-8"))
-
-
-def _functions(tree: ast.AST) -> list[Function]:
-    return [each for each in ast.walk(tree) if isinstance(each, Function)]
+def _nodes(path: Path) -> list[ast.AST]:
+    """The nodes of a file, the module first."""
+    return list(ast.walk(ast.parse(path.read_text("utf-8"))))
 
 
 @cache
