@@ -15,6 +15,9 @@ TOLD = (
     ("karen", "Jess's teacher is Mr Dunn"),
     ("karen", "Owen cooks dinner on Thursday"),
     ("karen", "Matteo cooks dinner on Friday"),
+    ("karen", "The spare key of the Kubota hangs in the milk house"),
+    ("karen", "The spare key of the truck is under the mineral feeder"),
+    ("karen", "The new kit comes from Pennine Teamwear"),
 )
 
 
@@ -39,6 +42,8 @@ def hippo(open_hippo: Opener, reading: None) -> Hippocampe:
         ("what day is swimming?", "tom", "at what time?", "at 5pm"),
         ("what's ollie's teacher called?", "tom", "and jess's?", "Mr Dunn"),
         ("who cooks on thursday?", "tom", "and friday?", "Matteo cooks"),
+        ("where is the Kubota spare key?", "tom", "and for the truck?", "mineral feeder"),
+        ("when do we get the new kit?", "tom", "who is making it?", "Pennine"),
     ],
 )
 def test_a_follow_up_is_answered(

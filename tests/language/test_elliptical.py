@@ -2,7 +2,14 @@
 
 import pytest
 
-from hippocampe.language.follow_ups import asks_own, completed, continues, is_elliptical
+from hippocampe.language.follow_ups import (
+    asked_of_another,
+    asks_own,
+    completed,
+    continues,
+    is_elliptical,
+    refers_to_thing,
+)
 from hippocampe.language.manners import asks_nothing
 from hippocampe.language.person import is_first_person
 from hippocampe.language.small_talk import is_small_talk
@@ -65,6 +72,35 @@ def test_it_is_completed(
     question: str, before: str, replaced: frozenset[str], complete: str
 ) -> None:
     assert completed(question, before, replaced) == complete
+
+
+@pytest.mark.parametrize(
+    ("question", "names", "before", "replaced", "asked"),
+    [
+        ("and Jess's?", {"jess"}, "what's Ben's teacher called?", {"ben"}, "what's Jess's teacher called?"),
+        ("et celui de Léa ?", {"lea"}, "où est le vélo de Tom ?", {"tom"}, "où est le vélo de Léa ?"),
+        ("what about jess", {"jess"}, "when is Ben's MOT?", {"ben"}, "when is jess's MOT?"),
+        ("and for the truck?", (), "where's the Kubota key", {"kubota"}, "where's the truck key"),
+        ("and the vet?", (), "when does Hank come?", {"hank"}, "when does the vet come?"),
+        # It asks something else too, of a time, of its speaker, or nobody was named.
+        ("and who drives Jess?", {"jess"}, "where does Ben live?", {"ben"}, None),
+        ("and when is the vet here?", (), "when does Hank come?", {"hank"}, None),
+        ("and friday?", (), "who cooks with Ben on thursday?", {"ben"}, None),
+        ("and mine?", (), "where's Ben's car?", {"ben"}, None),
+        ("and the vet?", (), "when does the farrier come?", (), None),
+        ("Jess", {"jess"}, "where does Ben live?", {"ben"}, None),
+    ],
+)  # fmt: skip
+def test_what_was_asked_is_asked_of_another(
+    question: str, names: set[str], before: str, replaced: set[str], asked: str | None
+) -> None:
+    assert asked_of_another(question, before, frozenset(names), frozenset(replaced)) == asked
+
+
+def test_a_short_question_may_refer_to_a_thing() -> None:
+    assert all(map(refers_to_thing, ("who is making them?", "ça coûte combien ?", "who has it")))
+    assert not any(map(refers_to_thing, ("ça marche", "put it in the car", "who makes bread?")))
+    assert not refers_to_thing("who was it that said the other day that we need a bigger van?")
 
 
 def test_the_hour_of_something_is_no_small_talk() -> None:

@@ -6,11 +6,13 @@ They ask about what was said before them. The words are data: `language/*/questi
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Set
 from functools import cache
+from itertools import dropwhile
 
 from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.person import is_first_person, is_to_somebody
+from hippocampe.language.questions import asks_anything
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.statement import parse
 from hippocampe.language.text import STOP_WORDS, fold, words
@@ -22,6 +24,8 @@ MOST_CONTINUING = 5
 """Words of a question that goes on with what was asked: "et le client ?"."""
 
 _WRITTEN = re.compile(r"\w+(?:['’-]\w+)*")
+_PIECES = re.compile(rf"({_WRITTEN.pattern})")
+_POSSESSIVE = re.compile(r"['’]s?$")
 
 
 def is_elliptical(question: str, names: Collection[str] = ()) -> bool:
@@ -63,6 +67,12 @@ def asks_own(question: str) -> bool:
     return _own().search(fold(question)) is not None
 
 
+def refers_to_thing(question: str) -> bool:
+    """Return whether a question may refer to a thing that was named before it: "who made it?", "ça coûte combien ?"."""
+    short = len(words(question)) <= MOST_ELLIPTICAL
+    return short and asks_anything(question) and _things().search(fold(question)) is not None
+
+
 def continues(question: str) -> bool:
     """Return whether a question goes on with what was asked: "and the caretaker?", "et le client ?"."""
     return len(words(question)) <= MOST_CONTINUING and _opening().match(fold(question)) is not None
@@ -77,6 +87,49 @@ def completed(question: str, before: str, replaced: Collection[str]) -> str:
         replaced: Folded words of it that the question replaces.
     """
     return " ".join((*_carried(before, replaced), question))
+
+
+def asked_of_another(question: str, before: str, names: Set[str], replaced: Set[str]) -> str | None:
+    """The question before, asked of what this one names: "and Jess's?" after "is Ben's car red?" is "is Jess's car red?".
+
+    Args:
+        question: The question.
+        before: What was said before it.
+        names: Folded words of the question that name somebody; without any, it names a thing: "and the vet?".
+        replaced: Folded words of the names in what was said before; the first name is replaced.
+
+    Returns:
+        None if the question asks something else too, or there is no name to replace.
+    """
+    opening = _opening().match(fold(question))
+    if opening is None or asks_own(question):
+        return None
+    written = _WRITTEN.findall(question)[len(words(opening[0])) :]
+    spoken = {word for each in written for word in words(each)}
+    content = spoken - _empty_words() - times_in(question) - names
+    if not _verbs().isdisjoint(spoken) or bool(names) == bool(content):
+        return None
+    if names:
+        written = [each for each in written if not names.isdisjoint(words(each))]
+    else:
+        written = list(dropwhile(lambda each: fold(each) in _before_nouns(), written))
+    return _with_name(before, replaced, " ".join(written))
+
+
+def _with_name(text: str, replaced: Set[str], name: str) -> str | None:
+    """A text with a name in the place of the first one, and without the others; None if it has none."""
+    pieces: list[str] = []
+    placed = False
+    for piece in _PIECES.split(text):
+        if not (spoken := words(piece)) or not replaced.issuperset(spoken):
+            pieces.append(piece)
+        elif not placed:
+            article = "".join(pieces).split()[-1:]
+            name = name.removeprefix(" ".join((*article, "")))
+            ending = _POSSESSIVE.search(piece)
+            pieces.append(name if ending is None or _POSSESSIVE.search(name) else name + ending[0])
+            placed = True
+    return "".join(pieces) if placed else None
 
 
 def _carried(before: str, replaced: Collection[str]) -> Iterator[str]:
@@ -104,8 +157,18 @@ def _standing_for_others() -> frozenset[str]:
 
 
 @cache
+def _before_nouns() -> frozenset[str]:
+    return words_of("grammar.at") | words_of("grammar.of")
+
+
+@cache
 def _own() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(load_all('questions')['own'])})\b")
+
+
+@cache
+def _things() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(load_all('questions')['things'])})\b")
 
 
 @cache

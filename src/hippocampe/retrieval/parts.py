@@ -8,10 +8,12 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.language.difference import proper_names
 from hippocampe.language.follow_ups import (
     MOST_ELLIPTICAL,
+    asked_of_another,
     asks_own,
     completed,
     continues,
     is_elliptical,
+    refers_to_thing,
     times_in,
 )
 from hippocampe.language.questions import asked_in, is_about_told, refers
@@ -55,7 +57,8 @@ def _complete(
 ) -> Part:
     if named := with_names_of_relatives(corpus, question, request, now):
         return (*named, question)
-    follows = refers(question) or continues(question)
+    of_thing = refers_to_thing(question)
+    follows = refers(question) or continues(question) or of_thing
     if not follows and len(words(question)) > MOST_ELLIPTICAL:
         return (question,)
     named, told = _proper_names(question), _around(question, message)
@@ -63,11 +66,15 @@ def _complete(
         return (question,)
     before = _Before(told) if told else _before(corpus, request, now)
     named |= before.speakers.intersection(words(question))
+    names_before = _proper_names(before.text) | before.speakers.intersection(words(before.text))
     complete: list[str] = []
-    of_others = follows and not named and not asks_own(question)
-    if names := _names(corpus, before.text, request) if of_others else []:
-        complete.append(f"{question} ({', '.join(names)})")
-    if before.text and is_elliptical(question, named):
+    if other := asked_of_another(question, before.text, named, names_before):
+        complete.append(other)
+    elif follows and not named and not asks_own(question):
+        names = _names(corpus, before.text, request)
+        complete += [f"{question} ({', '.join(names)})"] if names else []
+    of_before = is_elliptical(question, named) or (of_thing and not named and not complete)
+    if before.text and of_before:
         complete.append(_follow_up(question, before.text, named))
     if told:
         # The statements around the question give its topic.
