@@ -16,7 +16,7 @@ import pytest
 
 from conftest import Opener
 from hippocampe import Scope
-from hippocampe.embed import open_embedder
+from hippocampe.embed import connection, open_embedder
 from hippocampe.embed.connection import ATTEMPTS
 from hippocampe.embed.remote import CHARACTERS_PER_REQUEST, RemoteEmbedder
 from hippocampe.embed.vectors import UNKNOWN_MODEL_THRESHOLD, dedup_threshold
@@ -151,6 +151,11 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, KEY)
     for name in ("OPENAI_BASE_URL", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "FIRST_PAUSE_SECONDS", 0.02)
 
 
 @pytest.fixture(params=["openai", "voyageai"])
