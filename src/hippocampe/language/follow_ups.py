@@ -121,7 +121,7 @@ def _with_name(text: str, replaced: Set[str], name: str) -> str | None:
     pieces: list[str] = []
     placed = False
     for piece in _PIECES.split(text):
-        if not (spoken := words(piece)) or not replaced.issuperset(spoken):
+        if not (spoken := set(words(piece))) or not spoken <= replaced:
             pieces.append(piece)
         elif not placed:
             article = "".join(pieces).split()[-1:]
