@@ -4,14 +4,19 @@ import pytest
 
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
+from hippocampe.folder import maintenance
 from hippocampe.store import associations, driver, portable
 
 MANY = 20_000
 
 
 @pytest.fixture
-def hub(hashed: None, open_hippo: Opener, scope: Scope) -> tuple[Hippocampe, str, list[str]]:
+def hub(
+    hashed: None, open_hippo: Opener, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Hippocampe, str, list[str]]:
     """A folder with a hub, its id, and those of its neighbours, oldest first."""
+    # Nobody opens it again.
+    monkeypatch.setattr(maintenance, "REDERIVING_SECONDS", 0)
     hippo = open_hippo(embedder="hashed:16")
     id = hippo.remember("le port de Ploumanac'h", scope=scope).memory.id
     leaves = [f"01a20000-0000-7000-8000-{number:012x}" for number in range(MANY)]
