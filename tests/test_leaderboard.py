@@ -60,8 +60,10 @@ def test_a_memory_is_measured_behind_its_adapter(tmp_path: Path, data: Path) -> 
     assert found["changes"]["wrong corrections"] == 0
     assert found["durability"]["acknowledged"] > 0
     assert found["durability"]["lost"] == 0
-    table = children.run(folder / "table.py", out, text=True)
+    saved = tmp_path / "leaderboard.json"
+    table = children.run(folder / "table.py", out, "--out", saved, text=True)
     assert "| sqlite_fts5 | 1 |" in table.stdout
+    assert children.run(folder / "table.py", saved, text=True).stdout == table.stdout
 
 
 @pytest.mark.parametrize("name", ["hippocampe", "hippocampe_talk"])

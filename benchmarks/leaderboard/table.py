@@ -1,4 +1,4 @@
-"""Make one table of the results of `run.py`, whose parts may be in several files.
+"""Make one table of the results of `run.py`, whose parts may be in several files; a file made by `--out` is one of them.
 
 python benchmarks/leaderboard/table.py RESULT... [--out FILE]
 """
@@ -52,9 +52,11 @@ def main() -> None:
     given = parser.parse_args()
     by_name: dict[str, dict[str, Any]] = {}
     for path in given.results:
-        result = json.loads(path.read_text(encoding="utf-8"))
-        known = by_name.setdefault(result["adapter"], {"recall": {}})
-        by_name[result["adapter"]] = known | result | {"recall": known["recall"] | result["recall"]}
+        loaded = json.loads(path.read_text(encoding="utf-8"))
+        for result in loaded["results"]["memories"] if "results" in loaded else [loaded]:
+            known = by_name.setdefault(result["adapter"], {"recall": {}})
+            recall = known["recall"] | result["recall"]
+            by_name[result["adapter"]] = known | result | {"recall": recall}
     results = list(by_name.values())
     results.sort(key=lambda each: -(each["recall"].get("memories", {}).get("recall@5") or 0))
     lines = ["| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|"]
