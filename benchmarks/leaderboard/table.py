@@ -6,6 +6,7 @@ python benchmarks/leaderboard/table.py RESULT... [--out FILE]
 import argparse
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,16 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import common
 
 DATA = {"talk": "talk", "locomo": "LoCoMo", "piaf": "PIAF", "beam": "BEAM", "realtalk": "REALTALK"}
-"""Columns of recall beside that of statements, by the folder of their data."""
-COLUMNS = (
-    *("memory", "recall@5: statements", *DATA.values(), "given without an answer"),
-    *("missed corrections", "wrong", "search, processor ms p50 / p95", "lost / acknowledged"),
+"""Columns of recall beside that of statements, by the folder of their data; only those that a memory was asked about."""
+FIRST = ("memory", "recall@5: statements")
+LAST = (
+    *("given without an answer", "missed corrections", "wrong"),
+    *("search, processor ms p50 / p95", "lost / acknowledged"),
 )
 
 
-def row(result: dict[str, Any]) -> list[str]:
-    """The cells of one memory."""
+def row(result: dict[str, Any], data: Iterable[str]) -> list[str]:
+    """The cells of one memory, with those of recall on some data."""
     recall, changes = result["recall"], result.get("changes", {})
     versions = [
         f"{name} {number}" for name, number in result["versions"].items() if name != "python"
@@ -32,7 +34,7 @@ def row(result: dict[str, Any]) -> list[str]:
     return [
         f"{result['adapter']} ({', '.join(versions)})" if versions else result["adapter"],
         _share(statements.get("recall@5")),
-        *(_share(recall.get(name, {}).get("recall@5")) for name in DATA),
+        *(_share(recall.get(name, {}).get("recall@5")) for name in data),
         _share(statements.get("given without an answer")),
         _share(changes.get("missed corrections")),
         _share(changes.get("wrong corrections")),
@@ -59,8 +61,10 @@ def main() -> None:
             by_name[result["adapter"]] = known | result | {"recall": recall}
     results = list(by_name.values())
     results.sort(key=lambda each: -(each["recall"].get("memories", {}).get("recall@5") or 0))
-    lines = ["| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|"]
-    lines += ["| " + " | ".join(row(each)) + " |" for each in results]
+    data = [name for name in DATA if any(name in each["recall"] for each in results)]
+    rows = [[*FIRST, *(DATA[name] for name in data), *LAST], *(row(each, data) for each in results)]
+    lines = ["| " + " | ".join(cells) + " |" for cells in rows]
+    lines.insert(1, "|---" * len(rows[0]) + "|")
     print("\n".join(lines))
     if given.out:
         common.save(given.out, "leaderboard", {"memories": results})
