@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import Any, Self
 
 import httpx
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import Browser, Dialog, Error, Page, expect, sync_playwright
 
 from hippocampe import Hippocampe, Scope
 from hippocampe.server.http.sessions import COOKIE
@@ -27,6 +27,8 @@ ARGUMENTS = (
     # No process in reserve for the next page, and none of its own for the graphics: a third of the time of a new page.
     "--renderer-process-limit=1",
     "--in-process-gpu",
+    # No other process for a page without an address, which each page is left for.
+    "--disable-site-isolation-trials",
 )
 WIDE, PHONE = (1440, 900), (390, 844)
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
@@ -46,6 +48,49 @@ def launched() -> Iterator[Browser]:
         browser.close()
 
 
+class Pages:
+    """Pages of a browser, each with cookies of its own, used again: a new one takes twice the time to open."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._unused: dict[tuple[str, str], list[Page]] = {}
+
+    def take(self, url: str, language: str) -> Page:
+        """A page that knows nothing, at no address yet."""
+        if unused := self._unused.get((url, language)):
+            return unused.pop()
+        context = self._browser.new_context(
+            base_url=url,
+            locale={"en": "en-GB", "fr": "fr-FR"}[language],
+            permissions=["clipboard-read", "clipboard-write"],
+            reduced_motion="reduce",
+        )
+        context.set_default_timeout(MOST_MS)
+        return context.new_page()
+
+    def give_back(self, page: Page, url: str, language: str) -> None:
+        """Forget what a page knows, and keep it."""
+        page.unroute_all()
+        page.on("dialog", _leave)
+        try:
+            page.goto("about:blank")
+        except Error:
+            # It was on its way to another address.
+            page.wait_for_load_state()
+            page.goto("about:blank")
+        page.remove_listener("dialog", _leave)
+        page.context.clear_cookies()
+        if page.context.pages == [page]:
+            self._unused.setdefault((url, language), []).append(page)
+        else:
+            page.context.close()
+
+
+def _leave(dialog: Dialog) -> None:
+    """Lose what was changed."""
+    dialog.accept()
+
+
 class Reader:
     """Opens pages of a memory, and keeps what the browser complains about.
 
@@ -54,13 +99,13 @@ class Reader:
     """
 
     def __init__(
-        self, browser: Browser, memory: Hippocampe, connect: Callable[..., httpx.Client]
+        self, pages: Pages, memory: Hippocampe, connect: Callable[..., httpx.Client]
     ) -> None:
         self.complaints: list[str] = []
-        self._browser = browser
+        self._pages = pages
         self._memory = memory
         self._connect = connect
-        self._contexts: list[BrowserContext] = []
+        self._taken: list[tuple[Page, str, str]] = []
 
     def open(
         self,
@@ -74,19 +119,12 @@ class Reader:
     ) -> Page:
         """Open a page as a new reader; one with a role logs in with a key."""
         url = str(self._connect(role, space).base_url).rstrip("/")
-        context = self._browser.new_context(
-            base_url=url,
-            locale={"en": "en-GB", "fr": "fr-FR"}[language],
-            color_scheme="dark" if theme == "dark" else "light",
-            viewport={"width": size[0], "height": size[1]},
-            permissions=["clipboard-read", "clipboard-write"],
-            reduced_motion="reduce",
-        )
-        context.set_default_timeout(MOST_MS)
-        self._contexts.append(context)
-        page = context.new_page()
+        page = self._pages.take(url, language)
+        self._taken.append((page, url, language))
+        page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+        page.set_viewport_size({"width": size[0], "height": size[1]})
         page.on("console", self._said)
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("pageerror", self._failed)
         if role is not None:
             key = self._memory.create_key(scope=Scope(space=space), role=role, label="browser")
             page.goto("/login")
@@ -95,7 +133,12 @@ class Reader:
             page.wait_for_url(lambda at: "/login" not in at)
         page.goto(path)
         settle(page)
+        # What was kept for going back, by the reader before.
+        page.evaluate("() => (sessionStorage.clear(), localStorage.clear())")
         return page
+
+    def _failed(self, error: Any) -> None:
+        self.complaints.append(str(error))
 
     def _said(self, message: Any) -> None:
         if message.type == "error":
@@ -115,8 +158,13 @@ class Reader:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for context in self._contexts:
-            context.close()
+        for page, url, language in self._taken:
+            page.remove_listener("console", self._said)
+            page.remove_listener("pageerror", self._failed)
+            if error is None:
+                self._pages.give_back(page, url, language)
+            else:
+                page.context.close()
         assert error is not None or self.complaints == [], self.complaints
 
 
@@ -125,15 +173,16 @@ def settle(page: Page) -> None:
     expect(page.locator(".skeleton, .htmx-request")).to_have_count(0, timeout=MOST_MS)
 
 
+FINDINGS = """() => axe.run({ resultTypes: ["violations"] }).then(({ violations }) => violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => [id, nodes.slice(0, 3).map(({ html }) => html.slice(0, 160))]))"""
+
+
 def check_accessible(page: Page) -> None:
     """No serious finding of axe."""
-    found = Axe().run(page).response["violations"]
-    serious = [
-        (each["id"], [node["html"][:160] for node in each["nodes"]][:3])
-        for each in found
-        if each["impact"] in ("serious", "critical")
-    ]
-    assert serious == []
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate(AXE_SCRIPT)
+    assert page.evaluate(FINDINGS) == []
 
 
 OUTSIDE = """() => [...document.querySelectorAll(".figures li, .card, .ways > li")].flatMap((box) => {

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import httpx
     from playwright.sync_api import Browser
 
-    from browsing import Reader
+    from browsing import Pages, Reader
     from hippocampe.companion import Companion
     from hosting import Host
 
@@ -57,6 +57,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("numprocesses", None):
         # One for all of them, which starts while they do.
         os.environ[children.ADDRESS] = children.nursery()
+    else:
+        # What is loaded and collected stays: a quarter of the time of collection.
+        gc.disable()
     if children.ADDRESS in os.environ:
         children.install()
 
@@ -65,6 +68,7 @@ def pytest_collection_finish() -> None:
     """Exempt what is loaded and collected from the garbage collector, which walked over all of it again and again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_unconfigure() -> None:
@@ -282,10 +286,18 @@ def chromium() -> Iterator["Browser"]:
         yield browser
 
 
+@pytest.fixture(scope="module")
+def pages(chromium: "Browser") -> "Pages":
+    """The pages of the browser."""
+    from browsing import Pages
+
+    return Pages(chromium)
+
+
 @pytest.fixture
-def reader(chromium: "Browser", memory: Hippocampe, connect: Connect) -> Iterator["Reader"]:
+def reader(pages: "Pages", memory: Hippocampe, connect: Connect) -> Iterator["Reader"]:
     """Someone who reads the pages of the memory; at the end, no page has written an error."""
     from browsing import Reader
 
-    with Reader(chromium, memory, connect) as made:
+    with Reader(pages, memory, connect) as made:
         yield made

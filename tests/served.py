@@ -3,7 +3,7 @@
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import uvicorn
@@ -15,6 +15,16 @@ from hippocampe.server.http.served import ServedMemory
 from hippocampe.server.http.slow_clients import HeadTimeoutProtocol
 
 once.share_routes()
+
+
+_ports: dict[bool, int] = {}
+"""The last port of each kind of server: at the same address, a browser has read the files of the pages already."""
+
+
+def _listener(loopback: bool) -> socket.socket:
+    with suppress(OSError):
+        return socket.create_server(("127.0.0.1", _ports.pop(loopback, 0)))
+    return socket.create_server(("127.0.0.1", 0))
 
 
 @contextmanager
@@ -34,13 +44,15 @@ def served(hippo: Hippocampe | ServedMemory, *, loopback: bool, **options: Any) 
             started.set()
 
     server = Server(config)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with _listener(loopback) as listener:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
+        port = listener.getsockname()[1]
         try:
             assert started.wait(30)
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+            yield f"http://127.0.0.1:{port}"
         finally:
             server.should_exit = True
             thread.join()
+            _ports[loopback] = port

@@ -292,6 +292,6 @@ def test_another_space_from_its_start(reader: Reader, memory: Hippocampe) -> Non
     memory.remember("Owen a un voilier", scope=Scope(space="home"))
     memory.remember("Rose a un vélo", scope=Scope())
     page = reader.open("/overview")
-    page.locator("select[name=space]").select_option("home")
-    page.wait_for_url("**/overview")
+    with page.expect_navigation(url="**/overview"):
+        page.locator("select[name=space]").select_option("home")
     assert page.locator("select[name=space]").input_value() == "home"

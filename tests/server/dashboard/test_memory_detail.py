@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Dialog, expect
 
-from browsing import PHONE, Reader, check_accessible, check_fits
+from browsing import PHONE, Reader, check_accessible, check_fits, settle
 from conftest import FakeClock
 from hippocampe import Hippocampe, NotFound, Scope
 from hippocampe.server.dashboard.memory_detail import difference
@@ -81,7 +81,7 @@ def test_an_edit_is_saved_by_keyboard_and_not_lost(
         asked.append(dialog.type)
         dialog.dismiss()
 
-    page.on("dialog", stay)
+    page.once("dialog", stay)
     page.get_by_role("link", name="Overview").click()
     expect(statement).to_be_visible()
     page.wait_for_function("() => document.querySelector('[data-dirty]')")
@@ -102,11 +102,12 @@ def test_an_edit_is_saved_by_keyboard_and_not_lost(
 def test_a_long_text_is_clamped(reader: Reader, memory: Hippocampe) -> None:
     text = "le mât et la voile " * 2_300
     long = memory.remember(text, scope=HERE).memory
-    for path in (f"/memory/{long.id}", "/memory", "/overview"):
-        page = reader.open(path)
+    page = reader.open("/memory")
+    for path in ("/memory", "/overview", f"/memory/{long.id}"):
+        page.goto(path)
+        settle(page)
         height = page.evaluate("() => document.documentElement.scrollHeight")
         assert height < 2_000, (path, height)
-    page = reader.open(f"/memory/{long.id}")
     whole = page.get_by_role("button", name="Show all of its 43,699 characters")
     expect(page.get_by_role("button", name="Forget")).to_be_in_viewport()
     whole.click()
@@ -184,7 +185,9 @@ def test_gibberish_finds_nothing_and_what_is_always_given_stands_apart(
 
 @pytest.mark.parametrize("language", ["en", "fr"])
 def test_they_fit_a_phone(reader: Reader, corrected: str, language: str) -> None:
+    page = reader.open("/login", size=PHONE, language=language, theme="dark")
     for path in (f"/memory/{corrected}", "/playground?message=voilier&user=owen"):
-        page = reader.open(path, size=PHONE, language=language, theme="dark")
+        page.goto(path)
+        settle(page)
         check_fits(page)
         check_accessible(page)
