@@ -57,8 +57,8 @@ def _complete(
 ) -> Part:
     if named := with_names_of_relatives(corpus, question, request, now):
         return (*named, question)
-    of_thing = refers_to_thing(question)
-    follows = refers(question) or continues(question) or of_thing
+    of_somebody = refers(question) or continues(question)
+    follows = of_somebody or refers_to_thing(question)
     if not follows and len(words(question)) > MOST_ELLIPTICAL:
         return (question,)
     named, told = _proper_names(question), _around(question, message)
@@ -70,10 +70,10 @@ def _complete(
     complete: list[str] = []
     if other := asked_of_another(question, before.text, named, names_before):
         complete.append(other)
-    elif follows and not named and not asks_own(question):
+    elif of_somebody and not named and not asks_own(question):
         names = _names(corpus, before.text, request)
         complete += [f"{question} ({', '.join(names)})"] if names else []
-    of_before = is_elliptical(question, named) or (of_thing and not named and not complete)
+    of_before = is_elliptical(question, named) or (follows and not of_somebody and not named)
     if before.text and of_before:
         complete.append(_follow_up(question, before.text, named))
     if told:
