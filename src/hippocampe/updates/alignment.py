@@ -14,8 +14,12 @@ HIT: Final = 0.55
 _SAME_KIN: Final = 0.95
 _SAME_BEGINNING: Final = 0.85
 _BEGINNING: Final = 5  # letters
+_SIGNS: Final = {"link": 0.25, "after": 0.2, "before": 0.2}
+"""Signs that a word takes the place of another: the same link, and the same word before it or after it."""
+_NAMED: Final = 0.2
+"""The sign that both are names, which counts beside another one."""
 _IN_PLACE: Final = 0.4
-"""Least score of a word in the same place as another: two signs of `_fits`."""
+"""Least sum of the signs of a word in the same place as another: two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +53,8 @@ class Alignment:
 
 def align(old: Statement, new: Statement) -> Alignment:
     """Align two statements, each with at least one content word."""
-    table = [
-        [_similarity(old.tokens[at], new.tokens[other]) for other in new.content]
-        for at in old.content
-    ]
-    best_old = tuple(max(row) for row in table)
-    best_new = tuple(max(column) for column in zip(*table, strict=True))
+    ours, theirs = ([each.tokens[at] for at in each.content] for each in (old, new))
+    best_old, best_new = _best(ours, theirs), _best(theirs, ours)
     replaced = _replaced(old, new, _open(old, best_old), _open(new, best_new))
     return Alignment(old, new, best_old, best_new, replaced)
 
@@ -63,15 +63,29 @@ def _open(reading: Statement, best: Sequence[float]) -> list[int]:
     return [at for at, each in zip(reading.content, best, strict=True) if each < HIT]
 
 
-def _similarity(ours: Token, theirs: Token) -> float:
-    if ours.stem == theirs.stem or ours.norm == theirs.norm:
-        return 1.0
-    if ours.kind != "word" or theirs.kind != "word":
-        return 0.0
-    if ours.kin and theirs.kin:
-        return _SAME_KIN if ours.kin == theirs.kin else 0.0
-    alike = ours.norm[:_BEGINNING] == theirs.norm[:_BEGINNING] and len(ours.norm) >= _BEGINNING
-    return _SAME_BEGINNING if alike and not (ours.name and theirs.name) else 0.0
+def _best(ours: Sequence[Token], theirs: Sequence[Token]) -> tuple[float, ...]:
+    """The best similarity of each of our tokens to one of theirs. By index: long texts have too many pairs."""
+    stems, norms = {each.stem for each in theirs}, {each.norm for each in theirs}
+    words = [each for each in theirs if each.kind == "word"]
+    kin = {each.kin for each in words if each.kin}
+    beginnings: dict[str, list[Token]] = {}
+    for each in words:
+        beginnings.setdefault(each.norm[:_BEGINNING], []).append(each)
+
+    def similarity(token: Token) -> float:
+        if token.stem in stems or token.norm in norms:
+            return 1.0
+        if token.kind != "word":
+            return 0.0
+        if token.kin in kin:
+            return _SAME_KIN
+        near = beginnings.get(token.norm[:_BEGINNING], ()) if len(token.norm) >= _BEGINNING else ()
+        others = (
+            each for each in near if not (token.kin and each.kin) and not (token.name and each.name)
+        )
+        return _SAME_BEGINNING if any(others) else 0.0
+
+    return tuple(map(similarity, ours))
 
 
 def _replaced(
@@ -79,26 +93,39 @@ def _replaced(
 ) -> frozenset[int]:
     """Pair the lost words with the added ones: the only ones, or by the words around."""
     lost = [at for at in open_old if old.tokens[at].kind == "word"]
-    free = [other for other in open_new if new.tokens[other].kind == "word"]
-    if len(open_old) == len(open_new) == len(lost) == len(free) == 1:
+    added = [other for other in open_new if new.tokens[other].kind == "word"]
+    if len(open_old) == len(open_new) == len(lost) == len(added) == 1:
         return frozenset(lost)
+    free = {other: _signs(new, other) for other in added}
+    places: dict[_Sign, list[int]] = {}
+    for other, signs in free.items():
+        for sign in signs:
+            places.setdefault(sign, []).append(other)
     found: set[int] = set()
     for at in lost:
-        if not free:
-            break
-        best = max(free, key=lambda other: _fits(old, at, new, other))
-        if _fits(old, at, new, best) >= _IN_PLACE:
-            free.remove(best)
+        signs = _signs(old, at)
+        fits = {
+            other: sum(_SIGNS[kind] for kind, _ in signs & free[other])
+            + _NAMED * bool(old.tokens[at].name and new.tokens[other].name)
+            for other in sorted({each for sign in signs for each in places.get(sign, ())})
+            if other in free
+        }
+        best = max(fits, key=lambda other: fits[other], default=None)
+        if best is not None and fits[best] >= _IN_PLACE:
+            del free[best]
             found.add(at)
     return frozenset(found)
 
 
-def _fits(old: Statement, at: int, new: Statement, other: int) -> float:
-    """Score how well one word takes the place of another."""
-    ours, theirs = old.tokens, new.tokens
-    linked = old.links[at] == new.links[other] != ""
-    after_same = at > 0 and other > 0 and ours[at - 1].norm == theirs[other - 1].norm
-    last, last_other = at + 1 == len(ours), other + 1 == len(theirs)
-    before_same = not last and not last_other and ours[at + 1].norm == theirs[other + 1].norm
-    named = ours[at].name and theirs[other].name
-    return 0.25 * linked + 0.2 * after_same + 0.2 * before_same + 0.2 * named
+_Sign = tuple[str, str]
+"""A sign of the place of a word, and its value: ("after", "the")."""
+
+
+def _signs(statement: Statement, at: int) -> set[_Sign]:
+    tokens = statement.tokens
+    signs = {("link", statement.links[at])} if statement.links[at] else set[_Sign]()
+    if at > 0:
+        signs.add(("after", tokens[at - 1].norm))
+    if at + 1 < len(tokens):
+        signs.add(("before", tokens[at + 1].norm))
+    return signs
