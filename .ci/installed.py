@@ -1,6 +1,6 @@
 """Install a wheel as people do, in an empty environment, and use what it gives: `python .ci/installed.py WHEEL [PYTHON]`.
 
-Uses uv and pipx, those that are there. The program remembers, shows its demo, and serves a client of MCP.
+Uses uv and pipx, those that are there, or pip. The program remembers, shows its demo, and serves a client of MCP.
 """
 
 import json
@@ -44,8 +44,7 @@ def main(wheel: str, python: str | None = None) -> None:
     there = [name for name in INSTALLERS if shutil.which(name)]
     for name in INSTALLERS.keys() - {*there}:
         print(f"{name} is not there: the wheel is not tried with it")
-    assert there, "install pipx or uv"
-    for name in there:
+    for name in there or ["pip"]:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             environment = os.environ | {
                 "PIPX_HOME": f"{folder}/tools",
@@ -55,7 +54,11 @@ def main(wheel: str, python: str | None = None) -> None:
                 "HIPPOCAMPE_FOLDER": f"{folder}/data",
             }
             started = time.monotonic()
-            run([*INSTALLERS[name], *chosen, path], environment)
+            if name == "pip":
+                run([python or sys.executable, "-m", "venv", folder], environment)
+                run([f"{folder}/bin/pip", "install", "--quiet", path], environment)
+            else:
+                run([*INSTALLERS[name], *chosen, path], environment)
             print(f"{name}: installed in {time.monotonic() - started:.1f} s")
             program = f"{folder}/bin/hippocampe"
             use(program, environment)

@@ -318,6 +318,7 @@ def _find(
     items = sorted(items, key=lambda item: -item.score)
     said = dict(zip((each.id for each in scored.items), read.tolist(), strict=False))
     with corpus.store.read() as connection:
+        items = results.by_currency(connection, items, request.scope.space)
         items = results.select(connection, items, scored.ranked, request)
     return Found(
         items,

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from hippocampe.engine.documents import piece_text
 from hippocampe.retrieval.candidates import Hits
 from hippocampe.retrieval.request import RecallRequest
-from hippocampe.store import memories, message_rows, notes, turn_rows
+from hippocampe.store import associations, memories, message_rows, notes, turn_rows
 from hippocampe.store.turn_rows import Turn
 from hippocampe.types import MEMORY_COLLECTIONS, Memory, Message, Recollection
 
@@ -61,6 +61,26 @@ def load(
         if len(found) >= limit:
             break
     return found
+
+
+def by_currency(
+    connection: Connection, found: list[Recollection], space: str
+) -> list[Recollection]:
+    """Results with the scores of undecided pairs by what is likely current.
+
+    If a newer memory replaces an older one with probability p, it answers with p times the probability of the older
+    one, which answers with 1 - p times its own.
+    """
+    known = {each.id: each.memory for each in found if each.memory is not None}
+    if len(known) < 2 or not (pairs := associations.perhaps_updates(connection, space, known)):
+        return found
+    scores = {each.id: each.score for each in found}
+    for one, other, probability in pairs:
+        older, newer = sorted((one, other), key=lambda id: (known[id].created_at, id))
+        scores[newer] = max(scores[newer], probability * scores[older])
+        scores[older] *= 1 - probability
+    weighed = [replace(each, score=scores[each.id]) for each in found]
+    return sorted(weighed, key=lambda each: -each.score)
 
 
 def select(

@@ -42,6 +42,9 @@ _LISTED = _TOUCHING.where(association.c.review.is_(True))
 _INSIDE = select(
     *(association.c.space, association.c.source_id, association.c.target_id, association.c.kind)
 ).where(association.c.source_id.in_(_IDS))
+_PERHAPS = select(
+    *(association.c.space, association.c.source_id, association.c.target_id, association.c.reason)
+).where(association.c.source_id.in_(_IDS), association.c.reason.contains("perhaps "))
 
 BY_HAND = "settled by hand"
 """The reason of an edge that a person decided."""
@@ -58,6 +61,7 @@ FOR_A_PERSON = (BY_HAND, BY_MODEL, LEFT_BY_MODEL, BY_READER, RESTORED)
 settlement was undone."""
 
 _LIKELIHOOD = re.compile(r"\bperhaps (?:update|same|detail), (\d+)%")
+_UPDATE = re.compile(r"\bperhaps (?:update, (\d+)%|\w+: )")
 
 PER_MEMORY = 16
 """Edges followed per memory and direction: a hub has thousands, and recall needs a few."""
@@ -153,6 +157,22 @@ def inside(connection: Connection, space: str, ids: Collection[str]) -> list[tup
         (source, target, kind)
         for of, source, target, kind in rows
         if of == space and target in among
+    ]
+
+
+def perhaps_updates(
+    connection: Connection, space: str, ids: Collection[str]
+) -> list[tuple[str, str, float]]:
+    """The undecided pairs of these memories, one of them likely to replace the other: both ids and the probability.
+
+    Another value of a relation ("perhaps employer: …") is as likely as not to replace it.
+    """
+    among = set(ids)
+    rows = read_by_ids(connection, _PERHAPS, list(ids))
+    return [
+        (source, target, int(found[1] or 50) / 100)
+        for of, source, target, reason in rows
+        if of == space and target in among and (found := _UPDATE.search(reason))
     ]
 
 

@@ -1,0 +1,52 @@
+"""Of two memories that may be one fact, recall prefers the one that is likely current."""
+
+import pytest
+
+from hippocampe import Hippocampe, Scope
+
+HOME = Scope(space="home", user="ana")
+OLD, NEW = "Le vélo d'Ana est à la cave", "Camille fait du vélo le mardi"
+QUESTION = "Où est le vélo d'Ana ?"
+
+
+@pytest.fixture
+def pair(hippo: Hippocampe) -> tuple[str, str]:
+    old, new = (hippo.remember(each, scope=HOME).memory for each in (OLD, NEW))
+    return old.id, new.id
+
+
+def scores(hippo: Hippocampe) -> dict[str, float]:
+    return {each.content: each.score for each in hippo.recall(QUESTION, scope=HOME)}
+
+
+@pytest.mark.parametrize(
+    ("reason", "probability"),
+    [
+        ("perhaps update, 70%: à → à", 0.7),
+        ("left to a person by model small: perhaps update, 30%: a → b", 0.3),
+        ("perhaps place: cave → salon", 0.5),
+        ("perhaps same, 70%: a → b", 0.0),
+        ("perhaps detail, 70%: a → b", 0.0),
+        ("a doubt: a → b", 0.0),
+        (None, 0.0),
+    ],
+)
+def test_the_newer_counts_as_much_as_it_may_replace_the_older(
+    hippo: Hippocampe, pair: tuple[str, str], reason: str | None, probability: float
+) -> None:
+    old, new = pair
+    alone = scores(hippo)
+    hippo.associate(new, old, "related_to", scope=HOME, reason=reason, review=True)
+    after = scores(hippo)
+    assert after[OLD] == pytest.approx(alone[OLD] * (1 - probability))
+    assert after[NEW] == pytest.approx(max(alone[NEW], probability * alone[OLD]))
+    assert alone[OLD] > max(alone[NEW], 0.2)
+    assert next(iter(after)) == (NEW if probability > 0.5 else OLD)
+
+
+def test_it_counts_within_the_space_only(hippo: Hippocampe, pair: tuple[str, str]) -> None:
+    old, new = pair
+    hippo.associate(new, old, "related_to", scope=HOME, reason="perhaps update, 70%: a → b", review=True)  # fmt: skip
+    there = Scope(space="work", user="ana")
+    hippo.remember(OLD, scope=there)
+    assert hippo.recall(QUESTION, scope=there)[0].score > scores(hippo)[OLD]
