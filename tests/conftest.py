@@ -132,8 +132,18 @@ def open_hippo(folder: Path, clock: FakeClock) -> Iterator[Opener]:
         tier.current().clean()
 
 
+@pytest.fixture(scope="session")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an empty memory, to copy: most of the first opening is the creation of the tables."""
+    folder = tmp_path_factory.mktemp("empty") / "data"
+    Hippocampe.open(Config(folder, background=False), clock=FakeClock()).close()
+    return folder
+
+
 @pytest.fixture
-def hippo(open_hippo: Opener) -> Hippocampe:
+def hippo(open_hippo: Opener, folder: Path, empty: Path) -> Hippocampe:
+    if not tier.is_chosen():
+        shutil.copytree(empty, folder)
     return open_hippo()
 
 
