@@ -34,6 +34,7 @@ from hippocampe.notes.markdown import (
 from hippocampe.notes.obsidian import Obsidian
 from hippocampe.notes.sync import NoteSync
 from hippocampe.notes.vault import Vault
+from hippocampe.retrieval.spelling import spelled
 from hippocampe.types import Note, Recollection
 from obsidian import KEY
 from obsidian import Obsidian as Server
@@ -334,6 +335,16 @@ def test_what_cannot_be_read_is_left_out_once(
 
 
 # In the memory
+
+
+def test_a_word_of_a_note_is_no_typing_error(open_hippo: Opener, vault: Path) -> None:
+    hippo = open_hippo(notes_folder=vault)
+    hippo.remember("The keys are in the blue drawer", scope=HERE)
+    query, corpus = "where are the kyes", hippo._context.corpus
+    assert spelled(corpus, query, HERE.space) == "where are the keys"
+    (vault / "Lichens.md").write_text("A kyes is a lichen")
+    hippo.notes(scope=HERE, refresh=True)
+    assert spelled(corpus, query, HERE.space) == query
 
 
 def test_pieces_of_notes_are_found(open_hippo: Opener, vault: Path) -> None:

@@ -44,7 +44,7 @@ def spelled(corpus: Corpus, query: str, space: str) -> str:
     """A query as the texts of its space are spelled.
 
     - Capitals alone ("WHO HAS THE KEYS?") become small letters; a short code stays.
-    - A word that no memory of the space has becomes the word of the space that it was meant to be: "kyes", "keyys".
+    - A word that no memory or note of the space has becomes the word of the space that it was meant to be: "kyes", "keyys".
     - The name of a subject gets its capital, and the apostrophe of its possessive: "where is noras car?".
     - Words of questions typed in haste are written out: "whats", "koi".
     """
@@ -101,15 +101,17 @@ def _corrected(corpus: Corpus, space: str, words: dict[str, str]) -> dict[str, s
     return {
         each: word
         for each, word in meant.items()
-        if word is not None and not (each in there and _is_in_a_memory(corpus, space, each))
+        if word is not None and not (each in there and _is_told(corpus, space, each))
     }
 
 
-def _is_in_a_memory(corpus: Corpus, space: str, word: str) -> bool:
-    """Return whether a memory has a word, so that it is none that was only typed wrong before."""
+def _is_told(corpus: Corpus, space: str, word: str) -> bool:
+    """Return whether a memory or a note has a word, so that it is none that was only typed wrong before."""
     now = corpus.store.now().timestamp()
-    where = Filter(space=space, collections=MEMORY_COLLECTIONS, now=now)
-    return bool(corpus.index.matching("memory", word, limit=1, where=where))
+    return any(
+        corpus.index.matching(kind, word, limit=1, where=Filter(space, collections, now))
+        for kind, collections in (("memory", MEMORY_COLLECTIONS), ("note", ("note",)))
+    )
 
 
 def _meant(vocabulary: Vocabulary, space: str, word: str, written: str) -> str | None:
