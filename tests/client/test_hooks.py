@@ -2,6 +2,7 @@
 
 import json
 import os
+import pwd
 import signal
 import subprocess
 import sys
@@ -334,6 +335,18 @@ class TestTranscript:
         path.write_text("\n".join(lines), encoding="utf-8")
         found = last_exchange(os.fspath(path))
         assert found == ("u1", "Où est amarré le voilier ?", "é" * size)
+
+
+def test_the_speaker_is_the_login_name_also_without_variables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("USER", "paul")
+    assert Options({}).user == "paul"
+    for name in ("USER", "LOGNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    assert Options({}).user == pwd.getpwuid(os.getuid()).pw_name
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000_000)
+    assert Options({}).user is None
 
 
 def test_a_blank_variable_is_unset(monkeypatch: pytest.MonkeyPatch) -> None:

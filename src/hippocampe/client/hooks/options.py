@@ -22,7 +22,7 @@ class Options:
         key: The key of that server.
         folder: The data folder.
         space: The space; None is that of the key, or `default`.
-        user: The speaker; default: the user of the system.
+        user: The speaker; default: the login name.
         channel: The conversation; None is the folder of the project.
     """
 
@@ -34,7 +34,7 @@ class Options:
         self.key = find("key")
         self._folder = find("folder")
         self.space = find("space")
-        self.user = find("user") or _system_user()
+        self.user = find("user") or _login_name()
         self.channel = find("channel")
 
     @property
@@ -68,8 +68,14 @@ def parse(typed: "Sequence[str]") -> Options | None:
     return Options(values)
 
 
-def _system_user() -> str | None:
+def _login_name() -> str | None:
+    """The name of `getpass.getuser`, whose module takes longer to import."""
     for name in ("USER", "LOGNAME", "USERNAME"):
         if found := variable(name):
             return found
-    return None
+    try:
+        import pwd
+
+        return pwd.getpwuid(os.getuid()).pw_name
+    except (ImportError, KeyError):
+        return None
