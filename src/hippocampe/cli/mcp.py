@@ -32,9 +32,9 @@ def mcp(
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     # The SDK logs unreadable messages with their content.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
-    with ExitStack() as stack, ThreadPoolExecutor(1) as pool:
-        # The owner of the folder starts while this process loads the SDK.
-        joining = pool.submit(lambda: stack.enter_context(call.join()))
-        from hippocampe.server.mcp import stdio
+    # Before the owner of the folder starts: on a slow disk, two processes that load made the client give up.
+    from hippocampe.server.mcp import stdio
 
+    with ExitStack() as stack, ThreadPoolExecutor(1) as pool:
+        joining = pool.submit(lambda: stack.enter_context(call.join()))
         stdio.serve(joining, call.scope, tools)
