@@ -37,7 +37,7 @@ def is_elliptical(question: str, names: Collection[str] = ()) -> bool:
     """
     if len(words(question)) > MOST_ELLIPTICAL:
         return False
-    of_others = _own().sub(" ", fold(question))
+    of_others = _any_of("own").sub(" ", fold(question))
     if is_to_somebody(question) or is_first_person(of_others):
         return False
     if not names and not asks_own(question) and is_small_talk(question):
@@ -64,13 +64,15 @@ def times_in(text: str) -> frozenset[str]:
 
 def asks_own(question: str) -> bool:
     """Return whether a follow-up asks the same of its speaker: "and mine?", "et moi ?"."""
-    return _own().search(fold(question)) is not None
+    return _any_of("own").search(fold(question)) is not None
 
 
 def refers_to_thing(question: str) -> bool:
     """Return whether a question may refer to a thing that was named before it: "who made it?", "ça coûte combien ?"."""
     short = len(words(question)) <= MOST_ELLIPTICAL
-    return short and asks_anything(question) and _things().search(fold(question)) is not None
+    return (
+        short and asks_anything(question) and _any_of("things").search(fold(question)) is not None
+    )
 
 
 def continues(question: str) -> bool:
@@ -162,13 +164,8 @@ def _before_nouns() -> frozenset[str]:
 
 
 @cache
-def _own() -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(load_all('questions')['own'])})\b")
-
-
-@cache
-def _things() -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(load_all('questions')['things'])})\b")
+def _any_of(role: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(load_all('questions')[role])})\b")
 
 
 @cache

@@ -65,8 +65,7 @@ def _complete(
     if not (follows or is_elliptical(question, named)):
         return (question,)
     before = _Before(told) if told else _before(corpus, request, now)
-    named |= before.speakers.intersection(words(question))
-    names_before = _proper_names(before.text) | before.speakers.intersection(words(before.text))
+    named, names_before = before.named_in(question), before.named_in(before.text)
     complete: list[str] = []
     if other := asked_of_another(question, before.text, named, names_before):
         complete.append(other)
@@ -122,6 +121,10 @@ class _Before:
 
     text: str
     speakers: frozenset[str] = frozenset()
+
+    def named_in(self, text: str) -> set[str]:
+        """The folded words of the proper names in a text, and of those who spoke."""
+        return _proper_names(text) | self.speakers.intersection(words(text))
 
 
 def _before(corpus: Corpus, request: RecallRequest, now: datetime) -> _Before:
