@@ -174,7 +174,8 @@ def arguments() -> str:
         named = {each.name for each in parameters}
         found[name] = {
             "takes": sorted(named & {"scope", "progress"}),
-            "returns": str(hints["return"]),
+            # Python 3.13 alone names a private module.
+            "returns": str(hints["return"]).replace("pathlib._local.", "pathlib."),
             "arguments": {
                 each.name: _argument(each, hints[each.name], texts.get(each.name, ""))
                 for each in parameters

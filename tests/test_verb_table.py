@@ -41,7 +41,7 @@ def test_a_verb_has_the_documentation_of_its_step() -> None:
         wanted = [*inspect.signature(recall.recall).parameters.values()][1:]
         assert [*inspect.signature(kind.recall).parameters.values()][1:] == wanted
     shown = pydoc.plain(pydoc.render_doc(Hippocampe.retrievals))
-    assert "retrievals(self, *, scope: " in shown
+    assert "retrievals( self, *, scope: " in " ".join(shown.replace("(", "( ").split())
     assert "context" not in shown
     assert (inspect.getdoc(log.retrievals) or "").splitlines()[0] in shown
     assert inspect.iscoroutinefunction(AsyncHippocampe.recall)

@@ -124,7 +124,8 @@ def observed(
         reason = say("not kept: without --channel, no room is observed.")
     else:
         reason = say("not kept: the room {room} is not observed.", room=channel)
-    return text(f"{reason} {say('The setting live_rooms has: {rooms}.', rooms=named)}")
+    setting = say("The setting live_rooms has: {rooms}.", rooms=named)
+    return text(f"{reason} {setting}")
 
 
 def digested(done: Distilled) -> "RenderableType":

@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 def verification(found: Verification) -> "RenderableType":
     """The result of comparing store and index."""
     if found.ok:
-        return text(
-            f"{sign('✓')} {say('store and index agree: {counts} checked', counts=counted(found.checked))}"
-        )
+        agreed = say("store and index agree: {counts} checked", counts=counted(found.checked))
+        return text(f"{sign('✓')} {agreed}")
     differ = (
         found.missing_in_index
         or found.unknown_to_store
