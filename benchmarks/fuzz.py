@@ -29,7 +29,8 @@ from typing import Any
 import common
 from hippocampe import Config, Hippocampe, Scope, with_injection, without_injections
 from hippocampe.errors import HippocampeError
-from hippocampe.ingest.formats.registry import Problem, TalkMessage, read_file
+from hippocampe.ingest.formats.record import Problem, TalkMessage
+from hippocampe.ingest.formats.registry import read_file
 from hippocampe.injection.render import render
 from hippocampe.language.fence import BULLET, CLOSING, OPENING
 from hippocampe.language.markers import MARK, without_injection

@@ -14,14 +14,8 @@ from hypothesis import strategies as st
 
 from hippocampe.errors import HippocampeError, InvalidInput, UnreadableFile
 from hippocampe.ingest.formats import document
-from hippocampe.ingest.formats.registry import (
-    FORMATS,
-    Problem,
-    Statement,
-    TalkMessage,
-    detect_format,
-    read_file,
-)
+from hippocampe.ingest.formats.record import Problem, Statement, TalkMessage
+from hippocampe.ingest.formats.registry import FORMATS, detect_format, read_file
 
 LRM, NNBSP, NBSP = "\u200e", "\u202f", "\u00a0"
 

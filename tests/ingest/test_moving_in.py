@@ -12,13 +12,8 @@ from conftest import Opener
 from hippocampe import Hippocampe, Memory, Scope
 from hippocampe.errors import UnreadableFile
 from hippocampe.ingest import statement_import
-from hippocampe.ingest.formats.registry import (
-    Problem,
-    Statement,
-    TalkMessage,
-    detect_format,
-    read_file,
-)
+from hippocampe.ingest.formats.record import Problem, Statement, TalkMessage
+from hippocampe.ingest.formats.registry import detect_format, read_file
 from hippocampe.ingest.importer import preview
 
 ALICE = "alice"

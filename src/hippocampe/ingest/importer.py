@@ -11,14 +11,9 @@ from hippocampe.engine.writer import Writer
 from hippocampe.errors import HippocampeError, InvalidInput
 from hippocampe.ingest import archive, bundle, conversation
 from hippocampe.ingest.conversation import TurnDraft
+from hippocampe.ingest.formats.record import Problem, Statement, TalkMessage
 from hippocampe.ingest.formats.registry import FORMATS as TALK_FORMATS
-from hippocampe.ingest.formats.registry import (
-    Problem,
-    Statement,
-    TalkMessage,
-    detect_format,
-    read_file,
-)
+from hippocampe.ingest.formats.registry import detect_format, read_file
 from hippocampe.ingest.problems import Problems
 from hippocampe.ingest.statement_import import StatementImport
 from hippocampe.language.datetimes import as_zone

@@ -9,7 +9,7 @@ from hippocampe.engine.vocabulary import Prepared
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import HippocampeError, InvalidInput
 from hippocampe.ingest.draft import event_time, make_draft
-from hippocampe.ingest.formats.registry import Statement
+from hippocampe.ingest.formats.record import Statement
 from hippocampe.ingest.memory_writes import insert_memory
 from hippocampe.ingest.problems import Problems
 from hippocampe.ingest.remember import decide_and_store, embed_drafts

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from hippocampe.errors import InvalidInput, UnreadableFile
 from hippocampe.ingest.formats.document import Document
@@ -18,13 +18,13 @@ from hippocampe.ingest.formats.record import (
     optional,
     parse_content,
     parse_identifier,
+    parse_moment,
     parse_time,
     parse_timestamp,
     to_utc,
 )
 from hippocampe.ingest.formats.source import Source
 
-_Parsed = TypeVar("_Parsed")
 _Object = dict[str, object]
 
 
@@ -51,7 +51,6 @@ class _Assistant:
     missing: str
     title_key: str
     time_key: str
-    parse_time: Callable[[object], datetime]
     branch: Callable[[_Object], list[_Object]]
     parse_message: Callable[[_Object], _Utterance | None]
 
@@ -62,7 +61,7 @@ def _read(assistant: _Assistant, source: Source, zone: tzinfo) -> Iterator[TalkM
             yield Problem(number, assistant.missing)
             continue
         # A message without a time gets that of the message before it.
-        at = _or_none(assistant.parse_time, conversation.get(assistant.time_key))
+        at = parse_moment(conversation.get(assistant.time_key), zone)
         channel = label_or(conversation.get(assistant.title_key), assistant.name)
         for raw in assistant.branch(conversation):
             try:
@@ -181,13 +180,6 @@ def _claude_message(raw: _Object) -> _Utterance | None:
     return _Utterance(role, parse_content(text), parse_identifier(raw.get("uuid")), at)
 
 
-def _or_none(parse: Callable[[object], _Parsed], value: object) -> _Parsed | None:
-    try:
-        return parse(value)
-    except InvalidInput:
-        return None
-
-
 _CHATGPT_EXPORT = _Assistant(
     name="ChatGPT",
     messages_key="mapping",
@@ -195,7 +187,6 @@ _CHATGPT_EXPORT = _Assistant(
     missing="the conversation has no tree of messages",
     title_key="title",
     time_key="create_time",
-    parse_time=parse_timestamp,
     branch=_chatgpt_branch,
     parse_message=_chatgpt_message,
 )
@@ -206,7 +197,6 @@ _CLAUDE_EXPORT = _Assistant(
     missing="the conversation has no list of messages",
     title_key="name",
     time_key="created_at",
-    parse_time=parse_time,
     branch=_claude_branch,
     parse_message=_claude_message,
 )

@@ -1,7 +1,7 @@
 """Read the documented JSON Lines format: one message per line."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import tzinfo
 from typing import cast
 
@@ -10,12 +10,14 @@ from hippocampe.ingest.formats.format import Format, any_line
 from hippocampe.ingest.formats.record import (
     ExternalIds,
     Problem,
+    Record,
     TalkMessage,
     optional,
     parse_content,
     parse_identifier,
     parse_label,
     parse_time,
+    parsed,
     to_utc,
 )
 from hippocampe.ingest.formats.source import Line, Source, read_lines
@@ -24,20 +26,26 @@ from hippocampe.types import Scope
 ROLES = ("user", "assistant")
 
 
-def read_jsonl(source: Source, zone: tzinfo) -> Iterator[TalkMessage | Problem]:
+def read_jsonl(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
     """Read one message per line: an object with the fields of `TalkMessage`.
 
     Only `content` and `author` are required. `at` is ISO 8601, in `zone` without an offset.
     """
     external_ids = ExternalIds("jsonl")
-    for line in read_lines(source):
+    return read_objects(source, lambda raw: [_message(raw, zone, external_ids)])
+
+
+def read_objects(
+    source: Source, parse: Callable[[dict[str, object]], Iterable[Record]]
+) -> Iterator[Record | Problem]:
+    """Read a file with a JSON object on each line that is not blank."""
+
+    def read(line: Line) -> Iterable[Record]:
         if line.problem:
-            yield Problem(line.number, line.problem)
-        elif line.text.strip():
-            try:
-                yield _message(line, zone, external_ids)
-            except InvalidInput as exc:
-                yield Problem(line.number, str(exc))
+            raise InvalidInput(line.problem)
+        return parse(parse_object(line.text)) if line.text.strip() else ()
+
+    return parsed(((line.number, line) for line in read_lines(source)), read)
 
 
 def parse_object(text: str) -> dict[str, object]:
@@ -55,8 +63,7 @@ def parse_object(text: str) -> dict[str, object]:
     return cast("dict[str, object]", value)
 
 
-def _message(line: Line, zone: tzinfo, external_ids: ExternalIds) -> TalkMessage:
-    raw = parse_object(line.text)
+def _message(raw: dict[str, object], zone: tzinfo, external_ids: ExternalIds) -> TalkMessage:
     content = parse_content(raw.get("content"))
     author = parse_label(raw.get("author"), "author")
     channel = optional(lambda name: parse_label(name, "channel"), raw.get("channel"))
@@ -76,7 +83,6 @@ def _message(line: Line, zone: tzinfo, external_ids: ExternalIds) -> TalkMessage
             space, channel, author, written.isoformat() if written else None, content
         ),
         reply_to=reply_to,
-        line=line.number,
     )
 
 

@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import tzinfo
+from functools import partial
 
 from hippocampe.errors import InvalidInput
 from hippocampe.ingest.formats.document import Document
@@ -23,6 +23,7 @@ from hippocampe.ingest.formats.record import (
     parse_label,
     parse_metadata,
     parse_moment,
+    parsed,
 )
 from hippocampe.ingest.formats.source import Source
 
@@ -41,85 +42,70 @@ def read_letta(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
         document.end()
     file = as_object(whole)
     records = [
-        *(_Reading("block", raw) for raw in as_list(file.get("blocks"))),
-        *(_Reading("passage", raw) for raw in as_list(whole) or as_list(file.get("passages"))),
+        *(partial(_block, as_object(raw)) for raw in as_list(file.get("blocks"))),
         *(
-            _Reading("message", message, label_or(as_object(agent).get("name"), "Letta"))
+            partial(_passage, as_object(raw))
+            for raw in as_list(whole) or as_list(file.get("passages"))
+        ),
+        *(
+            partial(_message, as_object(raw), label_or(as_object(agent).get("name"), "Letta"))
             for agent in as_list(file.get("agents"))
-            for message in as_list(as_object(agent).get("messages"))
+            for raw in as_list(as_object(agent).get("messages"))
         ),
     ]
-    for number, record in enumerate(records, start=1):
-        try:
-            for each in record.read(external_ids, zone):
-                yield replace(each, line=number)
-        except InvalidInput as exc:
-            yield Problem(number, str(exc))
+    yield from parsed(enumerate(records, start=1), lambda read: read(external_ids, zone))
 
 
-class _Reading:
-    """One record of a file: a block, a passage or a message."""
-
-    def __init__(self, kind: str, raw: object, agent: str = "") -> None:
-        self._kind = kind
-        self._raw = as_object(raw)
-        self._agent = agent
-
-    def read(self, ids: ExternalIds, zone: tzinfo) -> Iterator[Record]:
-        if self._kind == "block":
-            return self._block(ids, zone)
-        return self._passage(ids, zone) if self._kind == "passage" else self._message(ids, zone)
-
-    def _block(self, ids: ExternalIds, zone: tzinfo) -> Iterator[Record]:
-        value, label = self._raw.get("value"), parse_label(self._raw.get("label"), "label")
-        if not isinstance(value, str):
-            raise InvalidInput("a block has no text")
-        own = label == _OF_THE_AGENT
-        for passage in passages(value):
-            content = parse_content(passage.text)
-            yield Statement(
-                content,
-                collection="self" if own else None,
-                category="context" if own else None,
-                at=parse_moment(passage.date or self._raw.get("created_at"), zone),
-                metadata=parse_metadata({"block": label, "heading": " › ".join(passage.headings)}),
-                external_id=ids.derive(label, content),
-            )
-
-    def _passage(self, ids: ExternalIds, zone: tzinfo) -> Iterator[Record]:
-        if self._raw.get("is_deleted") is True:
-            return
-        content = parse_content(self._raw.get("text"))
-        id = parse_identifier(self._raw.get("id"))
+def _block(raw: _Object, ids: ExternalIds, zone: tzinfo) -> Iterator[Record]:
+    value, label = raw.get("value"), parse_label(raw.get("label"), "label")
+    if not isinstance(value, str):
+        raise InvalidInput("a block has no text")
+    own = label == _OF_THE_AGENT
+    for passage in passages(value):
+        content = parse_content(passage.text)
         yield Statement(
             content,
-            at=parse_moment(self._raw.get("created_at"), zone),
-            metadata=parse_metadata(
-                as_object(self._raw.get("metadata")) | {"tags": self._raw.get("tags")}
-            ),
-            external_id=f"letta:{id}" if id else ids.derive(content),
+            collection="self" if own else None,
+            category="context" if own else None,
+            at=parse_moment(passage.date or raw.get("created_at"), zone),
+            metadata=parse_metadata({"block": label, "heading": " › ".join(passage.headings)}),
+            external_id=ids.derive(label, content),
         )
 
-    def _message(self, ids: ExternalIds, zone: tzinfo) -> Iterator[Record]:
-        role, content = self._raw.get("role"), self._raw.get("content")
-        if role not in _ROLES:
-            return
-        parts = [as_object(part) for part in as_list(content)]
-        texts = [part.get("text") for part in parts if part.get("type", "text") == "text"]
-        joined = "\n".join(each for each in [*texts, content] if isinstance(each, str))
-        text = _spoken(joined)
-        if text is None or not text.strip():
-            return
-        at = parse_moment(self._raw.get("created_at"), zone)
-        yield TalkMessage(
-            content=parse_content(text),
-            author=self._agent if role == "assistant" else "user",
-            role=str(role),
-            channel=self._agent,
-            at=at,
-            # Ids are numbers within the file, the same in the file of another agent.
-            external_id=ids.derive(self._agent, str(role), at.isoformat() if at else None, text),
-        )
+
+def _passage(raw: _Object, ids: ExternalIds, zone: tzinfo) -> Iterator[Record]:
+    if raw.get("is_deleted") is True:
+        return
+    content = parse_content(raw.get("text"))
+    id = parse_identifier(raw.get("id"))
+    yield Statement(
+        content,
+        at=parse_moment(raw.get("created_at"), zone),
+        metadata=parse_metadata(as_object(raw.get("metadata")) | {"tags": raw.get("tags")}),
+        external_id=f"letta:{id}" if id else ids.derive(content),
+    )
+
+
+def _message(raw: _Object, agent: str, ids: ExternalIds, zone: tzinfo) -> Iterator[Record]:
+    role, content = raw.get("role"), raw.get("content")
+    if role not in _ROLES:
+        return
+    parts = [as_object(part) for part in as_list(content)]
+    texts = [part.get("text") for part in parts if part.get("type", "text") == "text"]
+    joined = "\n".join(each for each in [*texts, content] if isinstance(each, str))
+    text = _spoken(joined)
+    if text is None or not text.strip():
+        return
+    at = parse_moment(raw.get("created_at"), zone)
+    yield TalkMessage(
+        content=parse_content(text),
+        author=agent if role == "assistant" else "user",
+        role=str(role),
+        channel=agent,
+        at=at,
+        # Ids are numbers within the file, the same in the file of another agent.
+        external_id=ids.derive(agent, str(role), at.isoformat() if at else None, text),
+    )
 
 
 def _spoken(text: str) -> str | None:

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from datetime import tzinfo
 from pathlib import PurePosixPath
 
-from hippocampe.errors import InvalidInput
 from hippocampe.ingest.formats.format import Format, any_line
 from hippocampe.ingest.formats.passages import Passage, about, passages
 from hippocampe.ingest.formats.record import (
@@ -20,6 +19,7 @@ from hippocampe.ingest.formats.record import (
     parse_metadata,
     parse_moment,
     parse_subjects,
+    parsed,
 )
 from hippocampe.ingest.formats.source import Source
 from hippocampe.notes.filters import MAX_NOTE_BYTES
@@ -70,12 +70,11 @@ def read_markdown(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
     if member.name.lower() in _RESERVED and "type" not in head:
         return
     note, external_ids = _Note(source, head, zone), ExternalIds("markdown")
-    for passage in passages(text):
-        try:
-            if any(map(str.isalnum, _plain(passage.text))):
-                yield _statement(note, passage, external_ids, zone)
-        except InvalidInput as exc:
-            yield Problem(passage.line, str(exc))
+    telling = (each for each in passages(text) if any(map(str.isalnum, _plain(each.text))))
+    yield from parsed(
+        ((each.line, each) for each in telling),
+        lambda passage: [_statement(note, passage, external_ids, zone)],
+    )
 
 
 def _statement(note: _Note, passage: Passage, ids: ExternalIds, zone: tzinfo) -> Statement:
@@ -101,7 +100,6 @@ def _statement(note: _Note, passage: Passage, ids: ExternalIds, zone: tzinfo) ->
         ends=note.ends,
         metadata=parse_metadata(pairs),
         external_id=ids.derive(str(pairs["note"]), passage.text),
-        line=passage.line,
     )
 
 

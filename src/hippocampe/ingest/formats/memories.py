@@ -1,14 +1,14 @@
 """Read the memories that other programs export as JSON: mem0, Zep and Graphiti, ChatGPT, Claude, the graph of MCP."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import partial
 
 from hippocampe.errors import InvalidInput, UnreadableFile
 from hippocampe.ingest.formats.document import Document
 from hippocampe.ingest.formats.format import Format, any_line, has_key
-from hippocampe.ingest.formats.jsonl import parse_object
+from hippocampe.ingest.formats.jsonl import parse_object, read_objects
 from hippocampe.ingest.formats.passages import about, passages
 from hippocampe.ingest.formats.record import (
     ExternalIds,
@@ -23,8 +23,9 @@ from hippocampe.ingest.formats.record import (
     parse_metadata,
     parse_moment,
     parse_subjects,
+    parsed,
 )
-from hippocampe.ingest.formats.source import Source, read_lines
+from hippocampe.ingest.formats.source import Source
 
 _Object = dict[str, object]
 _LISTS = ("results", "memories", "edges", "facts", "items", "nodes")
@@ -59,14 +60,13 @@ def _read_list(layout: _Layout, source: Source, zone: tzinfo) -> Iterator[Record
         if _is_node(layout, raw)
     }
     external_ids = ExternalIds(layout.name)
-    for number, raw in enumerate(_records(source), start=1):
+
+    def statements(raw: _Object) -> Iterator[Statement]:
         off = layout.enabled is not None and raw.get(layout.enabled) is False
-        if off or _is_node(layout, raw):
-            continue
-        try:
-            yield replace(_statement(layout, raw, names, external_ids, zone), line=number)
-        except InvalidInput as exc:
-            yield Problem(number, str(exc))
+        if not off and not _is_node(layout, raw):
+            yield _statement(layout, raw, names, external_ids, zone)
+
+    yield from parsed(enumerate(_records(source), start=1), statements)
 
 
 def _is_node(layout: _Layout, raw: _Object) -> bool:
@@ -155,26 +155,20 @@ def _read_account(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
 def _read_graph(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
     """Read the knowledge graph of the MCP memory server: one entity or relation per line."""
     external_ids = ExternalIds("mcp-memory")
-    for line in read_lines(source):
-        if line.problem:
-            yield Problem(line.number, line.problem)
-            continue
-        if not line.text.strip():
-            continue
-        try:
-            raw = parse_object(line.text)
-            found = list(_observed(raw) if raw.get("type") == "entity" else _related(raw))
-        except InvalidInput as exc:
-            yield Problem(line.number, str(exc))
-            continue
-        for content, subjects, pairs in found:
-            yield Statement(
+
+    def statements(raw: _Object) -> list[Statement]:
+        found = list(_observed(raw) if raw.get("type") == "entity" else _related(raw))
+        return [
+            Statement(
                 content,
                 subjects=subjects,
                 metadata=parse_metadata(pairs),
                 external_id=external_ids.derive(*subjects, content),
-                line=line.number,
             )
+            for content, subjects, pairs in found
+        ]
+
+    return read_objects(source, statements)
 
 
 _Found = tuple[str, tuple[str, ...], _Object]

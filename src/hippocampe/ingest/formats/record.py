@@ -3,8 +3,8 @@
 import hashlib
 import math
 from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TypeVar, cast
 
@@ -19,6 +19,7 @@ from hippocampe.types import (
 )
 
 T = TypeVar("T")
+R = TypeVar("R")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _MAX_REPEATS = 100_000
@@ -104,6 +105,23 @@ class Problem:
 
     line: int
     reason: str
+
+
+def parsed(
+    parts: Iterable[tuple[int, R]], parse: Callable[[R], Iterable[Record]]
+) -> Iterator[Record | Problem]:
+    """Parse the parts of a file.
+
+    Args:
+        parts: Lines or records of a document, each with its number.
+        parse: Returns the records of one; raises InvalidInput if it cannot be read, which becomes its problem.
+    """
+    for number, part in parts:
+        try:
+            for record in parse(part):
+                yield replace(record, line=number)
+        except InvalidInput as exc:
+            yield Problem(number, str(exc))
 
 
 class ExternalIds:

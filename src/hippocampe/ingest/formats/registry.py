@@ -23,35 +23,27 @@ from hippocampe.ingest.formats.memories import (
     MEM0,
     ZEP,
 )
-from hippocampe.ingest.formats.record import ExternalIds, Problem, Record, Statement, TalkMessage
-from hippocampe.ingest.formats.source import (
-    DAMAGED,
-    Source,
-    open_sources,
-    refuse_utf16,
-)
+from hippocampe.ingest.formats.record import ExternalIds, Problem, Record, TalkMessage
+from hippocampe.ingest.formats.source import DAMAGED, Source, open_sources, refuse_utf16
 from hippocampe.ingest.formats.telegram import TELEGRAM
 from hippocampe.ingest.formats.whatsapp import WHATSAPP
 from hippocampe.language.datetimes import as_zone
 
-__all__ = ["FORMATS", "Problem", "Record", "Statement", "TalkMessage", "detect_format", "read_file"]
-
 FORMATS: Mapping[str, Format] = {
     each.name: each
     for each in (
-        *(
-            WHATSAPP,
-            JSONL,
-            CHATGPT,
-            CLAUDE,
-            TELEGRAM,
-            LETTA,
-            CLAUDE_MEMORIES,
-            MEM0,
-            ZEP,
-            MCP_MEMORY,
-        ),
-        *(CHATGPT_MEMORIES, MARKDOWN),
+        WHATSAPP,
+        JSONL,
+        CHATGPT,
+        CLAUDE,
+        TELEGRAM,
+        LETTA,
+        CLAUDE_MEMORIES,
+        MEM0,
+        ZEP,
+        MCP_MEMORY,
+        CHATGPT_MEMORIES,
+        MARKDOWN,
     )
 }
 """The formats by name, in the order in which they are tried."""

@@ -1,7 +1,6 @@
 """Read the JSON export of Telegram: one chat, or a whole account."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import tzinfo
 
 from hippocampe.errors import InvalidInput, UnreadableFile
@@ -9,6 +8,7 @@ from hippocampe.ingest.formats.document import Document
 from hippocampe.ingest.formats.format import Format, has_key
 from hippocampe.ingest.formats.record import (
     Problem,
+    Record,
     TalkMessage,
     as_list,
     as_object,
@@ -18,6 +18,7 @@ from hippocampe.ingest.formats.record import (
     parse_label,
     parse_time,
     parse_timestamp,
+    parsed,
     storable_text,
     to_utc,
 )
@@ -30,7 +31,7 @@ _MAX_PROPERTY = 1_000
 """Characters read of the name of a chat."""
 
 
-def read_telegram(source: Source, zone: tzinfo) -> Iterator[TalkMessage | Problem]:
+def read_telegram(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
     """Read every chat of the export, without service messages and messages without text.
 
     Raises:
@@ -48,17 +49,12 @@ def read_telegram(source: Source, zone: tzinfo) -> Iterator[TalkMessage | Proble
             )
     if not any("opened" in chat for chat in chats.values()):
         raise UnreadableFile(f"cannot import {source.name}: it contains no Telegram chat.")
-    number = 0
-    for chat, key, value in _entries(source):
-        if key == "messages":
-            number += 1
-            try:
-                message = _message(as_object(value), chats[chat], zone)
-            except InvalidInput as exc:
-                yield Problem(number, str(exc))
-            else:
-                if message:
-                    yield replace(message, line=number)
+    messages = (
+        (as_object(value), chats[chat])
+        for chat, key, value in _entries(source)
+        if key == "messages"
+    )
+    yield from parsed(enumerate(messages, start=1), lambda found: _message(*found, zone))
 
 
 def _entries(source: Source) -> Iterator[tuple[int, str, object]]:
@@ -106,17 +102,17 @@ def _member(document: Document, chat: int, key: str) -> Iterator[tuple[int, str,
             yield chat, key, value[:_MAX_PROPERTY] if isinstance(value, str) else value
 
 
-def _message(raw: dict[str, object], chat: _Chat, zone: tzinfo) -> TalkMessage | None:
+def _message(raw: dict[str, object], chat: _Chat, zone: tzinfo) -> Iterator[TalkMessage]:
     kind = raw.get("type")
     if not isinstance(kind, str):
         raise InvalidInput("the record is not a message of Telegram")
     text = _text(raw.get("text"))
     if kind != "message" or not text.strip():
-        return None
+        return
     seconds = raw.get("date_unixtime")
     at = parse_time(raw.get("date")) if seconds is None else parse_timestamp(seconds)
     reply_to = raw.get("reply_to_message_id")
-    return TalkMessage(
+    yield TalkMessage(
         content=parse_content(text),
         # A deleted account has no name; its id still identifies the author.
         author=parse_label(raw.get("from") or raw.get("from_id"), "author"),
