@@ -1,7 +1,7 @@
 """The input of extraction: the messages of an exchange, the memories known on it, and the prompt that shows
 both."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -58,11 +58,6 @@ def messages_of(store: Store, turn: Turn) -> list[Message]:
             schema.message.c.space == turn.space,
             schema.message.c.turn_id == turn.id,
         )
-
-
-def tells_something(messages: Iterable[Message], names: Sequence[str]) -> bool:
-    """Return whether a user or a tool uttered more than small talk; the assistant alone does not count."""
-    return any(supports(message, names) for message in messages)
 
 
 def supports(message: Message, names: Sequence[str]) -> bool:

@@ -1,10 +1,8 @@
 """Extract what is worth remembering from an exchange.
 
 A language model proposes statements in one call; code decides which are stored. A statement must rest on words
-of the user or a tool, be new, and be more than small talk,
-whatever the model answers. All
-statements of an exchange are stored in one transaction with the end of the job, so a crash neither
-loses nor repeats them.
+of the user or a tool, be new, and be more than small talk, whatever the model answers. All statements of an
+exchange are stored in one transaction with the end of the job, so a crash neither loses nor repeats them.
 """
 
 from collections.abc import Sequence
@@ -25,16 +23,8 @@ from hippocampe.extraction.exchange import (
     prompt_of,
     read_exchange,
     supports,
-    tells_something,
 )
-from hippocampe.extraction.proposals import (
-    ProposedStatement,
-    ProposedStatements,
-    draft_of,
-    may_replace,
-    names_in,
-    read_ids,
-)
+from hippocampe.extraction.proposals import ProposedStatements, draft_of, names_in, read_ids
 from hippocampe.ingest.remember import decide_and_store, embed_drafts
 from hippocampe.language.prompts import prompt
 from hippocampe.language.small_talk import reports_small_talk
@@ -48,7 +38,6 @@ from hippocampe.types import (
     Distilled,
     JobState,
     Memory,
-    Message,
     Recollection,
     Remembered,
     Scope,
@@ -111,7 +100,7 @@ def run(context: Context, turn_id: str, *, space: str, run_id: str | None = None
     messages = messages_of(corpus.store, turn)
     chosen = corpus.settings.of(space)
     names = [*chosen.companion_names, *(each.author for each in messages if each.author)]
-    if not tells_something(messages, names):
+    if not any(supports(message, names) for message in messages):
         return _finish(corpus.store, run_id, "small talk", len(messages))
     exchange = read_exchange(corpus, turn, messages)
     proposed = model_calls.ask(
@@ -208,22 +197,18 @@ def _drafts(
             continue
         if _is_from_assistant_only(each.content, exchange):
             continue
-        draft = _draft(corpus, exchange, each, evidence)
+        draft = draft_of(
+            corpus,
+            each,
+            evidence=evidence,
+            user=exchange.speaker,
+            source=SOURCE,
+            known=exchange.known,
+            speakers=exchange.names,
+        )
         if draft is not None:
             found.append(draft)
     return found
-
-
-def _draft(
-    corpus: Corpus, exchange: Exchange, proposed: ProposedStatement, evidence: Sequence[Message]
-) -> Draft | None:
-    """A statement ready to be stored, with the memories it replaces; None if it cannot be stored."""
-    draft = draft_of(corpus, proposed, evidence=evidence, user=exchange.speaker, source=SOURCE)
-    if draft is None:
-        return None
-    named = [exchange.known[id] for id in read_ids(proposed.replaces) if id in exchange.known]
-    replaced = [old.id for old in named if may_replace(draft.memory, old, exchange.names)]
-    return replace(draft, replaces=tuple(dict.fromkeys(replaced)))
 
 
 def _is_from_assistant_only(content: str, exchange: Exchange) -> bool:

@@ -6,12 +6,7 @@ from datetime import datetime
 
 from hippocampe.curation.rewording import Rewordings
 from hippocampe.engine.corpus import Corpus
-from hippocampe.extraction.proposals import (
-    ProposedStatement,
-    draft_of,
-    may_replace,
-    read_ids,
-)
+from hippocampe.extraction.proposals import ProposedStatement, draft_of, read_ids
 from hippocampe.language.small_talk import is_small_talk, reports_small_talk
 from hippocampe.language.text import fold
 from hippocampe.types import Memory, Message
@@ -62,16 +57,17 @@ class Overheard:
         if reports_small_talk(proposed.content, names=self.names):
             return None
         authors = {message.author for message in cited}
-        user = next(iter(authors)) if len(authors) == 1 else None
-        draft = draft_of(corpus, proposed, evidence=cited, user=user, source=SOURCE)
-        if draft is None:
-            return None
-        aliases = corpus.aliases.of(draft.memory.space)
+        aliases = corpus.aliases.of(cited[0].space)
         speakers = {fold(author) for author in authors if author}
-        speakers.update(*(aliases.get(name, ()) for name in speakers))
-        named = [self.known[id] for id in read_ids(proposed.replaces) if id in self.known]
-        replaced = [old.id for old in named if may_replace(draft.memory, old, speakers)]
-        return replace(draft, replaces=tuple(dict.fromkeys(replaced)))
+        return draft_of(
+            corpus,
+            proposed,
+            evidence=cited,
+            user=next(iter(authors)) if len(authors) == 1 else None,
+            source=SOURCE,
+            known=self.known,
+            speakers=speakers.union(*(aliases.get(name, ()) for name in speakers)),
+        )
 
     def _in_known_words(
         self, rewordings: Rewordings, draft: Draft, before: Sequence[Draft]

@@ -5,8 +5,8 @@ answer; each field is parsed leniently.
 """
 
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final
 
@@ -105,8 +105,10 @@ def draft_of(
     evidence: Sequence[Message],
     user: str | None,
     source: str,
+    known: Mapping[str, Memory],
+    speakers: Collection[str],
 ) -> Draft | None:
-    """A statement ready to be stored, with odd values repaired.
+    """A statement ready to be stored, with odd values repaired and the memories that it replaces.
 
     Its time is that of the last message it rests on, or relative to that ("yesterday"); a temporary state
     begins with the message.
@@ -116,6 +118,8 @@ def draft_of(
         evidence: The messages that say it; at least one.
         user: The speaker; None for several people.
         source: Its origin.
+        known: The memories that the model was shown, by short id.
+        speakers: Folded names of the speakers.
 
     Returns:
         The draft; None if it is too long, has expired already, or cannot be stored.
@@ -126,7 +130,7 @@ def draft_of(
     spoken_at = max(message.at for message in evidence)
     scope = Scope(evidence[0].space, user, evidence[0].channel or None)
     try:
-        return make_draft(
+        draft = make_draft(
             corpus,
             proposed.content,
             scope=scope,
@@ -141,16 +145,13 @@ def draft_of(
         )
     except InvalidInput:
         return None
+    named = (known[id] for id in read_ids(proposed.replaces) if id in known)
+    replaced = (old.id for old in named if _may_replace(draft.memory, old, speakers))
+    return replace(draft, replaces=tuple(dict.fromkeys(replaced)))
 
 
-def may_replace(new: Memory, old: Memory, speakers: Collection[str]) -> bool:
-    """Return whether a statement may replace a memory that the model names: not one about somebody else.
-
-    Args:
-        new: The statement.
-        old: The memory.
-        speakers: Folded names of the speakers of the statement.
-    """
+def _may_replace(new: Memory, old: Memory, speakers: Collection[str]) -> bool:
+    """Return whether a statement may replace a memory that the model names: not one about somebody else."""
     ours, theirs = names_in(new.content), names_in(old.content)
     others = ours and theirs and ours.isdisjoint(theirs) and theirs.isdisjoint(speakers)
     return may_be_same(new, old) and not others

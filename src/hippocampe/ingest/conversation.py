@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from sqlalchemy import Connection
 from uuid6 import uuid7
@@ -193,15 +194,18 @@ def after_turn(
     if reply is not None:
         utterances.append((reply, assistant, "assistant"))
     utterances = [each for each in utterances if not is_injection(each[0])] or utterances
+    make = partial(
+        make_message,
+        refuse=corpus.config.refuse_secrets,
+        space=scope.space,
+        channel=scope.channel,
+        at=when,
+    )
     spoken = [
-        make_message(
+        make(
             content,
-            refuse=corpus.config.refuse_secrets,
-            space=scope.space,
             author=author,
             role=role,
-            channel=scope.channel,
-            at=when,
             # Only one message has it, since it is unique in a channel.
             external_id=external_id if number == 0 else None,
             working=True,
@@ -210,15 +214,7 @@ def after_turn(
         for number, (content, author, role) in enumerate(utterances)
     ]
     returned = [
-        make_message(
-            content,
-            refuse=corpus.config.refuse_secrets,
-            space=scope.space,
-            author=None,
-            role="tool",
-            channel=scope.channel,
-            at=when,
-        )
+        make(content, author=None, role="tool")
         for content in _tool_results(tool_results)
         if content.strip() and not is_injection(content)
     ]

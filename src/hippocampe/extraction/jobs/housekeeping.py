@@ -14,12 +14,12 @@ UNUSED = timedelta(days=90)
 BATCH = 1_000
 
 
-def decay(context: Context, *, space: str, run_id: str) -> int:
-    """Lower the importance of unused memories; return their number.
+def decay(context: Context, *, space: str, run_id: str) -> None:
+    """Lower the importance of unused memories.
 
     Importance halves every `decay_half_life_days` without access. Each run counts only the time since the last
-    one, so that a restart or a second run lowers nothing twice. Identities, goals,
-    todos and memories with a key keep their importance.
+    one, so that a restart or a second run lowers nothing twice. Identities, goals, todos and memories with a key
+    keep their importance.
 
     Args:
         space: The space.
@@ -30,7 +30,7 @@ def decay(context: Context, *, space: str, run_id: str) -> int:
     if not half_life:
         with corpus.store.write() as connection:
             job_runs.finish(connection, run_id, "decay is off", corpus.store.now())
-        return 0
+        return
     context.accesses.flush()
     with context.writer.change() as change:
         now = corpus.store.now()
@@ -42,7 +42,6 @@ def decay(context: Context, *, space: str, run_id: str) -> int:
                 lowered[faded.id] = faded.importance * 0.5 ** ((now - since) / half_life)
         memories.set_importance(change.connection, lowered)
         job_runs.finish(change.connection, run_id, f"{len(lowered)} lowered", now)
-    return len(lowered)
 
 
 def prune(context: Context, *, space: str) -> int:
