@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext
 from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -23,7 +24,7 @@ from typer.testing import CliRunner
 
 import children
 from hippocampe import Config, Hippocampe, Scope
-from hippocampe.cli import call, doctor, terminal
+from hippocampe.cli import call, terminal
 from hippocampe.cli.app import app
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.errors import ModelUnavailable
@@ -803,6 +804,10 @@ class TestDoctor:
         assert "problem" not in shown.out
         assert "store and index agree" in shown.out
 
+    def check(self, run: Run, name: str) -> tuple[bool, str]:
+        (check,) = [each for each in run("doctor", "--json").json if each["name"] == name]
+        return check["ok"], check["seen"]
+
     def test_it_creates_nothing(self, run: Run, tmp_path: Path) -> None:
         new = tmp_path / "new"
         checks = run("doctor", "--folder", str(new), "--json")
@@ -827,10 +832,7 @@ class TestDoctor:
         self, run: Run, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def seen() -> tuple[bool, str]:
-            (check,) = [
-                each for each in run("doctor", "--json").json if each["name"] == "language model"
-            ]
-            return check["ok"], check["seen"]
+            return self.check(run, "language model")
 
         assert seen() == (True, "none set; only the companion needs one: set HIPPOCAMPE_MODEL")
         monkeypatch.setenv("HIPPOCAMPE_MODEL", "openai:gpt-5-mini")
@@ -849,8 +851,7 @@ class TestDoctor:
         self, run: Run, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def seen() -> tuple[bool, str]:
-            (check,) = [each for each in run("doctor", "--json").json if each["name"] == "reader"]
-            return check["ok"], check["seen"]
+            return self.check(run, "reader")
 
         def damaged() -> None:
             raise ModelUnavailable("the reader is damaged: reinstall Hippocampe.")
@@ -859,8 +860,20 @@ class TestDoctor:
         monkeypatch.setattr("hippocampe.hippocampe.load_reader", damaged)
         assert seen() == (False, "the reader is damaged: reinstall Hippocampe.")
 
-    def test_it_looks_for_every_package_that_is_required(self) -> None:
+    def test_it_looks_for_every_package_that_is_required(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         project = (Path(__file__).parents[2] / "pyproject.toml").read_text()
         block = project.split("\ndependencies = [")[1].split("\n]")[0]
         required = set(re.findall(r'^ +"([\w-]+)', block, re.MULTILINE)) - {"tzdata"}
-        assert set(doctor.PACKAGES) == required
+        ok, said = self.check(run, "packages")
+        assert ok
+        assert {each.split()[0] for each in said.split(", ")} == required
+
+        def version(name: str) -> str:
+            raise PackageNotFoundError(name)
+
+        monkeypatch.setattr("hippocampe.cli.doctor.version", version)
+        ok, said = self.check(run, "packages")
+        assert not ok
+        assert set(re.findall(r"[\w-]+", said.partition(";")[0])) == {"missing", *required}

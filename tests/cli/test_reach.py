@@ -14,6 +14,7 @@ from hippocampe import Config, Hippocampe
 from hippocampe.cli import reach
 from hippocampe.cli.app import app
 from hippocampe.config_sources import load
+from hippocampe.errors import EmbedderUnavailable, NotesUnavailable
 from model_server import ModelServer
 
 NOBODY = "http://127.0.0.1:9"
@@ -162,13 +163,14 @@ def test_it_looks_for_the_embedder_and_the_notes(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     remote = Config(tmp_path, embedder="openai:x", embedder_url=NOBODY, embedder_timeout=0.5)
-    ok, said = reach.embedder(remote)
-    assert not ok
-    assert "very-secret" not in said
+    with pytest.raises(EmbedderUnavailable) as unavailable:
+        reach.embedder(remote)
+    assert "very-secret" not in str(unavailable.value)
     (tmp_path / "vault").mkdir()
     (tmp_path / "vault" / "a.md").write_text("Bonjour")
     assert reach.notes(Config(tmp_path, notes_folder=tmp_path / "vault"))[1].endswith("1 notes")
-    assert not reach.notes(Config(tmp_path, notes_folder=tmp_path / "none"))[0]
+    with pytest.raises(NotesUnavailable):
+        reach.notes(Config(tmp_path, notes_folder=tmp_path / "none"))
 
 
 def test_a_variable_of_the_environment_is_a_place(folder: Path) -> None:

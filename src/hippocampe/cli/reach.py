@@ -1,4 +1,7 @@
-"""Checks of the services that a configuration names: server, embedder, upstream and notes."""
+"""Checks of the services that a configuration names: server, embedder, upstream and notes.
+
+A check may raise a HippocampeError, whose message is what it found.
+"""
 
 import json
 import urllib.error
@@ -15,7 +18,7 @@ from hippocampe.client.reaching import Unreached
 from hippocampe.config import UPSTREAM_ANTHROPIC_KEY, UPSTREAM_KEY, UPSTREAM_URL, Config
 from hippocampe.config_sources import FIELDS, SECRET, Loaded, default
 from hippocampe.embed import is_remote, open_embedder
-from hippocampe.errors import HippocampeError, InvalidInput
+from hippocampe.errors import InvalidInput
 from hippocampe.system.environment import variable
 
 TIMEOUT = 3.0
@@ -54,8 +57,6 @@ def server(config: Config) -> Examined:
             owner = connection.greet()
     except Unreached:
         return Examined(True, "no process shares this folder")
-    except HippocampeError as exc:
-        return Examined(False, str(exc))
     if owner["address"] is None:
         return Examined(True, f"process {owner['pid']} shares this folder")
     return _ready(owner["address"])
@@ -112,11 +113,8 @@ def embedder(config: Config) -> Examined:
     name = config.embedder or "local"
     if not is_remote(name):
         return Examined(True, f"{name}, in this process")
-    try:
-        found = open_embedder(name, url=config.embedder_url, timeout=config.embedder_timeout)
-        found.embed(["ready"])
-    except HippocampeError as exc:
-        return Examined(False, str(exc))
+    found = open_embedder(name, url=config.embedder_url, timeout=config.embedder_timeout)
+    found.embed(["ready"])
     return Examined(True, f"{name} answers")
 
 
@@ -148,10 +146,7 @@ def notes(config: Config) -> Examined:
     """Check that the notes can be listed."""
     from hippocampe.hippocampe import count_notes
 
-    try:
-        count = count_notes(config)
-    except HippocampeError as exc:
-        return Examined(False, str(exc))
+    count = count_notes(config)
     if count is None:
         return Examined(True, "none set")
     return Examined(True, f"{config.notes_folder or config.obsidian_url} has {count:,} notes")
@@ -161,7 +156,7 @@ def _get(url: str, headers: Mapping[str, str] | None = None) -> tuple[int | None
     """The status and text of an answer; None and the reason if there is none."""
     request = urllib.request.Request(url, headers=dict(headers or {}))
     try:
-        with _opener().open(request, timeout=TIMEOUT) as answer:
+        with urllib.request.build_opener(_Nowhere).open(request, timeout=TIMEOUT) as answer:
             return answer.status, answer.read(100_000).decode("utf-8", "replace")
     except urllib.error.HTTPError as exc:
         return exc.code, exc.read(100_000).decode("utf-8", "replace")
@@ -174,7 +169,3 @@ class _Nowhere(urllib.request.HTTPRedirectHandler):
 
     def redirect_request(self, *_: object, **__: object) -> None:
         return None
-
-
-def _opener() -> urllib.request.OpenerDirector:
-    return urllib.request.build_opener(_Nowhere)
