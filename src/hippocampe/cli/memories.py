@@ -107,11 +107,7 @@ def _remember_file(call: Call, file: str, details: dict[str, Any]) -> None:
 add_memories(
     "recall",
     "Find memories, talk and notes relevant to a question, best first.",
-    lambda done: show.recollections(
-        done.result,
-        timezone=done.timezone,
-        took_ms=done.took_ms,
-    ),
+    lambda done: show.recollections(done.result, timezone=done.timezone, took_ms=done.took_ms),
     overrides={
         "collections": text("Collection to search", default=COLLECTIONS),
         "explain": text("Show the reasons for each score."),

@@ -75,6 +75,10 @@ def serve(
         from hippocampe.hippocampe import divide
 
         config = divide(config, count)
+
+    def started(address: str) -> None:
+        terminal.out(show.started(address))
+
     if count > 1:
         from hippocampe.server.cells import serving as cells
 
@@ -82,21 +86,14 @@ def serve(
             config,
             host=host,
             port=port,
-            started=lambda at: terminal.out(show.started(at)),
+            started=started,
             require_key=require_key,
             log_format=log_format,
             log_level=log_level,
         )
-        terminal.end_line()
-        return
-    with call.own(config) as hippo:
-        serving.serve(
-            hippo,
-            host=host,
-            port=port,
-            started=lambda at: terminal.out(show.started(at)),
-            require_key=require_key,
-        )
+    else:
+        with call.own(config) as hippo:
+            serving.serve(hippo, host=host, port=port, started=started, require_key=require_key)
     terminal.end_line()
 
 

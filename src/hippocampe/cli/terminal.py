@@ -86,7 +86,7 @@ def as_json(value: object) -> None:
     readable = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     text = json.dumps(encode(value), ensure_ascii=not readable, indent=2)
     # JSON has these characters only inside strings, so the output stays valid.
-    sys.stdout.write(_STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n")
+    sys.stdout.write(escaped(text) + "\n")
 
 
 @contextmanager

@@ -86,7 +86,12 @@ class RemoteHippocampe:
             named, arguments = {verb.file: arguments[0], **named}, arguments[1:]
         connection = self._connection
         if verb.name in transfer.VERBS and isinstance(connection, Connection):
-            return transfer.VERBS[verb.name](connection, self._space, progress=progress, **named)
+            try:
+                return transfer.VERBS[verb.name](
+                    connection, self._space, progress=progress, **named
+                )
+            except Unreached as exc:
+                raise _unreachable(exc) from exc
         if verb.idempotent_by and named.get(verb.idempotent_by) is None:
             named[verb.idempotent_by] = uuid4().hex
         sent, prepared = _sendable(arguments), self._prepared(verb, named)
@@ -97,10 +102,7 @@ class RemoteHippocampe:
                 return self._received(decode(type_of(self._results[verb.name]), result), named)
             except Unreached as exc:
                 if isinstance(connection, Connection) or time.monotonic() > ends:
-                    raise ServerUnavailable(
-                        f"the server cannot be reached ({exc}): check that it runs and that its "
-                        "address is right."
-                    ) from exc
+                    raise _unreachable(exc) from exc
             time.sleep(PAUSE_SECONDS)
             connection = self._reconnected()
 
@@ -160,6 +162,12 @@ class RemoteHippocampe:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _unreachable(cause: Unreached) -> ServerUnavailable:
+    return ServerUnavailable(
+        f"the server cannot be reached ({cause}): check that it runs and that its address is right."
+    )
 
 
 def _sendable(value: Any) -> Any:

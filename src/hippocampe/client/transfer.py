@@ -3,15 +3,13 @@
 import os
 import zipfile
 from collections.abc import Callable, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from hippocampe.client.connection import Connection
-from hippocampe.client.reaching import Unreached
 from hippocampe.client.wire import decode
-from hippocampe.errors import InvalidInput, ServerUnavailable, StoreError, UnreadableFile
+from hippocampe.errors import InvalidInput, StoreError, UnreadableFile
 from hippocampe.system.atomic_file import whole_file
 from hippocampe.types import Imported, Scope
 
@@ -28,11 +26,12 @@ def import_from(
 ) -> Imported:
     """Call `Hippocampe.import_from` on a file of this machine; the server's progress is not shown."""
     query = _query(scope, space, format=format, timezone=timezone)
-    with _reached():
-        try:
-            return decode(Imported, connection.upload(f"/api/import?{query}", _path(path)))
-        except FileNotFoundError as exc:
-            raise UnreadableFile(f"cannot read {path}: there is no such file.") from exc
+    try:
+        return decode(Imported, connection.upload(f"/api/import?{query}", _path(path)))
+    except FileNotFoundError as exc:
+        raise UnreadableFile(f"cannot read {path}: there is no such file.") from exc
+    except OSError as exc:
+        raise StoreError(f"the file cannot be used: {exc.strerror}.") from exc
 
 
 def export_to(
@@ -48,10 +47,7 @@ def export_to(
     """Call `Hippocampe.export_to` to a file of this machine."""
     target = _path(path)
     # There is no data folder here whose files it could overwrite.
-    with (
-        _reached(),
-        whole_file(target, folder=target.parent / ".hippocampe", overwrite=overwrite) as part,
-    ):
+    with whole_file(target, folder=target.parent / ".hippocampe", overwrite=overwrite) as part:
         connection.download(f"/api/export?{_query(scope, space, format=format)}", part)
         if zipfile.is_zipfile(part):
             with zipfile.ZipFile(part) as archive:
@@ -62,18 +58,6 @@ def export_to(
 
 
 VERBS: Mapping[str, Callable[..., Any]] = {"import_from": import_from, "export_to": export_to}
-
-
-@contextmanager
-def _reached():
-    try:
-        yield
-    except Unreached as exc:
-        raise ServerUnavailable(
-            f"the server cannot be reached ({exc}): check that it runs and that its address is right."
-        ) from exc
-    except OSError as exc:
-        raise StoreError(f"the file cannot be used: {exc.strerror}.") from exc
 
 
 def _path(path: str | os.PathLike[str]) -> Path:

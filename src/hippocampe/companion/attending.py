@@ -18,7 +18,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import ToolDefinition
 
-from hippocampe.companion.tools import note_result
+from hippocampe.companion.memory_tools import NAMES
 from hippocampe.companion.turn import Turn
 
 
@@ -52,8 +52,9 @@ class Attend(AbstractCapability[Any]):
         args: dict[str, Any],
         result: Any,
     ) -> Any:
-        """Record the result of a tool of the host, from which facts are extracted."""
-        note_result(self.turn_of(ctx), call.tool_name, result)
+        """Record the result of a tool of the host, from which facts are extracted; memory's own are not news."""
+        if call.tool_name not in NAMES and (text := str(result)):
+            self.turn_of(ctx).results.append(text)
         return result
 
 

@@ -250,9 +250,11 @@ class AsyncCompanion:
         from hippocampe.companion.deep_recall import recall_deeply
 
         await self.hippo.check_budget(scope=scope)
-        branch = await recall_deeply(model, self.hippo, question, scope, timeout=self._timeout)
-        await record_run(self.hippo, scope, "deep_recall", branch.responses, model=str(self._model))
-        return branch.result
+        found, responses = await recall_deeply(
+            model, self.hippo, question, scope, timeout=self._timeout
+        )
+        await record_run(self.hippo, scope, "deep_recall", responses, model=str(self._model))
+        return found
 
     async def _connect(self) -> "Model":
         async with self._connecting:

@@ -131,17 +131,9 @@ async def search_words(context: RunContext[_Branch], words: str) -> str:
     return await branch.show([_recollection(each) for each in found])
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """The outcome of a deep recall, with its cost."""
-
-    result: DeepRecall
-    responses: tuple[ModelResponse, ...]
-
-
 async def recall_deeply(
     model: Model, hippo: AsyncHippocampe, question: str, scope: Scope, *, timeout: float
-) -> Branch:
+) -> tuple[DeepRecall, list[ModelResponse]]:
     """Search for a question in several steps.
 
     Args:
@@ -150,6 +142,9 @@ async def recall_deeply(
         question: The question.
         scope: The space, and the user who asks.
         timeout: Seconds for one attempt at a request.
+
+    Returns:
+        What was found, and the answers of the model, which have the cost.
 
     Raises:
         ModelUnavailable: The model cannot be reached.
@@ -178,7 +173,7 @@ async def recall_deeply(
     found = DeepRecall(
         tuple(items.values()), answer.summary.strip(), tuple(branch.searches), complete
     )
-    return Branch(found, tuple(responses))
+    return found, responses
 
 
 @cache

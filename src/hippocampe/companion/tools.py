@@ -9,7 +9,6 @@ from pydantic_ai import FunctionToolset, ModelRetry, RunContext, Tool
 
 from hippocampe.companion.memory_tools import (
     COMPANION_TOOLS,
-    NAMES,
     CompanionTool,
     DeleteOutcome,
     Outcome,
@@ -89,12 +88,6 @@ def _asks_again(tool: CompanionTool, arguments: type[BaseModel]) -> Callable[...
 def _faults(error: ValidationError) -> str:
     found = error.errors(include_url=False, include_context=False, include_input=False)
     return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in found)
-
-
-def note_result(turn: Turn, name: str, result: object) -> None:
-    """Record the result of a tool of the host; results of memory's own tools are not news."""
-    if name not in NAMES and (text := result if isinstance(result, str) else str(result)):
-        turn.results.append(text)
 
 
 async def _record(turn: Turn, tool: str, query: str, outcome: Outcome) -> None:

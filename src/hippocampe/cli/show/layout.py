@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from hippocampe.presentation.reader import Reader
 
 
+_MAX_REASONS = 3
+"""Reasons for an item that are shown; those against it are all shown."""
+
+
 def reader(timezone: str = "UTC") -> "Reader":
     """The reader at the terminal, in the language of the locale."""
     from hippocampe.presentation.reader import Reader
@@ -125,14 +129,16 @@ def entry(content: str, id: str, *more: "Text") -> "Text":
     return Text("\n").join([text(content), *more, text(id, "dim")])
 
 
-def reasons(item: Recollection, by: "Reader", most: int = 3) -> str:
+def reasons(item: Recollection, by: "Reader") -> str:
     """The strongest reasons for an item, each with its contribution to the log-odds.
 
     Returns:
         `why: the same words (+1.2); states a date (+0.4)`, or an empty text.
     """
     found = by.reasons(item.why)
-    shown = [f"{each.text} (+{each.amount:.1f})" for each in found if each.amount > 0][:most]
+    shown = [f"{each.text} (+{each.amount:.1f})" for each in found if each.amount > 0][
+        :_MAX_REASONS
+    ]
     why, but = by.say("why:"), by.say("but")
     shown += [f"{but} {each.text} ({each.amount:.1f})" for each in found if each.objection]
     return f"{why} {'; '.join(shown)}" if shown else ""

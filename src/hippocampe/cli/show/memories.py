@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def recollections(
-    found: Sequence[Recollection], *, timezone: str, took_ms: float | None = None
+    found: Sequence[Recollection], *, timezone: str, took_ms: float
 ) -> "RenderableType":
     """The results of a recall, best first."""
     if not found:
@@ -59,8 +59,6 @@ def recollections(
             *([teller or ""] if any(told) else []),
             entry(spoken(item), item.id, *why),
         )
-    if took_ms is None:
-        return rows
     results = count(len(found), "result")
     time = reader().milliseconds(took_ms)
     return lines(rows, text("\n" + say("{results} in {time}", results=results, time=time), "dim"))
