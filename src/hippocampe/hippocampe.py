@@ -5,7 +5,7 @@ Beside it: functions that need no open memory, for the programs of this package.
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
 from datetime import datetime
 from functools import partial
@@ -53,9 +53,16 @@ from hippocampe.folder import (
 from hippocampe.folder.relocation import Relocation
 from hippocampe.ingest import conversation, importer, remember_many
 from hippocampe.ingest import remember as remember_step
-from hippocampe.injection import before_turn, preview, render, replay, trial, warmup
+from hippocampe.injection import (
+    before_turn,
+    channel_history,
+    preview,
+    render,
+    replay,
+    trial,
+    warmup,
+)
 from hippocampe.injection.burst import Burst
-from hippocampe.injection.channel_history import ChannelHistories
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.notes.sync import NoteSync, open_notes, open_source
 from hippocampe.reader.network import load_reader
@@ -66,6 +73,7 @@ from hippocampe.types import (
     HostMessage,
     Injection,
     JobRun,
+    Memory,
     Note,
     Progress,
     Reindexed,
@@ -73,6 +81,7 @@ from hippocampe.types import (
     Scope,
 )
 from hippocampe.validation import (
+    MAX_LIMIT,
     MAX_TOKEN_CHARACTERS,
     check_flag,
     check_id,
@@ -107,6 +116,7 @@ check_data = opening.check_data
 divide = division.divide
 KeyRegister = division.KeyRegister
 render_for = render.render_for
+Reminder = channel_history.Reminder
 
 
 def count_notes(config: Config) -> int | None:
@@ -121,6 +131,16 @@ def count_notes(config: Config) -> int | None:
         return None
     with closing(source):
         return len(source.listing())
+
+
+def every_memory(hippo: "Hippocampe", **chosen: Any) -> Iterator[Memory]:
+    """The memories of all pages; the arguments are those of `memories`."""
+    cursor: str | None = None
+    while True:
+        page = hippo.memories(**chosen, limit=MAX_LIMIT, cursor=cursor)
+        yield from page.items
+        if (cursor := page.next_cursor) is None:
+            return
 
 
 def check_reader() -> None:
@@ -740,7 +760,7 @@ class Hippocampe(Verbs, Here):
         return self._follow is not None
 
     @property
-    def channels(self) -> ChannelHistories:
+    def channels(self) -> channel_history.ChannelHistories:
         """The histories of injections per channel, for hosts whose messages do not contain their injections."""
         return self._turns.channels
 
@@ -783,7 +803,7 @@ class JoinedHippocampe(Hippocampe):
 
     def __init__(self, remote: RemoteHippocampe) -> None:
         self._remote = remote
-        self._channels = ChannelHistories()
+        self._channels = channel_history.ChannelHistories()
 
     def __getattribute__(self, name: str) -> Any:
         if name in SENT or name in ("config", "close"):
@@ -799,7 +819,7 @@ class JoinedHippocampe(Hippocampe):
         return False
 
     @property
-    def channels(self) -> ChannelHistories:
+    def channels(self) -> channel_history.ChannelHistories:
         return self._channels
 
     @property

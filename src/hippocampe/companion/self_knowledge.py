@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from hippocampe.hippocampe import Hippocampe
+from hippocampe.hippocampe import Hippocampe, every_memory
 from hippocampe.types import CATEGORIES, Memory, Scope, State
 
 Unit = Literal["day", "week"]
@@ -16,7 +16,6 @@ KINDS: tuple[Kind, ...] = tuple(
     for collection in ("self", "goal")
     for category in sorted(CATEGORIES[collection])
 )
-_PAGE = 1_000
 
 
 def own_statements(
@@ -27,21 +26,12 @@ def own_statements(
     Raises:
         InvalidInput: The space or the state cannot be used.
     """
-    found: list[Memory] = []
-    for collection in ("self", "goal"):
-        cursor: str | None = None
-        while True:
-            page = hippo.memories(
-                scope=Scope(space=space),
-                collection=collection,
-                state=state,
-                limit=_PAGE,
-                cursor=cursor,
-            )
-            found += page.items
-            if (cursor := page.next_cursor) is None:
-                break
-    return found
+    scope = Scope(space=space)
+    return [
+        memory
+        for collection in ("self", "goal")
+        for memory in every_memory(hippo, scope=scope, collection=collection, state=state)
+    ]
 
 
 def by_category(memories: Iterable[Memory]) -> dict[Kind, list[Memory]]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import HippocampeError
-from hippocampe.hippocampe import Hippocampe
+from hippocampe.hippocampe import Hippocampe, every_memory
 from hippocampe.types import MAX_LABEL_CHARACTERS, Memory, Scope, printable
 
 ROOT = "/memories"
@@ -17,7 +17,6 @@ KNOWN = f"{ROOT}/known"
 """The folder of the memories of another space, by subject; it is only read."""
 MAX_SUBJECTS = 200
 MAX_STATEMENTS = 200
-PAGE = 1_000
 
 
 class FileProblem(HippocampeError):
@@ -172,12 +171,8 @@ class Files:
             yield from ((_file_of(name), 0) for name in self._subjects(self._known))
 
     def _all(self) -> Iterator[Memory]:
-        cursor = None
-        while True:
-            page = self._hippo.memories(scope=self._scope, limit=PAGE, cursor=cursor)
-            yield from (memory for memory in page.items if "path" in memory.metadata)
-            if (cursor := page.next_cursor) is None:
-                return
+        found = every_memory(self._hippo, scope=self._scope)
+        return (memory for memory in found if "path" in memory.metadata)
 
     def _writable(self, path: str) -> str:
         path = _checked(path)

@@ -23,11 +23,11 @@ from langgraph.store.base import (
 )
 
 from hippocampe.aio import AsyncHippocampe
-from hippocampe.hippocampe import Hippocampe
+from hippocampe.hippocampe import Hippocampe, every_memory
 from hippocampe.types import Memory, Metadata, Scope
 
-PAGE = 1_000
-"""Memories read at once."""
+MAX_FOUND = 1_000
+"""Results of a search that are filtered."""
 
 
 class HippocampeStore(BaseStore):
@@ -110,7 +110,7 @@ class HippocampeStore(BaseStore):
         found: list[tuple[Memory, float | None]] = []
         if op.query:
             # Filters of values follow the search.
-            most = PAGE if op.filter else min(PAGE, op.offset + op.limit)
+            most = MAX_FOUND if op.filter else min(MAX_FOUND, op.offset + op.limit)
             found += (
                 (each.memory, each.score)
                 for each in self._hippo.recall(
@@ -131,14 +131,7 @@ class HippocampeStore(BaseStore):
         return [_item(*pair) for pair in matching[op.offset : op.offset + op.limit]]
 
     def _all(self, wanted: Metadata | None) -> Iterator[Memory]:
-        cursor = None
-        while True:
-            page = self._hippo.memories(
-                scope=self._scope, metadata=wanted, order="oldest", limit=PAGE, cursor=cursor
-            )
-            yield from page.items
-            if (cursor := page.next_cursor) is None:
-                return
+        return every_memory(self._hippo, scope=self._scope, metadata=wanted, order="oldest")
 
     def _list_namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         found = {_namespace(memory) for memory in self._all(None)}

@@ -6,28 +6,13 @@ same text before the earlier ones, so the cache of its provider stays valid.
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Protocol
 
-from hippocampe.hippocampe import Hippocampe
+from hippocampe.hippocampe import Hippocampe, Reminder
 from hippocampe.integrations.conversation import Conversation
 from hippocampe.types import Injection, Scope
 
 FRESH = timedelta(minutes=15)
 """A message repeated within this time is a retry, and gets the same injection."""
-
-
-class Reminder(Protocol):
-    """An injection as the model received it."""
-
-    @property
-    def text(self) -> str:
-        """Its text; empty if nothing was relevant."""
-        ...
-
-    @property
-    def tokens(self) -> int:
-        """Its length."""
-        ...
 
 
 class Reminders:
