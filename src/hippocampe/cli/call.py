@@ -33,8 +33,6 @@ from hippocampe.types import Scope
 from hippocampe.verbs import VERBS
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from hippocampe.hippocampe import Hippocampe
 
 P = ParamSpec("P")
@@ -187,7 +185,7 @@ class Call:
         with terminal.progress() as progress:
             return Hippocampe.open(config, join=join, progress=progress)
 
-    def answer(self, value: object, shown: "Callable[[], RenderableType]") -> None:
+    def answer(self, value: object, shown: Callable[[], terminal.Shown]) -> None:
         """Print a result of the library: as JSON, or as `shown` renders it."""
         if self.json:
             terminal.as_json(value)

@@ -25,7 +25,6 @@ from hippocampe.types import Scope
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
-    from rich.console import RenderableType
 
     from hippocampe.companion import DeepRecall
 
@@ -250,7 +249,7 @@ class Chat:
         else:
             self._screen.print(self._why_of(self._last))
 
-    def _why_of(self, reply: Reply) -> "RenderableType":
+    def _why_of(self, reply: Reply) -> terminal.Shown:
         tokens = reply.usage.injected_tokens // max(reply.usage.turns, 1)
         return show.why(reply.injected, reply.injection, reply.searched, tokens, self._by)
 

@@ -26,8 +26,6 @@ from hippocampe.types import UNSET, Unset
 from hippocampe.verbs import VERBS
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from hippocampe.hippocampe import Hippocampe
 
 CATEGORIES = sorted({name for names in types.CATEGORIES.values() for name in names})
@@ -120,7 +118,7 @@ def add(
     app: typer.Typer,
     name: str,
     help: str,
-    show: "Callable[[Done], RenderableType] | None" = None,
+    show: Callable[[Done], terminal.Shown] | None = None,
     *,
     verb: str = "",
     as_json: Callable[[Done], object] = lambda done: done.result,
@@ -148,7 +146,7 @@ def add(
     of_verb(app, name, verb=verb, **more)(step)
 
 
-def _by_type(done: Done) -> "RenderableType":
+def _by_type(done: Done) -> terminal.Shown:
     from hippocampe.cli.show.result import result
 
     return result(done.result, done.returned, done.timezone)

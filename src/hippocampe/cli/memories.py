@@ -1,7 +1,7 @@
 """Commands on memories, facts and reviews, and lists of spaces, users and subjects."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -18,9 +18,6 @@ from hippocampe.cli.from_verb import Done, Override, add, of_verb, text
 from hippocampe.cli.show import memories as show
 from hippocampe.cli.show.layout import say
 from hippocampe.types import ASSOCIATIONS, Remembered
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 app = typer.Typer()
 facts_app = typer.Typer(help="Memories under a key: list, set, delete.", cls=ListFirst)
@@ -210,7 +207,7 @@ def list_facts(
         raise typer.Exit(NOTHING_FOUND)
 
 
-def _replaced(done: Done) -> "RenderableType":
+def _replaced(done: Done) -> terminal.Shown:
     scope = done.call.scope
     return show.remembered(
         done.result, [done.hippo.get(id, scope=scope) for id in done.result.replaced]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from hippocampe.cli import terminal
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
     from rich.text import Text
 
 
@@ -37,7 +36,7 @@ class Screen:
                 self._console.print()
             raise
 
-    def print(self, shown: "RenderableType") -> None:
+    def print(self, shown: terminal.Shown) -> None:
         """Print below the present output."""
         self._console.print(shown)
 

@@ -10,10 +10,13 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+
+Shown: TypeAlias = "RenderableType"
+"""What Rich prints. Rich is imported on first use."""
 
 _STEERING = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
@@ -51,7 +54,7 @@ def console(*, stderr: bool = False) -> "Console":
     return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
 
 
-def out(shown: "RenderableType", *, stderr: bool = False) -> None:
+def out(shown: Shown, *, stderr: bool = False) -> None:
     """Print with Rich."""
     console(stderr=stderr).print(shown)
 

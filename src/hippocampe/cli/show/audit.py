@@ -1,19 +1,17 @@
 """The audit log."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from hippocampe.cli.show.layout import label, listing, local_time, say, spelled, text
+from hippocampe.cli.terminal import Shown
 from hippocampe.types import AuditEntry
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 MOST_SHOWN = 3
 """Ids or names of an entry that are shown; `--json` has all."""
 
 
-def entries(found: Sequence[AuditEntry], timezone: str) -> "RenderableType":
+def entries(found: Sequence[AuditEntry], timezone: str) -> Shown:
     """A line per entry."""
     return listing(
         (

@@ -14,7 +14,7 @@ from hippocampe.cli.show.layout import (
     stated,
     text,
 )
-from hippocampe.cli.terminal import sign
+from hippocampe.cli.terminal import Shown, sign
 from hippocampe.companion import Reply, Searched, ToolCalled
 from hippocampe.presentation.model_ways import model_ways
 from hippocampe.presentation.parts import parts_of
@@ -30,7 +30,6 @@ from hippocampe.types import (
 )
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
     from rich.text import Text
 
     from hippocampe.companion import DeepRecall
@@ -43,7 +42,7 @@ _IDS = ("id", "replaces")
 """Arguments that are ids, which mean nothing to a reader."""
 
 
-def without_model(by: Reader) -> "RenderableType":
+def without_model(by: Reader) -> Shown:
     """The ways to get a language model."""
     shown = [text(by.say("No language model is set. There are three ways to get one:"))]
     for number, way in enumerate(model_ways(by), 1):
@@ -76,7 +75,7 @@ def tool(event: ToolCalled) -> "Text":
     return text(f"  {sign('·')} {event.name} {arguments}".rstrip(), "dim")
 
 
-def after(reply: Reply, by: Reader) -> "RenderableType":
+def after(reply: Reply, by: Reader) -> Shown:
     """Below an answer: what was given and why, what was stored, replaced and forgotten, the expression, the cost."""
     usage = reply.usage
     notes = [reply.expression, by.amount(usage.input_tokens + usage.output_tokens, "token")]
@@ -91,11 +90,9 @@ def after(reply: Reply, by: Reader) -> "RenderableType":
     )
 
 
-def _given(
-    items: Sequence[Recollection], injection: Injection | None, by: Reader
-) -> "list[RenderableType]":
+def _given(items: Sequence[Recollection], injection: Injection | None, by: Reader) -> list[Shown]:
     """The first items that a model was given, each with its strongest reason."""
-    shown: list[RenderableType] = []
+    shown: list[Shown] = []
     for each in _traced(items[:_MAX_GIVEN], injection):
         why = by.reasons(each.item.why, 1)
         reason = f" {sign('·')} {why[0].text}" if why and not why[0].objection else ""
@@ -108,9 +105,9 @@ def _given(
 
 def changed(
     memories: Sequence[Memory], replaced: Mapping[str, Sequence[Memory]], by: Reader
-) -> "list[RenderableType]":
+) -> list[Shown]:
     """A line per memory that was stored or forgotten, and per memory that it replaced."""
-    shown: list[RenderableType] = []
+    shown: list[Shown] = []
     for memory in memories:
         mark = "+" if memory.current else sign("−")
         shown.append(text(f"  {mark} {_statement(memory, by)}", "dim"))
@@ -120,7 +117,7 @@ def changed(
     return shown
 
 
-def remembered(stored: Remembered, replaced: Sequence[Memory], by: Reader) -> "RenderableType":
+def remembered(stored: Remembered, replaced: Sequence[Memory], by: Reader) -> Shown:
     """The outcome of storing a statement."""
     if stored.action == "reinforced":
         known = by.say("known already: {content}", content=stated(stored.memory, by))
@@ -128,7 +125,7 @@ def remembered(stored: Remembered, replaced: Sequence[Memory], by: Reader) -> "R
     return lines(*changed([stored.memory], {stored.memory.id: replaced}, by))
 
 
-def commands(by: Reader) -> "RenderableType":
+def commands(by: Reader) -> Shown:
     """The commands of the chat."""
     shown = {
         "/memories [QUERY]": by.say("recent memories, or those about something"),
@@ -142,7 +139,7 @@ def commands(by: Reader) -> "RenderableType":
     return grid((text(name, "bold"), text(use)) for name, use in shown.items())
 
 
-def memories(found: Sequence[Memory], by: Reader) -> "RenderableType":
+def memories(found: Sequence[Memory], by: Reader) -> Shown:
     """Memories, each on a line with its age and who told it."""
     if not found:
         return text(by.say("Nothing found."), "dim")
@@ -162,7 +159,7 @@ def why(
     searched: Sequence[Searched],
     tokens: int,
     by: Reader,
-) -> "RenderableType":
+) -> Shown:
     """The items that a model was given before an answer and those that it found, with their reasons.
 
     Args:
@@ -172,7 +169,7 @@ def why(
         tokens: The length of the text that it was given.
         by: The reader.
     """
-    shown: list[RenderableType] = []
+    shown: list[Shown] = []
     if items:
         notes = [by.amount(tokens, "token")]
         if injection is not None:
@@ -212,8 +209,8 @@ def _traced(items: Sequence[Recollection], injection: Injection | None) -> list[
     ]
 
 
-def _rows(found: Sequence[_Given], by: Reader) -> "RenderableType":
-    rows: list[tuple[RenderableType, RenderableType]] = []
+def _rows(found: Sequence[_Given], by: Reader) -> Shown:
+    rows: list[tuple[Shown, Shown]] = []
     for each in found:
         content = text(f"{_kind(each.item, by)} {sign('·')} {_one_line(spoken(each.item, by))}")
         why = reasons(each.item, by)
@@ -231,7 +228,7 @@ def _kind(item: Recollection, by: Reader) -> str:
     return f"{kind} ({teller})" if teller else kind
 
 
-def deep(found: "DeepRecall", by: Reader) -> "RenderableType":
+def deep(found: "DeepRecall", by: Reader) -> Shown:
     """The results of a deep recall, each with the reason why it was chosen."""
     searches = _notes(found.searches)
     if not found.items:
@@ -246,7 +243,7 @@ def deep(found: "DeepRecall", by: Reader) -> "RenderableType":
     return lines(searches, text(found.summary), *results)
 
 
-def planned(items: Sequence[ReceiptItem], by: Reader) -> "RenderableType":
+def planned(items: Sequence[ReceiptItem], by: Reader) -> Shown:
     """The items that a topic would forget."""
     return lines(
         *(
@@ -256,9 +253,9 @@ def planned(items: Sequence[ReceiptItem], by: Reader) -> "RenderableType":
     )
 
 
-def own(groups: Mapping[tuple[str, str], Sequence[Memory]], by: Reader) -> "RenderableType":
+def own(groups: Mapping[tuple[str, str], Sequence[Memory]], by: Reader) -> Shown:
     """Statements of `self` and `goal`, by category."""
-    shown: list[RenderableType] = []
+    shown: list[Shown] = []
     for kind, group in groups.items():
         if group:
             name = by.label("category", "/".join(kind))

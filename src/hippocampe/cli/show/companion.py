@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from hippocampe.cli.show.layout import count, label, lines, local_time, say, table, text
+from hippocampe.cli.terminal import Shown
 from hippocampe.types import Memory
 
 _INSTANT = timedelta(microseconds=1)
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from hippocampe.companion.seed import Seeded
     from hippocampe.companion.self_knowledge import Kind
 
@@ -22,9 +21,9 @@ def own_statements(
     times: Sequence[datetime],
     counts: "Mapping[Kind, Sequence[int]]",
     timezone: str,
-) -> "RenderableType":
+) -> Shown:
     """Statements by category, then their counts over time if there are any."""
-    shown: list[RenderableType] = []
+    shown: list[Shown] = []
     for (collection, category), group in groups.items():
         shown.append(text(f"{label('category', f'{collection}/{category}')}: {len(group)}", "bold"))
         for memory in group:
@@ -37,7 +36,7 @@ def own_statements(
 
 def _over_time(
     times: "Sequence[datetime]", counts: "Mapping[Kind, Sequence[int]]", timezone: str
-) -> "RenderableType":
+) -> Shown:
     ever = {kind: each for kind, each in counts.items() if any(each)}
     names = [label("category", "/".join(kind)) for kind in ever]
     rows = table("end of", *names, wrapped=tuple(names))
@@ -48,7 +47,7 @@ def _over_time(
     return rows
 
 
-def seeded(done: "Seeded", timezone: str) -> "RenderableType":
+def seeded(done: "Seeded", timezone: str) -> Shown:
     """The statements planted from a seed file."""
     if done.before is not None:
         at = local_time(done.before, timezone)

@@ -15,19 +15,17 @@ from hippocampe.cli.show.layout import (
     spoken,
     text,
 )
-from hippocampe.cli.terminal import sign
+from hippocampe.cli.terminal import Shown, sign
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from hippocampe.demo import AskedQuestion, Report
 
 _MAX_CORRECTIONS = 3
 
 
-def demonstration(report: "Report", folder: Path | None) -> "RenderableType":
+def demonstration(report: "Report", folder: Path | None) -> Shown:
     """Each question with its answers, then the totals and what to try next."""
-    parts: list[RenderableType] = [
+    parts: list[Shown] = [
         text(
             say(
                 "{messages} and {memories} of Camille and Owen, of the last eight weeks, loaded in {seconds} s",
@@ -65,9 +63,9 @@ def demonstration(report: "Report", folder: Path | None) -> "RenderableType":
     return lines(*parts)
 
 
-def _answers(asked: "AskedQuestion") -> "RenderableType":
+def _answers(asked: "AskedQuestion") -> Shown:
     by = replace(reader("Europe/Paris"), now=asked.asked_at)
-    rows: list[tuple[RenderableType, RenderableType]] = []
+    rows: list[tuple[Shown, Shown]] = []
     for item in asked.found:
         at = by.ago(item.at) if item.at else ""
         content = text(f"{beginning(spoken(item))} ({at})")

@@ -1,7 +1,6 @@
 """Runs of background jobs, and the calls of language models."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from hippocampe.cli.show.layout import (
     count,
@@ -14,13 +13,11 @@ from hippocampe.cli.show.layout import (
     table,
     text,
 )
+from hippocampe.cli.terminal import Shown
 from hippocampe.types import JobRun, ModelUsage
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
-
-def runs(found: Sequence[JobRun], timezone: str, *, none: str = "") -> "RenderableType":
+def runs(found: Sequence[JobRun], timezone: str, *, none: str = "") -> Shown:
     """A line per run: its time, its state, its outcome or the reason of its failure."""
     if not found:
         return text(none or say("No job has run."))
@@ -46,7 +43,7 @@ def _outcome(run: JobRun, timezone: str) -> str:
     return f"{error} ({', '.join(notes)})" if notes else error
 
 
-def usage(found: Sequence[ModelUsage], timezone: str) -> "RenderableType":
+def usage(found: Sequence[ModelUsage], timezone: str) -> Shown:
     """A line per call, and the sum of the known prices."""
     # Not at the top: the help must load nothing heavy.
     from hippocampe.model.prices import injected_price

@@ -10,11 +10,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 from zoneinfo import ZoneInfo
 
-from hippocampe.cli.terminal import escaped, language, sign
+from hippocampe.cli.terminal import Shown, escaped, language, sign
 from hippocampe.types import Memory, Recollection
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
     from rich.table import Table
     from rich.text import Text
 
@@ -59,7 +58,7 @@ def text(content: str, style: str = "") -> "Text":
     return Text(escaped(content), style=style)
 
 
-def lines(*parts: "RenderableType") -> "RenderableType":
+def lines(*parts: Shown) -> Shown:
     """Parts below one another."""
     from rich.console import Group
 
@@ -88,9 +87,7 @@ def table(*columns: str, wrapped: tuple[str, ...] = ()) -> "Table":
     return made
 
 
-def listing(
-    rows: "Iterable[Sequence[RenderableType]]", *columns: str, none: str
-) -> "RenderableType":
+def listing(rows: Iterable[Sequence[Shown]], *columns: str, none: str) -> Shown:
     """A table of rows, or a sentence if there is none."""
     made = table(*columns)
     for row in rows:
@@ -98,7 +95,7 @@ def listing(
     return made if made.row_count else text(none)
 
 
-def grid(rows: "Iterable[tuple[RenderableType, RenderableType]]", indent: int = 0) -> "Table":
+def grid(rows: Iterable[tuple[Shown, Shown]], indent: int = 0) -> "Table":
     """Two columns without headers or rules."""
     from rich.table import Table
 

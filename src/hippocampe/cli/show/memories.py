@@ -22,6 +22,7 @@ from hippocampe.cli.show.layout import (
     text,
     when,
 )
+from hippocampe.cli.terminal import Shown
 from hippocampe.client.wire import encode
 from hippocampe.types import (
     Action,
@@ -36,13 +37,10 @@ from hippocampe.types import (
 )
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
     from rich.text import Text
 
 
-def recollections(
-    found: Sequence[Recollection], *, timezone: str, took_ms: float
-) -> "RenderableType":
+def recollections(found: Sequence[Recollection], *, timezone: str, took_ms: float) -> Shown:
     """The results of a recall, best first."""
     if not found:
         return text(say("Nothing found."))
@@ -64,7 +62,7 @@ def recollections(
     return lines(rows, text("\n" + say("{results} in {time}", results=results, time=time), "dim"))
 
 
-def memories(found: Sequence[Memory], timezone: str) -> "RenderableType":
+def memories(found: Sequence[Memory], timezone: str) -> Shown:
     """A table of memories; their state only if one of them is not current."""
     if not found:
         return text(say("There are no memories."))
@@ -90,7 +88,7 @@ def _who(told: Sequence[str | None]) -> list[str]:
     return ["who"] if any(told) else []
 
 
-def changes(found: Sequence[Change], timezone: str) -> "RenderableType":
+def changes(found: Sequence[Change], timezone: str) -> Shown:
     """A table of changes, with what replaced a memory."""
     if not found:
         return text(say("Nothing changed."))
@@ -107,7 +105,7 @@ def changes(found: Sequence[Change], timezone: str) -> "RenderableType":
     return rows
 
 
-def memory(item: Memory, timezone: str) -> "RenderableType":
+def memory(item: Memory, timezone: str) -> Shown:
     """Every field of a memory that has a value."""
     values = encode(item)
     for name in ("subjects", "evidence"):
@@ -124,7 +122,7 @@ def memory(item: Memory, timezone: str) -> "RenderableType":
     )
 
 
-def changed(action: str, item: Memory | Recollection) -> "RenderableType":
+def changed(action: str, item: Memory | Recollection) -> Shown:
     """The change of one memory or turn: `forgotten: …`."""
     content = stated(item) if isinstance(item, Memory) else spoken(item)
     return lines(
@@ -133,7 +131,7 @@ def changed(action: str, item: Memory | Recollection) -> "RenderableType":
     )
 
 
-def remembered(result: Remembered, replaced: Sequence[Memory]) -> "RenderableType":
+def remembered(result: Remembered, replaced: Sequence[Memory]) -> Shown:
     """The action of `remember`, the replaced memories and the reason."""
     action = label("change", result.action)
     shown = [text(say("{key}: {value}", key=action, value=stated(result.memory)))]
@@ -145,14 +143,14 @@ def remembered(result: Remembered, replaced: Sequence[Memory]) -> "RenderableTyp
     return lines(*shown, text(result.memory.id, "dim"))
 
 
-def remembered_many(results: Sequence[Remembered]) -> "RenderableType":
+def remembered_many(results: Sequence[Remembered]) -> Shown:
     """The numbers of inserted, updated and reinforced statements."""
     counts = Counter(result.action for result in results)
     actions = ", ".join(f"{counts[each]:,} {label('change', each)}" for each in get_args(Action))
     return text(say("{key}: {value}", key=count(len(results), "statement"), value=actions))
 
 
-def history(found: History, timezone: str) -> "RenderableType":
+def history(found: History, timezone: str) -> Shown:
     """The versions of a statement, oldest first, and the associations between them."""
     from hippocampe.presentation.reader import state_of
 
@@ -166,7 +164,7 @@ def history(found: History, timezone: str) -> "RenderableType":
     return lines(rows, associations(found.associations, found.versions))
 
 
-def associations(edges: Sequence[Association], memories: Sequence[Memory] = ()) -> "RenderableType":
+def associations(edges: Sequence[Association], memories: Sequence[Memory] = ()) -> Shown:
     """Associations, with the content of the memories that are known, else their ids."""
     names = {memory.id: f'"{stated(memory)}"' for memory in memories}
     shown: list[Text] = []
@@ -177,12 +175,12 @@ def associations(edges: Sequence[Association], memories: Sequence[Memory] = ()) 
     return lines(*shown)
 
 
-def graph(found: Sequence[Memory], edges: Sequence[Association], timezone: str) -> "RenderableType":
+def graph(found: Sequence[Memory], edges: Sequence[Association], timezone: str) -> Shown:
     """Memories and the associations between them."""
     return lines(memories(found, timezone), associations(edges, found))
 
 
-def reviews(found: Sequence[Review]) -> "RenderableType":
+def reviews(found: Sequence[Review]) -> Shown:
     """Pairs that await a decision."""
     if not found:
         return text(say("There is nothing to review."))
@@ -198,7 +196,7 @@ def reviews(found: Sequence[Review]) -> "RenderableType":
     )
 
 
-def facts(found: Mapping[str, Memory]) -> "RenderableType":
+def facts(found: Mapping[str, Memory]) -> Shown:
     """Facts by key."""
     if not found:
         return text(say("There are no facts."))

@@ -1,7 +1,5 @@
 """Terminal output of forgotten, erased and expired items."""
 
-from typing import TYPE_CHECKING
-
 from hippocampe.cli.show.layout import (
     counted,
     entry,
@@ -13,15 +11,13 @@ from hippocampe.cli.show.layout import (
     table,
     text,
 )
+from hippocampe.cli.terminal import Shown
 from hippocampe.types import Receipt
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
-
-def receipt(done: Receipt, verb: str, *, timezone: str, listed: bool = True) -> "RenderableType":
+def receipt(done: Receipt, verb: str, *, timezone: str, listed: bool = True) -> Shown:
     """The removed items, or in a dry run those to remove: the items if `listed`, then their counts."""
-    shown: list[RenderableType] = []
+    shown: list[Shown] = []
     if done.items and listed:
         rows = table("kind", "when", "matched", "content", wrapped=("matched",))
         for item in done.items:

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from hippocampe.cli.show import audit, jobs, memories, talk, turns
 from hippocampe.cli.show.layout import label, listing, local_time, pairs, reader, say, text
+from hippocampe.cli.terminal import Shown
 from hippocampe.types import (
     AuditEntry,
     Change,
@@ -18,10 +19,7 @@ from hippocampe.types import (
     Retrieval,
 )
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-VIEWS: "Mapping[Any, Callable[[Any, str], RenderableType]]" = {
+VIEWS: Mapping[Any, Callable[[Any, str], Shown]] = {
     Memory: memories.memory,
     list[Memory]: memories.memories,
     History: memories.history,
@@ -35,7 +33,7 @@ VIEWS: "Mapping[Any, Callable[[Any, str], RenderableType]]" = {
 """Views by the type that a verb returns; they take the result and the timezone."""
 
 
-def result(found: object, returned: str, timezone: str) -> "RenderableType":
+def result(found: object, returned: str, timezone: str) -> Shown:
     """Render the result of a verb.
 
     Args:

@@ -4,32 +4,31 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hippocampe.cli.show.layout import entry, label, lines, local_time, say, table, text
+from hippocampe.cli.terminal import Shown
 from hippocampe.types import ApiKey, NewKey
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from hippocampe.server.cells.moves import Moved
 
 
-def started(address: str) -> "RenderableType":
+def started(address: str) -> Shown:
     """The address of the server, and the key that stops it."""
     return text(say("Hippocampe serves at {address}\nCtrl-C stops it.", address=address))
 
 
-def showroom(address: str) -> "RenderableType":
+def showroom(address: str) -> Shown:
     """The address of the dashboard on the sample, and the key that stops it."""
     return text(
         "\n" + say("The dashboard on this sample: {address}\nCtrl-C stops it.", address=address)
     )
 
 
-def answered() -> "RenderableType":
+def answered() -> Shown:
     """The result of the server's own check."""
     return text(say("The check passed. Without a terminal, the server stops."))
 
 
-def keys(found: Sequence[ApiKey], timezone: str) -> "RenderableType":
+def keys(found: Sequence[ApiKey], timezone: str) -> Shown:
     """A line per key."""
     if not found:
         return text(say("There are no keys."))
@@ -44,7 +43,7 @@ def keys(found: Sequence[ApiKey], timezone: str) -> "RenderableType":
     return rows
 
 
-def made(made: NewKey) -> "RenderableType":
+def made(made: NewKey) -> Shown:
     """The text of a key, alone on its line."""
     return lines(
         text(made.secret),
@@ -58,7 +57,7 @@ def made(made: NewKey) -> "RenderableType":
     )
 
 
-def spread(moved: Sequence["Moved"]) -> "RenderableType":
+def spread(moved: Sequence["Moved"]) -> Shown:
     """The result of `spread-spaces`."""
     if not moved:
         return text(say("Each space is in its cell already."))
@@ -71,7 +70,7 @@ def spread(moved: Sequence["Moved"]) -> "RenderableType":
     )
 
 
-def moved(moved: "Moved") -> "RenderableType":
+def moved(moved: "Moved") -> Shown:
     """The cell of a space that was moved."""
     if moved.source == moved.target:
         return text(say("{space} is in cell {cell} already.", space=moved.space, cell=moved.target))

@@ -17,6 +17,7 @@ from hippocampe.cli.show.layout import (
     text,
 )
 from hippocampe.cli.show.memories import memories
+from hippocampe.cli.terminal import Shown
 from hippocampe.types import (
     Compacted,
     Conversation,
@@ -29,15 +30,13 @@ from hippocampe.types import (
 )
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from hippocampe.hippocampe import ImportPreview
 
 _MAX_PROBLEMS = 20
 """Problems of an import that are printed; `--json` gives all of them."""
 
 
-def messages(found: Sequence[Message], timezone: str) -> "RenderableType":
+def messages(found: Sequence[Message], timezone: str) -> Shown:
     """Messages, word for word."""
     return listing(
         (
@@ -54,7 +53,7 @@ def messages(found: Sequence[Message], timezone: str) -> "RenderableType":
     )
 
 
-def conversations(found: Sequence[Conversation], timezone: str) -> "RenderableType":
+def conversations(found: Sequence[Conversation], timezone: str) -> Shown:
     """A line per channel, with its number of messages and their time."""
     return listing(
         (
@@ -71,7 +70,7 @@ def conversations(found: Sequence[Conversation], timezone: str) -> "RenderableTy
     )
 
 
-def exchanges(found: Sequence[Exchange], timezone: str) -> "RenderableType":
+def exchanges(found: Sequence[Exchange], timezone: str) -> Shown:
     """Exchanges, word for word, each with its id."""
     return listing(
         (
@@ -87,9 +86,9 @@ def exchanges(found: Sequence[Exchange], timezone: str) -> "RenderableType":
     )
 
 
-def exchange(found: ExchangeHistory, timezone: str) -> "RenderableType":
+def exchange(found: ExchangeHistory, timezone: str) -> Shown:
     """An exchange, what was learnt from it, where it was given, and its neighbours in the channel."""
-    shown: list[RenderableType] = [exchanges([found.exchange], timezone)]
+    shown: list[Shown] = [exchanges([found.exchange], timezone)]
     if found.learnt:
         shown += ["", text(say("Learnt from it"), "bold"), memories(found.learnt, timezone)]
     if found.given:
@@ -107,9 +106,7 @@ def _said(message: Message) -> str:
     return f"{message.author}: {message.content}" if message.author else message.content
 
 
-def observed(
-    message: Message | None, channel: str | None, rooms: Sequence[str]
-) -> "RenderableType":
+def observed(message: Message | None, channel: str | None, rooms: Sequence[str]) -> Shown:
     """A live message that was stored, or the reason why none was."""
     if message is not None:
         return lines(
@@ -128,21 +125,21 @@ def observed(
     return text(f"{reason} {setting}")
 
 
-def digested(done: Distilled) -> "RenderableType":
+def digested(done: Distilled) -> Shown:
     """The result of a digest of live messages."""
     return (
         _distilled(done, "digested") if done.messages else text(say("There is nothing to digest."))
     )
 
 
-def extracted(done: Distilled) -> "RenderableType":
+def extracted(done: Distilled) -> Shown:
     """The result of an extraction from an exchange."""
     return (
         _distilled(done, "read") if done.remembered else text(say("There is nothing to remember."))
     )
 
 
-def _distilled(done: Distilled, verb: str) -> "RenderableType":
+def _distilled(done: Distilled, verb: str) -> Shown:
     made = count(done.turns, "turn") if done.turns else count(len(done.remembered), "statement")
     return lines(
         text(f"{label('change', verb)}: {count(done.messages, 'message')}, {made}"),
@@ -153,7 +150,7 @@ def _distilled(done: Distilled, verb: str) -> "RenderableType":
     )
 
 
-def compacted(done: Compacted) -> "RenderableType":
+def compacted(done: Compacted) -> Shown:
     """The summaries of a channel."""
     if not done.messages:
         return text(say("There is nothing to compact."))
@@ -161,7 +158,7 @@ def compacted(done: Compacted) -> "RenderableType":
     return lines(text(header), *(text(each.content) for each in done.summaries))
 
 
-def notes(found: Sequence[Note], timezone: str) -> "RenderableType":
+def notes(found: Sequence[Note], timezone: str) -> Shown:
     """Notes by path."""
     return listing(
         (
@@ -177,7 +174,7 @@ def notes(found: Sequence[Note], timezone: str) -> "RenderableType":
     )
 
 
-def imported(done: Imported) -> "RenderableType":
+def imported(done: Imported) -> Shown:
     """The summary of an import."""
     shown = [
         say(
@@ -192,7 +189,7 @@ def imported(done: Imported) -> "RenderableType":
     return lines(*map(text, [*shown, *_problems(done.problems)]))
 
 
-def previewed(found: "ImportPreview", timezone: str) -> "RenderableType":
+def previewed(found: "ImportPreview", timezone: str) -> Shown:
     """The contents of a file before its import: numbers, time, first items, problems."""
     from hippocampe.hippocampe import IMPORT_FORMATS
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from hippocampe.cli.show.layout import (
     beginning,
@@ -19,17 +18,15 @@ from hippocampe.cli.show.layout import (
     table,
     text,
 )
+from hippocampe.cli.terminal import Shown
 from hippocampe.presentation.stages import stages_of
 from hippocampe.types import Considered, Injection, Retrieval, Settings
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 _MAX_SIGNALS = 4
 """Signals shown for each item, the strongest first."""
 
 
-def injection(turn: Injection, *, explain: bool) -> "RenderableType":
+def injection(turn: Injection, *, explain: bool) -> Shown:
     """The text of an injection; with `explain`, every candidate and its outcome too."""
     trace, by = turn.trace, reader()
     shown = text(turn.text) if turn.text else text(say("Nothing was injected."))
@@ -61,7 +58,7 @@ def injection(turn: Injection, *, explain: bool) -> "RenderableType":
     return lines(shown, "", rows, "", *(text(note, "dim") for note in notes))
 
 
-def _considered(each: Considered) -> "tuple[RenderableType, ...]":
+def _considered(each: Considered) -> tuple[Shown, ...]:
     item = each.recollection
     strongest = sorted(item.why, key=lambda signal: -abs(signal.contribution))[:_MAX_SIGNALS]
     signals = ", ".join(
@@ -81,7 +78,7 @@ def _outcomes(outcomes: Iterable[str]) -> str:
     return counted(Counter(label("outcome", each) for each in outcomes))
 
 
-def retrievals(found: Sequence[Retrieval], timezone: str) -> "RenderableType":
+def retrievals(found: Sequence[Retrieval], timezone: str) -> Shown:
     """Logged turns: message, tokens, and the outcomes of what was found."""
     if not found:
         return text(say("No turn was logged."))
@@ -103,9 +100,7 @@ def retrievals(found: Sequence[Retrieval], timezone: str) -> "RenderableType":
     return rows
 
 
-def settings(
-    values: Mapping[str, object], default: Settings, accepted: Mapping[str, str]
-) -> "RenderableType":
+def settings(values: Mapping[str, object], default: Settings, accepted: Mapping[str, str]) -> Shown:
     """Settings with the values they accept, and the default of those that were changed."""
     by = reader()
     changed = {name for name, value in values.items() if value != getattr(default, name)}

@@ -13,17 +13,15 @@ from hippocampe.cli.show.layout import (
     say,
     text,
 )
-from hippocampe.cli.terminal import sign
+from hippocampe.cli.terminal import Shown, sign
 from hippocampe.types import Reindexed, Verification
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from hippocampe.cli.doctor import Check
     from hippocampe.migration import Migrated
 
 
-def verification(found: Verification) -> "RenderableType":
+def verification(found: Verification) -> Shown:
     """The result of comparing store and index."""
     if found.ok:
         agreed = say("store and index agree: {counts} checked", counts=counted(found.checked))
@@ -59,7 +57,7 @@ def verification(found: Verification) -> "RenderableType":
     return lines(*map(text, shown))
 
 
-def reindexed(done: Reindexed) -> "RenderableType":
+def reindexed(done: Reindexed) -> Shown:
     """The embedder of the new index, and the graphs still to build."""
     shown = [say("index rebuilt with {embedder}", embedder=done.embedder)]
     if done.mended:
@@ -85,7 +83,7 @@ def reindexed(done: Reindexed) -> "RenderableType":
     return lines(*map(text, shown))
 
 
-def migrated(done: "Migrated") -> "RenderableType":
+def migrated(done: "Migrated") -> Shown:
     """The rows that were moved."""
     rows = sum(each.rows for each in done.tables.values())
     return lines(
@@ -100,7 +98,7 @@ def migrated(done: "Migrated") -> "RenderableType":
     )
 
 
-def scrubbed(left: Sequence[str]) -> "RenderableType":
+def scrubbed(left: Sequence[str]) -> Shown:
     """The places of erased bytes that are left after all."""
     return lines(
         text(say("tables and index were written again, without erased rows")),
@@ -108,7 +106,7 @@ def scrubbed(left: Sequence[str]) -> "RenderableType":
     )
 
 
-def checks(found: Sequence["Check"]) -> "RenderableType":
+def checks(found: Sequence["Check"]) -> Shown:
     """One line per check."""
     by = reader()
     return grid(
