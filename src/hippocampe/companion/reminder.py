@@ -54,7 +54,7 @@ async def remind(turn: Turn, message: str, *, already: Collection[str] = ()) -> 
 async def _self(turn: Turn, message: str) -> list[Recollection]:
     """The persona, and other statements about itself that answer the message."""
     page = await turn.hippo.memories(
-        scope=turn.own_scope,
+        scope=turn.access.own_scope,
         collection="self",
         category="context",
         order="importance",
@@ -63,7 +63,7 @@ async def _self(turn: Turn, message: str) -> list[Recollection]:
     context = [Recollection(each.id, "self", each.content, 1.0, each) for each in page.items]
     found = await turn.hippo.recall(
         message,
-        scope=turn.own_scope,
+        scope=turn.access.own_scope,
         limit=MAX_SELF,
         collections=("self", "goal"),
         min_score=SELF_SCORE,
@@ -75,7 +75,7 @@ async def _limitations(turn: Turn, message: str) -> list[Recollection]:
     """The limitations that a request meets."""
     return await turn.hippo.recall(
         message,
-        scope=turn.own_scope,
+        scope=turn.access.own_scope,
         limit=MAX_LIMITATIONS,
         collections=("self",),
         category="limitation",
@@ -90,7 +90,7 @@ async def _connections(turn: Turn) -> list[Recollection]:
     if user is None:
         return []
     page = await turn.hippo.memories(
-        scope=turn.own_scope, collection="goal", category="connection", limit=50
+        scope=turn.access.own_scope, collection="goal", category="connection", limit=50
     )
     if not page.items:
         return []

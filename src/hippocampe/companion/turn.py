@@ -58,8 +58,3 @@ class Turn:
             self.replaced[stored.memory.id] = tuple(
                 [await self.hippo.get(id, scope=self.scope) for id in stored.replaced]
             )
-
-    @property
-    def own_scope(self) -> Scope:
-        """The scope of the companion's own statements."""
-        return self.access.own_scope

@@ -320,14 +320,12 @@ def _line(name: str, text: str) -> str:
     for column in _COLUMNS:
         # An empty property of Obsidian has no value.
         value = head.get(column.name) or None
-        if value is not None or column.nullable or column.name in _PARSED:
+        if parse := _PARSED.get(column.name):
             with suppress(ValueError, TypeError):
-                row[column.name] = _PARSED.get(column.name, _as_it_is)(value)
+                row[column.name] = parse(value)
+        elif value is not None or column.nullable:
+            row[column.name] = value
     return json.dumps(row, ensure_ascii=False)
-
-
-def _as_it_is(value: object) -> object:
-    return value
 
 
 _PARSED: Mapping[str, Callable[[Any], object]] = {

@@ -1,6 +1,7 @@
 # pyright: basic, reportMissingImports=false
 """Memory provider of the Hermes Agent, for a plugin of two files."""
 
+import getpass
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -8,11 +9,12 @@ from typing import Any
 
 from agent.memory_provider import MemoryProvider
 
+from hippocampe.config_sources import load
 from hippocampe.errors import HippocampeError
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.integrations.conversation import of_chat
-from hippocampe.integrations.opening import login, open_memory
 from hippocampe.integrations.turns import label
+from hippocampe.system.environment import variable
 from hippocampe.types import Scope
 
 SETTINGS = "hippocampe.json"
@@ -62,10 +64,10 @@ class HippocampeProvider(MemoryProvider):
         """Open the memory for a session."""
         self._home = Path(options.get("hermes_home") or Path.home() / ".hermes")
         settings = _settings(self._home)
-        self._hippo = open_memory(settings)
+        self._hippo = _open_memory(settings)
         self._scope = Scope(
             settings.get("space") or "default",
-            label(settings.get("user") or options.get("user_id") or login()),
+            label(settings.get("user") or options.get("user_id") or _login()),
             label(session_id),
         )
         self._writes = options.get("agent_context", "primary") == "primary"
@@ -221,6 +223,24 @@ def _settings(home: Path) -> Mapping[str, Any]:
         return json.loads((home / SETTINGS).read_text("utf-8"))
     except (OSError, ValueError):
         return {}
+
+
+def _open_memory(settings: Mapping[str, Any]) -> Hippocampe:
+    """Open the memory of the settings, else that of the command line."""
+    folder = settings.get("folder")
+    address = settings.get("url") or (None if folder else variable("HIPPOCAMPE_URL"))
+    if address:
+        return Hippocampe.connect(address, key=settings.get("key") or variable("HIPPOCAMPE_KEY"))
+    flags = {"folder": Path(folder).expanduser()} if folder else {}
+    return Hippocampe.open(load(flags=flags).config)
+
+
+def _login() -> str | None:
+    """The name of the user of this machine, as hooks use it."""
+    try:
+        return variable("HIPPOCAMPE_USER") or getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return None
 
 
 def register(context: Any) -> None:

@@ -70,7 +70,7 @@ def parse(path: str, content: str, modified_at: datetime) -> Note:
         path=path,
         title=title,
         text=text,
-        tags=tuple(dict.fromkeys((*_listed_tags(head), *_inline_tags(prose)))),
+        tags=tuple(dict.fromkeys(filter(None, _tags(head, prose)))),
         links=tuple(dict.fromkeys(filter(None, map(_page, _ONLY_LINK.finditer(prose))))),
         modified_at=modified_at,
         digest=hashlib.blake2b(f"{title}\0{text}".encode(), digest_size=16).hexdigest(),
@@ -110,17 +110,15 @@ def parse_fields(
     }, None
 
 
-def _listed_tags(head: dict[str, object]) -> Iterator[str]:
+def _tags(head: dict[str, object], prose: str) -> Iterator[str]:
+    """The tags of a note, which may be repeated or empty."""
     for field in ("tags", "tag"):
         value = head.get(field)
         items = cast("list[object]", value) if isinstance(value, list) else [value]
         for item in items:
             if isinstance(item, str):
-                yield from filter(None, map(_tag, re.split(r"[,\s]+", item)))
-
-
-def _inline_tags(prose: str) -> Iterator[str]:
-    yield from filter(None, (_tag(found[1]) for found in _TAG.finditer(prose)))
+                yield from map(_tag, re.split(r"[,\s]+", item))
+    yield from (_tag(found[1]) for found in _TAG.finditer(prose))
 
 
 def _tag(text: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import fields, is_dataclass
 from datetime import datetime
 from typing import Any, cast
 
-from hippocampe.cli.show import audit, jobs, memories, talk, turns
+from hippocampe.cli.show import jobs, memories, talk, turns, upkeep
 from hippocampe.cli.show.layout import label, listing, local_time, pairs, reader, say, text
 from hippocampe.cli.terminal import Shown
 from hippocampe.types import (
@@ -28,7 +28,7 @@ VIEWS: Mapping[Any, Callable[[Any, str], Shown]] = {
     list[Retrieval]: turns.retrievals,
     list[JobRun]: jobs.runs,
     list[ModelUsage]: jobs.usage,
-    list[AuditEntry]: audit.entries,
+    list[AuditEntry]: upkeep.audit,
 }
 """Views by the type that a verb returns; they take the result and the timezone."""
 

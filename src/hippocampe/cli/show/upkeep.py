@@ -1,7 +1,7 @@
-"""Statistics, verification and the checks of `doctor`."""
+"""The audit log, verification and the checks of `doctor`."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, cast
 
 from hippocampe.cli.show.layout import (
     count,
@@ -9,16 +9,49 @@ from hippocampe.cli.show.layout import (
     grid,
     label,
     lines,
+    listing,
+    local_time,
     reader,
     say,
+    spelled,
     text,
 )
 from hippocampe.cli.terminal import Shown, sign
-from hippocampe.types import Reindexed, Verification
+from hippocampe.types import AuditEntry, Reindexed, Verification
 
 if TYPE_CHECKING:
     from hippocampe.cli.doctor import Check
     from hippocampe.migration import Migrated
+
+
+_MAX_NAMED = 3
+"""Ids or names of an entry that are shown; `--json` has all."""
+
+
+def audit(found: Sequence[AuditEntry], timezone: str) -> Shown:
+    """A line per entry."""
+    return listing(
+        (
+            (
+                local_time(entry.at, timezone),
+                text(label("actor", entry.actor)),
+                label("audit", entry.action),
+                text(_detail(entry)),
+            )
+            for entry in found
+        ),
+        *("when", "who", "did", "what"),
+        none=say("Nothing was forgotten, restored or changed by hand yet."),
+    )
+
+
+def _detail(entry: AuditEntry) -> str:
+    return "; ".join(
+        spelled((*value[:_MAX_NAMED], *(["…"] if len(value) > _MAX_NAMED else [])), ", ")
+        if isinstance(value, list)
+        else f"{name} {value}"
+        for name, value in cast("Mapping[str, list[object] | str]", entry.detail).items()
+    )
 
 
 def verification(found: Verification) -> Shown:

@@ -104,11 +104,18 @@ def _space(value: object) -> str | None:
         raise InvalidInput("space is not a valid name of a space") from exc
 
 
-def _is_message(line: str) -> bool:
-    try:
-        return "content" in parse_object(line)
-    except InvalidInput:
-        return False
+def any_object(test: Callable[[dict[str, object]], bool]) -> Callable[[str], bool]:
+    """Recognise a format by the JSON object on one of the first lines."""
+
+    def holds(line: str) -> bool:
+        try:
+            return test(parse_object(line))
+        except InvalidInput:
+            return False
+
+    return any_line(holds)
 
 
-JSONL = Format("jsonl", "JSON Lines", read_jsonl, recognises=any_line(_is_message))
+JSONL = Format(
+    "jsonl", "JSON Lines", read_jsonl, recognises=any_object(lambda raw: "content" in raw)
+)

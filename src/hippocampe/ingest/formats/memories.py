@@ -7,8 +7,8 @@ from functools import partial
 
 from hippocampe.errors import InvalidInput, UnreadableFile
 from hippocampe.ingest.formats.document import Document
-from hippocampe.ingest.formats.format import Format, any_line, has_key
-from hippocampe.ingest.formats.jsonl import parse_object, read_objects
+from hippocampe.ingest.formats.format import Format, has_key
+from hippocampe.ingest.formats.jsonl import any_object, read_objects
 from hippocampe.ingest.formats.passages import about, passages
 from hippocampe.ingest.formats.record import (
     ExternalIds,
@@ -189,11 +189,7 @@ def _related(raw: _Object) -> Iterator[_Found]:
     yield f"{ends[0]} {kind.replace('_', ' ')} {ends[1]}", ends, {"relation": kind}
 
 
-def _is_graph(line: str) -> bool:
-    try:
-        raw = parse_object(line)
-    except InvalidInput:
-        return False
+def _is_graph(raw: _Object) -> bool:
     entity = raw.get("type") == "entity" and isinstance(raw.get("observations"), list)
     return entity or (raw.get("type") == "relation" and "relationType" in raw)
 
@@ -253,5 +249,7 @@ CLAUDE_MEMORIES = Format(
     has_key(r'"(?:conversations_memory|project_memories)"\s*:'),
     files=r"memories(?:-\d+)?\.json",
 )
-MCP_MEMORY = Format("mcp-memory", "MCP memory server", _read_graph, recognises=any_line(_is_graph))
+MCP_MEMORY = Format(
+    "mcp-memory", "MCP memory server", _read_graph, recognises=any_object(_is_graph)
+)
 """The file of `@modelcontextprotocol/server-memory`."""
