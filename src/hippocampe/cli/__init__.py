@@ -18,17 +18,13 @@ def main() -> None:
     from hippocampe.system import garbage
 
     garbage.collect_rarely()
+    # Leaving cancels background calls of a model; the agent library drops coroutines that it has not begun.
+    warnings.filterwarnings("ignore", r"coroutine '.*' was never awaited", RuntimeWarning)
     try:
-        _run()
+        from hippocampe.cli import app
+
+        app.main()
     except HippocampeError as exc:
         # Nothing can be translated: the data of a language cannot be read.
         print(f"error: {exc}", file=sys.stderr)
         sys.exit(1)
-
-
-def _run() -> None:
-    # Leaving cancels background calls of a model; the agent library drops coroutines that it has not begun.
-    warnings.filterwarnings("ignore", r"coroutine '.*' was never awaited", RuntimeWarning)
-    from hippocampe.cli import app
-
-    app.main()

@@ -9,11 +9,9 @@ from agent_framework import Message as ChatMessage
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.hippocampe import Hippocampe
-from hippocampe.integrations.conversation import Message, Role
+from hippocampe.integrations.conversation import Message, role_of
 from hippocampe.integrations.turns import Turns, Who, who
 from hippocampe.types import Scope
-
-_ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "tool": "tool"}
 
 
 class LongTermMemory(ContextProvider):
@@ -74,4 +72,4 @@ def _message(message: ChatMessage) -> Message:
     results = [str(each.result) for each in message.contents if each.type == "function_result"]
     if results:
         return Message("tool", "\n".join(results))
-    return Message(_ROLES.get(str(message.role), "system"), message.text)
+    return Message(role_of(message.role), message.text)

@@ -9,9 +9,10 @@ Role = Literal["user", "assistant", "tool", "system"]
 
 CALL_OUTPUT = "_output"
 """Suffix of the type of an item with the result of a call; the call and its result share one `call_id`."""
-_CHAT_ROLES: Mapping[str, Role] = {
+_ROLES: Mapping[str, Role] = {
     "user": "user",
     "assistant": "assistant",
+    "chatbot": "assistant",
     "tool": "tool",
     "function": "tool",
 }
@@ -106,10 +107,14 @@ def text_of(content: object, between: str = "\n") -> str:
     return between.join(text for text in texts if isinstance(text, str))
 
 
+def role_of(name: object) -> Role:
+    """A role by its name in a host; `system` for any other."""
+    return _ROLES.get(str(name), "system")
+
+
 def of_chat(message: object) -> Message:
     """A message of chat completions, as a mapping or an object."""
-    role = _CHAT_ROLES.get(str(_field(message, "role")), "system")
-    return Message(role, text_of(_field(message, "content")))
+    return Message(role_of(_field(message, "role")), text_of(_field(message, "content")))
 
 
 def of_response(item: object) -> Message:

@@ -8,16 +8,9 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import BaseMemoryBlock
 from pydantic import PrivateAttr
 
-from hippocampe.integrations.conversation import Message, Role
+from hippocampe.integrations.conversation import Message, role_of
 from hippocampe.integrations.turns import Turns, label
 from hippocampe.types import Scope
-
-_ROLES: dict[str, Role] = {
-    "user": "user",
-    "assistant": "assistant",
-    "chatbot": "assistant",
-    "tool": "tool",
-}
 
 
 class HippocampeBlock(BaseMemoryBlock[str]):
@@ -61,4 +54,4 @@ class HippocampeBlock(BaseMemoryBlock[str]):
 
 
 def _message(message: ChatMessage) -> Message:
-    return Message(_ROLES.get(str(message.role.value), "system"), message.content or "")
+    return Message(role_of(message.role.value), message.content or "")

@@ -82,33 +82,25 @@ class Document:
 
     def elements(self) -> Iterator[None]:
         """Move the cursor to each element of the array at the cursor."""
-        self._take("[")
-        if self.peek() == "]":
-            self._take("]")
-            return
-        while True:
-            yield
-            if self.peek() == "]":
-                break
-            self._take(",")
-        self._take("]")
+        return self._items("[", "]")
 
     def members(self) -> Iterator[str]:
         """Move the cursor to each value of the object at the cursor, and yield its key."""
-        self._take("{")
-        if self.peek() == "}":
-            self._take("}")
-            return
-        while True:
+        for _ in self._items("{", "}"):
             if self.peek() != '"':
                 raise self._broken(self._position, cut=not self.peek())
             key = cast("str", self.value())
             self._take(":")
             yield key
-            if self.peek() == "}":
-                break
-            self._take(",")
-        self._take("}")
+
+    def _items(self, opening: str, closing: str) -> Iterator[None]:
+        self._take(opening)
+        more = self.peek() != closing
+        while more:
+            yield
+            if more := self.peek() != closing:
+                self._take(",")
+        self._take(closing)
 
     def end(self) -> None:
         """Check that the document ends here."""
