@@ -1,7 +1,6 @@
 """Shared parts of all commands: the options that locate the data, output, errors and exit codes."""
 
 import inspect
-import json
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -25,7 +24,6 @@ from hippocampe.errors import (
     InvalidInput,
     NotFound,
     StoreReadOnly,
-    UnreadableFile,
 )
 from hippocampe.system.environment import variable
 from hippocampe.system.local_socket import IN_USE
@@ -393,31 +391,3 @@ def read_content(content: str) -> str:
         return sys.stdin.read()
     except UnicodeDecodeError as exc:
         raise InvalidInput(f"standard input is not {exc.encoding} text: convert it first.") from exc
-
-
-def read_statements(file: str) -> list[dict[str, Any]]:
-    """Parse a file, or standard input for `-`, into items of `remember_many`.
-
-    Each line is a JSON object or the text of a statement. Empty lines are skipped.
-
-    Raises:
-        InvalidInput: A line that starts with `{` is not valid JSON.
-        UnreadableFile: The file cannot be read, or is not text.
-    """
-    try:
-        text = read_content("-") if file == "-" else Path(file).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise UnreadableFile(f"cannot read {file}: {exc}.") from exc
-    items: list[dict[str, Any]] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        statement = line.strip()
-        if not statement.startswith("{"):
-            items += [{"content": statement}] if statement else []
-            continue
-        try:
-            items.append(json.loads(statement))
-        except ValueError as exc:
-            raise InvalidInput(
-                f"line {number} starts with {{ but is not a JSON object: {exc}. Nothing was stored."
-            ) from exc
-    return items

@@ -1,6 +1,8 @@
 """Commands on memories, facts and reviews, and lists of spaces, users and subjects."""
 
+import json
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,11 +14,11 @@ from hippocampe.cli.call import (
     ListFirst,
     command,
     read_content,
-    read_statements,
 )
 from hippocampe.cli.from_verb import Done, Override, add, of_verb, text
 from hippocampe.cli.show import memories as show
 from hippocampe.cli.show.layout import say
+from hippocampe.errors import InvalidInput, UnreadableFile
 from hippocampe.types import ASSOCIATIONS, Remembered
 
 app = typer.Typer()
@@ -89,7 +91,7 @@ def remember(
 def _remember_file(call: Call, file: str, details: dict[str, Any]) -> None:
     from hippocampe.validation import MAX_MANY
 
-    items = [details | item for item in read_statements(file)]
+    items = [details | item for item in _statements(file)]
     for item in items:
         if isinstance(item.get("occurred_at"), str):
             item["occurred_at"] = call.moment(item["occurred_at"])
@@ -99,6 +101,34 @@ def _remember_file(call: Call, file: str, details: dict[str, Any]) -> None:
             some = items[start : start + MAX_MANY]
             results += hippo.remember_many(some, scope=call.scope, progress=progress)
     call.answer(results, lambda: show.remembered_many(results))
+
+
+def _statements(file: str) -> list[dict[str, Any]]:
+    """Parse a file, or standard input for `-`, into items of `remember_many`.
+
+    Each line is a JSON object or the text of a statement. Empty lines are skipped.
+
+    Raises:
+        InvalidInput: A line that starts with `{` is not valid JSON.
+        UnreadableFile: The file cannot be read, or is not text.
+    """
+    try:
+        text = read_content("-") if file == "-" else Path(file).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as exc:
+        raise UnreadableFile(f"cannot read {file}: {exc}.") from exc
+    items: list[dict[str, Any]] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        statement = line.strip()
+        if not statement.startswith("{"):
+            items += [{"content": statement}] if statement else []
+            continue
+        try:
+            items.append(json.loads(statement))
+        except ValueError as exc:
+            raise InvalidInput(
+                f"line {number} starts with {{ but is not a JSON object: {exc}. Nothing was stored."
+            ) from exc
+    return items
 
 
 add_memories(

@@ -7,12 +7,12 @@ import urllib.request
 from threading import Thread
 
 from hippocampe.cli import terminal
+from hippocampe.cli.server import PORT
 from hippocampe.cli.show import server as show
 from hippocampe.errors import InvalidInput, ServerUnavailable
 from hippocampe.hippocampe import Hippocampe
 
 HOST = "127.0.0.1"
-PORT = 8765
 PATHS = ("/healthz", "/")
 """Paths of the self-check: the server and its dashboard."""
 ANSWER_SECONDS = 30.0

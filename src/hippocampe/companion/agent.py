@@ -48,7 +48,7 @@ from hippocampe.types import Settings
 log = logging.getLogger("hippocampe")
 
 MAX_TURNS = 5
-"""Requests to the model for one message (seed: `maxTurns: 5`)."""
+"""Requests to the model for one message."""
 MAX_OUTPUT_TOKENS = 2_000
 OWN_CATEGORIES: list[Any] = [category for _, category in KINDS]
 

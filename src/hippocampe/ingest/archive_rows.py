@@ -10,7 +10,7 @@ from sqlalchemy import JSON, Column, Connection, Table, select
 from hippocampe.engine import settings
 from hippocampe.errors import InvalidInput, shown
 from hippocampe.ingest.formats.document import has_too_many_values
-from hippocampe.ingest.formats.jsonl import ROLES
+from hippocampe.ingest.formats.record import ROLES
 from hippocampe.language.datetimes import as_utc
 from hippocampe.protocols import is_point_id
 from hippocampe.store import schema

@@ -12,7 +12,7 @@ from hippocampe.store import job_runs, spaces
 from hippocampe.types import Settings
 
 CATCH_UP = timedelta(hours=4)
-"""Age of the last digest above which one is made at start (seed 001)."""
+"""Age of the last digest above which one is made at start."""
 SETTLE_EVERY = timedelta(minutes=10)
 """Interval with the local reader alone, which costs no tokens."""
 EXPIRE_EVERY = timedelta(hours=1)

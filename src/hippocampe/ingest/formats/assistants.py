@@ -10,6 +10,7 @@ from hippocampe.errors import InvalidInput, UnreadableFile
 from hippocampe.ingest.formats.document import Document
 from hippocampe.ingest.formats.format import Format, has_key
 from hippocampe.ingest.formats.record import (
+    ROLES,
     Problem,
     TalkMessage,
     as_list,
@@ -127,7 +128,7 @@ def _chatgpt_message(raw: _Object) -> _Utterance | None:
     """Parse a displayed message; None for tool, system and hidden messages."""
     role = as_object(raw.get("author")).get("role")
     if (
-        role not in ("user", "assistant")
+        role not in ROLES
         or raw.get("recipient", "all") not in ("all", None)
         or as_object(raw.get("metadata")).get("is_visually_hidden_from_conversation") is True
     ):

@@ -8,6 +8,7 @@ from typing import cast
 from hippocampe.errors import InvalidInput
 from hippocampe.ingest.formats.format import Format, any_line
 from hippocampe.ingest.formats.record import (
+    ROLES,
     ExternalIds,
     Problem,
     Record,
@@ -22,8 +23,6 @@ from hippocampe.ingest.formats.record import (
 )
 from hippocampe.ingest.formats.source import Line, Source, read_lines
 from hippocampe.types import Scope
-
-ROLES = ("user", "assistant")
 
 
 def read_jsonl(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:

@@ -10,6 +10,7 @@ from hippocampe.ingest.formats.document import Document
 from hippocampe.ingest.formats.format import Format, has_key
 from hippocampe.ingest.formats.passages import passages
 from hippocampe.ingest.formats.record import (
+    ROLES,
     ExternalIds,
     Problem,
     Record,
@@ -30,7 +31,6 @@ from hippocampe.ingest.formats.source import Source
 _Object = dict[str, object]
 _OF_THE_AGENT = "persona"
 """Label of the block in which an agent describes itself."""
-_ROLES = ("user", "assistant")
 
 
 def read_letta(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
@@ -88,7 +88,7 @@ def _passage(raw: _Object, ids: ExternalIds, zone: tzinfo) -> Iterator[Record]:
 
 def _message(raw: _Object, agent: str, ids: ExternalIds, zone: tzinfo) -> Iterator[Record]:
     role, content = raw.get("role"), raw.get("content")
-    if role not in _ROLES:
+    if role not in ROLES:
         return
     parts = [as_object(part) for part in as_list(content)]
     texts = [part.get("text") for part in parts if part.get("type", "text") == "text"]

@@ -20,6 +20,8 @@ from hippocampe.types import (
 
 T = TypeVar("T")
 R = TypeVar("R")
+ROLES = ("user", "assistant")
+"""Roles of imported messages."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _MAX_REPEATS = 100_000
