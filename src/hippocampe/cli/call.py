@@ -18,13 +18,7 @@ from hippocampe.cells import home_of
 from hippocampe.cli import terminal
 from hippocampe.cli.help import BREAK, EXAMPLES, Command, Group
 from hippocampe.config import Config
-from hippocampe.errors import (
-    FolderInUse,
-    HippocampeError,
-    InvalidInput,
-    NotFound,
-    StoreReadOnly,
-)
+from hippocampe.errors import FolderInUse, HippocampeError, InvalidInput, NotFound, StoreReadOnly
 from hippocampe.system.environment import variable
 from hippocampe.system.local_socket import IN_USE
 from hippocampe.types import Scope

@@ -157,10 +157,7 @@ class Chat:
     def _show_learnt(self) -> None:
         """Show what was learnt from this conversation in the background since the last answer."""
         page = self._hippo.memories(
-            scope=self._scope,
-            collection="memory",
-            channel=self._scope.channel,
-            since=self._began,
+            scope=self._scope, collection="memory", channel=self._scope.channel, since=self._began
         )
         learnt = [memory for memory in page.items if memory.id not in self._known]
         self._known |= {memory.id for memory in learnt}

@@ -21,11 +21,7 @@ SETS = ("companion", "assistant", "all")
     shared=("folder", "space", "user", "channel", "embedder"),
     examples=["mcp", "mcp --tools assistant --space home --user paul"],
 )
-def mcp(
-    call: Call,
-    *,
-    tools: Annotated[str, choice("--tools", SETS)] = "all",
-) -> None:
+def mcp(call: Call, *, tools: Annotated[str, choice("--tools", SETS)] = "all") -> None:
     """Serve the memory to an MCP client over standard input and output."""
     if tools not in SETS:
         raise typer.BadParameter(f"--tools takes {', '.join(SETS)}, not {tools!r}.")

@@ -8,13 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from hippocampe.cli import terminal
-from hippocampe.cli.call import (
-    NOTHING_FOUND,
-    Call,
-    ListFirst,
-    command,
-    read_content,
-)
+from hippocampe.cli.call import NOTHING_FOUND, Call, ListFirst, command, read_content
 from hippocampe.cli.from_verb import Done, Override, add, of_verb, text
 from hippocampe.cli.show import memories as show
 from hippocampe.cli.show.layout import say

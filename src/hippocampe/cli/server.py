@@ -97,13 +97,7 @@ def serve(
     terminal.end_line()
 
 
-@command(
-    app,
-    "move-space",
-    panel=PANEL,
-    shared=("folder", "json"),
-    examples=["move-space home 1"],
-)
+@command(app, "move-space", panel=PANEL, shared=("folder", "json"), examples=["move-space home 1"])
 def move_space(
     call: Call,
     *,

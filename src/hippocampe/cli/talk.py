@@ -26,9 +26,7 @@ add_talk(
     "observe",
     "Store a message of an observed room (setting live_rooms), unless it names the companion.",
     lambda done: show.observed(
-        done.result,
-        done.call.scope.channel,
-        done.hippo.settings(scope=done.call.scope).live_rooms,
+        done.result, done.call.scope.channel, done.hippo.settings(scope=done.call.scope).live_rooms
     ),
     overrides={"at": text("Time of the message.")},
 )

@@ -22,8 +22,7 @@ PANEL = "Turns"
 NAMES = tuple(each.name for each in fields(Settings))
 
 Name = Annotated[
-    str,
-    typer.Argument(metavar="NAME", help="The setting.", autocompletion=lambda: list(NAMES)),
+    str, typer.Argument(metavar="NAME", help="The setting.", autocompletion=lambda: list(NAMES))
 ]
 
 

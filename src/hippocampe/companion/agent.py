@@ -296,10 +296,7 @@ def history(
     for number, exchange in enumerate(exchanges):
         request = spoken(exchange.message, exchange.at, settings, user)
         prompts = [UserPromptPart(text) for text in (exchange.reminder, request) if text]
-        arguments: dict[str, Any] = {
-            "expression": exchange.expression,
-            "message": exchange.reply,
-        }
+        arguments: dict[str, Any] = {"expression": exchange.expression, "message": exchange.reply}
         if settings.companion_mode == "systematic":
             arguments |= {"memories": [], "about_me": []}
         id = f"respond-{number}"

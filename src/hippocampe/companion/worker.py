@@ -115,10 +115,7 @@ class Worker:
     async def _answer(self, id: Id, request: Request) -> None:
         try:
             events = self._companion.stream(
-                request.message,
-                user=request.user,
-                channel=request.channel,
-                space=request.space,
+                request.message, user=request.user, channel=request.channel, space=request.space
             )
             async with aclosing(events):
                 async for event in events:

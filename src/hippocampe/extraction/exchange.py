@@ -54,9 +54,7 @@ def messages_of(store: Store, turn: Turn) -> list[Message]:
     """The messages of a turn: the spoken ones in order, then the tool results."""
     with store.read() as connection:
         return message_rows.find(
-            connection,
-            schema.message.c.space == turn.space,
-            schema.message.c.turn_id == turn.id,
+            connection, schema.message.c.space == turn.space, schema.message.c.turn_id == turn.id
         )
 
 
@@ -81,10 +79,7 @@ def read_exchange(corpus: Corpus, turn: Turn, messages: Sequence[Message]) -> Ex
     )
     known = [item.memory for item in found if item.memory is not None]
     return Exchange(
-        turn,
-        talk.by_short_id("m", messages),
-        talk.by_short_id("k", known),
-        frozenset(names),
+        turn, talk.by_short_id("m", messages), talk.by_short_id("k", known), frozenset(names)
     )
 
 

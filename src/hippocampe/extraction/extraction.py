@@ -17,13 +17,7 @@ from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import InvalidInput, NotFound
-from hippocampe.extraction.exchange import (
-    Exchange,
-    messages_of,
-    prompt_of,
-    read_exchange,
-    supports,
-)
+from hippocampe.extraction.exchange import Exchange, messages_of, prompt_of, read_exchange, supports
 from hippocampe.extraction.proposals import ProposedStatements, draft_of, names_in, read_ids
 from hippocampe.ingest.remember import decide_and_store, embed_drafts
 from hippocampe.language.prompts import prompt
@@ -34,14 +28,7 @@ from hippocampe.retrieval.request import RecallRequest
 from hippocampe.store import job_runs, memories, turn_rows
 from hippocampe.store.store import Store
 from hippocampe.store.turn_rows import Turn
-from hippocampe.types import (
-    Distilled,
-    JobState,
-    Memory,
-    Recollection,
-    Remembered,
-    Scope,
-)
+from hippocampe.types import Distilled, JobState, Memory, Recollection, Remembered, Scope
 from hippocampe.updates.draft import Draft
 from hippocampe.updates.judgement import judge
 from hippocampe.updates.speakers import may_be_same

@@ -10,11 +10,7 @@ from uuid6 import uuid7
 
 from hippocampe.engine import backlog
 from hippocampe.engine.context import Context
-from hippocampe.engine.documents import (
-    turn_embedding_text,
-    turn_point,
-    turn_text,
-)
+from hippocampe.engine.documents import turn_embedding_text, turn_point, turn_text
 from hippocampe.engine.vocabulary import Prepared, Vocabulary
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import InvalidInput

@@ -27,11 +27,7 @@ class LongTermMemory(ContextProvider):
     """
 
     def __init__(
-        self,
-        hippo: Hippocampe | AsyncHippocampe,
-        *,
-        scope: Who | None = None,
-        store: bool = True,
+        self, hippo: Hippocampe | AsyncHippocampe, *, scope: Who | None = None, store: bool = True
     ) -> None:
         super().__init__("hippocampe")
         self._turns = Turns(hippo, store=store)

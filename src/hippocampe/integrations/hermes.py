@@ -148,11 +148,7 @@ class HippocampeProvider(MemoryProvider):
         return ""
 
     def on_memory_write(
-        self,
-        action: str,
-        target: str,
-        content: str,
-        metadata: Mapping[str, Any] | None = None,
+        self, action: str, target: str, content: str, metadata: Mapping[str, Any] | None = None
     ) -> None:
         """Remember what the model adds to the built-in memory too."""
         if self._hippo is not None and self._writes and action in ("add", "replace"):

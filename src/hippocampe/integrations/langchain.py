@@ -33,11 +33,7 @@ class LongTermMemory(AgentMiddleware):
     """
 
     def __init__(
-        self,
-        hippo: Hippocampe | AsyncHippocampe,
-        *,
-        scope: Who | None = None,
-        store: bool = True,
+        self, hippo: Hippocampe | AsyncHippocampe, *, scope: Who | None = None, store: bool = True
     ) -> None:
         super().__init__()
         self._turns = Turns(hippo, store=store)

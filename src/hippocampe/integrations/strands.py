@@ -74,11 +74,7 @@ class HippocampeStore:
             if value is None or isinstance(value, str | int | float | bool)
         }
         done = await asyncio.to_thread(
-            self._turns.hippo.remember,
-            content,
-            scope=self._scope,
-            source="strands",
-            metadata=plain,
+            self._turns.hippo.remember, content, scope=self._scope, source="strands", metadata=plain
         )
         return done.memory.id
 

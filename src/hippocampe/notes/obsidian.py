@@ -17,12 +17,7 @@ from urllib.parse import quote, urlsplit
 
 from hippocampe.engine.outages import log
 from hippocampe.errors import InvalidInput, NotesUnavailable, NotFound, UnreadableFile
-from hippocampe.notes.filters import (
-    MAX_NOTE_BYTES,
-    is_ignored,
-    is_wanted,
-    normalize,
-)
+from hippocampe.notes.filters import MAX_NOTE_BYTES, is_ignored, is_wanted, normalize
 from hippocampe.notes.markdown import parse
 from hippocampe.types import Note
 

@@ -7,12 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hippocampe.errors import NotesUnavailable, NotFound, UnreadableFile
-from hippocampe.notes.filters import (
-    MAX_NOTE_BYTES,
-    is_ignored,
-    is_wanted,
-    normalize,
-)
+from hippocampe.notes.filters import MAX_NOTE_BYTES, is_ignored, is_wanted, normalize
 from hippocampe.notes.markdown import parse
 from hippocampe.types import Note
 

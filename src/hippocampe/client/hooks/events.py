@@ -108,11 +108,7 @@ def _read_exchange(payload: "dict[str, Any]") -> tuple[str, str, str | None]:
     return found
 
 
-EVENTS = {
-    "prompt-submit": _prompt_submit,
-    "session-start": _session_start,
-    "stop": _stop,
-}
+EVENTS = {"prompt-submit": _prompt_submit, "session-start": _session_start, "stop": _stop}
 DEFAULT_NAMES = {"prompt-submit": "UserPromptSubmit", "session-start": "SessionStart"}
 
 

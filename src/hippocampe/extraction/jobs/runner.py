@@ -29,12 +29,7 @@ SHARED_BEAT_SECONDS = 5.0
 """The same where many processes poll one database: the one that queues a run starts it at once."""
 SCHEDULE_SECONDS = 15.0
 """Poll interval of the schedule; longer, because it reads more."""
-BACK_OFF = (
-    timedelta(seconds=30),
-    timedelta(minutes=2),
-    timedelta(minutes=10),
-    timedelta(hours=1),
-)
+BACK_OFF = (timedelta(seconds=30), timedelta(minutes=2), timedelta(minutes=10), timedelta(hours=1))
 """Back-off of a run after its first failure, its second, and so on."""
 MAX_ATTEMPTS = len(BACK_OFF) + 1
 """Failures after which a run is parked."""

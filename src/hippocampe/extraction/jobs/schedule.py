@@ -23,11 +23,7 @@ SET_BACK = timedelta(days=1)
 
 
 def due(
-    context: Context,
-    *,
-    jobs: Collection[str],
-    starting: bool,
-    space: str | None = None,
+    context: Context, *, jobs: Collection[str], starting: bool, space: str | None = None
 ) -> list[tuple[str, str]]:
     """The scheduled jobs to queue now, each with its space.
 
