@@ -51,13 +51,6 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchOutcome:
-    """Items found, best or newest first."""
-
-    items: Sequence[Memory | Recollection]
-
-
-@dataclass(frozen=True, slots=True)
 class StoreOutcome:
     """A stored statement, with the limitations and requests that a new capability may settle."""
 
@@ -75,26 +68,20 @@ def stored_text(stored: Remembered, language: str) -> str:
     return texts[stored.action].format(id=stored.memory.id)
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteOutcome:
-    """A deleted statement."""
-
-    memory: Memory
-
-
-Outcome = SearchOutcome | StoreOutcome | DeleteOutcome
+Outcome = Sequence[Memory | Recollection] | StoreOutcome | Memory
+"""What a tool found, best or newest first; stored; or deleted."""
 
 
 async def search_memories(access: Access, query: str) -> Outcome:
     """Search facts: at most ten, best first."""
-    return SearchOutcome(await access.hippo.recall(query, scope=access.scope, limit=MAX_RESULTS))
+    return await access.hippo.recall(query, scope=access.scope, limit=MAX_RESULTS)
 
 
 async def get_recent_memories(access: Access, limit: int = MAX_RESULTS) -> Outcome:
     """The newest facts, 1 to 20."""
     number = min(max(limit, 1), MAX_RECENT)
     page = await access.hippo.memories(scope=access.scope, collection="memory", limit=number)
-    return SearchOutcome(page.items)
+    return page.items
 
 
 async def store_memory(
@@ -137,7 +124,7 @@ async def delete_memory(
             )
         await access.hippo.delete(id, scope=scope, reason=reason)
         await access.hippo.forget(topic, scope=scope)
-        return DeleteOutcome(memory)
+        return memory
     return await _delete(access, id, reason, "memory")
 
 
@@ -176,14 +163,13 @@ async def delete_goal(access: Access, id: str, reason: str) -> Outcome:
 async def _search_own(
     access: Access, query: str, collection: str, category: str | None = None
 ) -> Outcome:
-    found = await access.hippo.recall(
+    return await access.hippo.recall(
         query,
         scope=access.own_scope,
         limit=MAX_RESULTS,
         collections=(collection,),
         category=category,
     )
-    return SearchOutcome(found)
 
 
 async def _store_own(
@@ -199,10 +185,10 @@ async def _store_own(
     )
 
 
-async def _delete(access: Access, id: str, reason: str, collection: str) -> DeleteOutcome:
+async def _delete(access: Access, id: str, reason: str, collection: str) -> Memory:
     await _found(access, id, collection)
     scope = access.scope if collection == "memory" else access.own_scope
-    return DeleteOutcome(await access.hippo.delete(id, scope=scope, reason=reason))
+    return await access.hippo.delete(id, scope=scope, reason=reason)
 
 
 async def _found(access: Access, id: str, collection: str) -> Memory:

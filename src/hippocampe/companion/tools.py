@@ -10,7 +10,6 @@ from pydantic_ai import FunctionToolset, ModelRetry, RunContext, Tool
 from hippocampe.companion.memory_tools import (
     COMPANION_TOOLS,
     CompanionTool,
-    DeleteOutcome,
     Outcome,
     StoreOutcome,
     schema_of,
@@ -94,14 +93,14 @@ async def _record(turn: Turn, tool: str, query: str, outcome: Outcome) -> None:
     """Record an outcome in the turn, for its reply."""
     if isinstance(outcome, StoreOutcome):
         await turn.learn(outcome.stored)
-    elif isinstance(outcome, DeleteOutcome):
-        turn.touched.append(outcome.memory)
+    elif isinstance(outcome, Memory):
+        turn.touched.append(outcome)
     else:
         found = tuple(
             each
             if isinstance(each, Recollection)
             else Recollection(each.id, each.collection, each.content, 1.0, each)
-            for each in outcome.items
+            for each in outcome
         )
         turn.searched.append(Searched(tool, query, found))
 
@@ -111,10 +110,10 @@ def _text(turn: Turn, outcome: Outcome, *, category: bool) -> str:
     language = turn.settings.language
     if isinstance(outcome, StoreOutcome):
         return _stored(turn, outcome)
-    if isinstance(outcome, DeleteOutcome):
-        return translate("Forgotten: {content}", language).format(content=outcome.memory.content)
-    if outcome.items:
-        return _listed(outcome.items)
+    if isinstance(outcome, Memory):
+        return translate("Forgotten: {content}", language).format(content=outcome.content)
+    if outcome:
+        return _listed(outcome)
     if category:
         return translate("Nothing in this category: search without category.", language)
     return translate(

@@ -9,7 +9,6 @@ from hippocampe.companion.memory_tools import (
     COMPANION_TOOLS,
     MAX_RECENT,
     CompanionTool,
-    DeleteOutcome,
     FactType,
     StoreOutcome,
     wordings,
@@ -19,7 +18,7 @@ from hippocampe.server.api.arguments import Fields, arguments_of
 from hippocampe.server.mcp.answers import Deleted, Found, Stored, of_item, writer
 from hippocampe.server.mcp.caller import Caller
 from hippocampe.server.mcp.tool import Arguments, MemoryTool, arguments_model
-from hippocampe.types import CATEGORIES
+from hippocampe.types import CATEGORIES, Memory
 
 TITLES = {
     "search_memories": "Search memories",
@@ -71,9 +70,9 @@ def _tool(tool: CompanionTool) -> MemoryTool[Arguments]:
         answers = await writer(caller)
         if isinstance(outcome, StoreOutcome):
             return answers.stored(outcome.stored, list(map(of_item, outcome.may_settle)))
-        if isinstance(outcome, DeleteOutcome):
-            return answers.deleted(outcome.memory)
-        return answers.answer(outcome.items)
+        if isinstance(outcome, Memory):
+            return answers.deleted(outcome)
+        return answers.answer(outcome)
 
     return MemoryTool(
         tool.name,
