@@ -43,13 +43,6 @@ class Request:
     channel: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Cancel:
-    """A request to end."""
-
-    wanted: Id
-
-
 class Worker:
     """Turns lines into requests, and their events into lines.
 
@@ -73,12 +66,12 @@ class Worker:
             fields = _object(line)
             id = _id(fields.get("id"))
             wanted = _wanted(fields)
-            if isinstance(wanted, Cancel):
-                self._cancel(wanted.wanted)
-            else:
+            if isinstance(wanted, Request):
                 self._start(id, wanted)
                 # Once it runs, its message is stored in any case.
                 await asyncio.sleep(0)
+            else:
+                self._cancel(wanted)
         except (InvalidInput, NotFound) as exc:
             # An error with the id of a request under way would look like its end to the host.
             await self._write(_error(None if id in self._under_way else id, str(exc)))
@@ -246,13 +239,14 @@ def _id(value: object) -> Id:
     return value
 
 
-def _wanted(fields: dict[str, Any]) -> Request | Cancel:
+def _wanted(fields: dict[str, Any]) -> Request | Id:
+    """A request to answer, or the id of one to cancel."""
     known = ("id", "cancel") if "cancel" in fields else ("id", *_REQUIRED, *_OPTIONAL)
     for name in fields:
         if name not in known:
             raise InvalidInput(f"the field {name[:40]!r} is unknown: use {', '.join(known)}.")
     if "cancel" in fields:
-        return Cancel(_id(fields["cancel"]))
+        return _id(fields["cancel"])
     values = {name: fields.get(name) for name in (*_REQUIRED, *_OPTIONAL)}
     for name, value in values.items():
         if value is None and name in _REQUIRED:
