@@ -74,7 +74,9 @@ def helps() -> set[str]:
 
     def walk(command: Any, name: str, parent: Any = None) -> Iterator[str]:
         ctx = command.make_context(name, [], parent=parent, resilient_parsing=True)
-        yield from help.texts(command, ctx)
+        for each, attribute in help.places(command, ctx):
+            paragraphs = getattr(each, attribute).split(help.BREAK)
+            yield from paragraphs[:1] if paragraphs[0] in help.EXAMPLES else paragraphs
         for name, each in getattr(command, "commands", {}).items():
             yield from walk(each, name, ctx)
 

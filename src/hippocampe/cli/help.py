@@ -80,14 +80,7 @@ def _explain(error: Any) -> None:
         typer.echo(f"{_said(HELP)} {ctx.command_path} --help", err=True)
 
 
-def texts(command: Any, ctx: Any) -> Iterator[str]:
-    """The texts that the help of a command shows, by paragraph, without its examples."""
-    for each, name in _shown(command, ctx):
-        paragraphs = getattr(each, name).split(BREAK)
-        yield from paragraphs[:1] if paragraphs[0] in EXAMPLES else paragraphs
-
-
-def _shown(command: Any, ctx: Any) -> Iterator[tuple[object, str]]:
+def places(command: Any, ctx: Any) -> Iterator[tuple[object, str]]:
     """The places of the texts in the help of a command: an object and its attribute."""
     for each in (command, *command.get_params(ctx), *getattr(command, "commands", {}).values()):
         for name in ("help", "rich_help_panel", "show_default"):
@@ -104,7 +97,7 @@ def _translate(command: Any, ctx: Any) -> None:
 
     for name, text in TITLES.items():
         setattr(rich_utils, name, _said(text))
-    for each, name in _shown(command, ctx):
+    for each, name in places(command, ctx):
         setattr(each, name, BREAK.join(map(_said, getattr(each, name).split(BREAK))))
 
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.companion.replies import Event, Reply
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from hippocampe.companion.turn import Turn
 
 log = logging.getLogger("hippocampe")
-T = TypeVar("T")
 
 
 @dataclass(slots=True)
