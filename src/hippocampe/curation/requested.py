@@ -37,8 +37,7 @@ def after_turn(
     """Store an exchange; if its message asks to forget something, hide it, and the exchange too.
 
     A request that waits for the user is stored as it is, but no statement is extracted from it. What a message
-    says beside its request is a turn of its own. Arguments, result and errors are those of
-    `conversation.after_turn`.
+    says beside its request is a turn of its own. Arguments, result and errors are those of `Hippocampe.after_turn`.
     """
     asked = _plan(context, user_message, scope)
     reason = None

@@ -162,26 +162,12 @@ def after_turn(
 ) -> str:
     """Store an exchange, schedule the indexing of its turn and, with a language model, its extraction.
 
-    A message that contains only injected text is dropped, and so is an empty tool result.
+    A message that contains only injected text is dropped, and so is an empty tool result. The other arguments, the
+    result and the errors are those of `Hippocampe.after_turn`.
 
     Args:
-        user_message: The message of the user of the scope.
-        reply: The answer of the assistant, if any.
-        scope: The space, the user and the channel.
-        assistant: Author of the reply.
-        at: Time of the exchange; None is now.
-        tool_results: Results of the assistant's tools. Full-text search finds them; the turn that recall
-            finds does not contain them.
-        external_id: Its id in the host; it is stored once in the channel.
-        expression: The face of the assistant in its reply.
         extracted: Whether a language model may extract statements from it.
         forgotten: Why the turn is hidden from the beginning; None if it is not.
-
-    Returns:
-        The id of the turn.
-
-    Raises:
-        InvalidInput: A message is invalid; nothing was stored.
     """
     corpus = context.corpus
     when = as_utc(at, name="at") or corpus.store.now()
