@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 Shown: TypeAlias = "RenderableType"
-"""What Rich prints. Rich is imported on first use."""
+"""Something that Rich prints. Rich is imported on first use."""
 
 _STEERING = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"

@@ -69,7 +69,7 @@ def stored_text(stored: Remembered, language: str) -> str:
 
 
 Outcome = Sequence[Memory | Recollection] | StoreOutcome | Memory
-"""What a tool found, best or newest first; stored; or deleted."""
+"""The result of a tool: items found, best or newest first; a statement stored; or a memory deleted."""
 
 
 async def search_memories(access: Access, query: str) -> Outcome:
