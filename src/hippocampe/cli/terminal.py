@@ -55,8 +55,8 @@ def console(*, stderr: bool = False) -> "Console":
 
 
 def out(shown: Shown, *, stderr: bool = False) -> None:
-    """Print with Rich."""
-    console(stderr=stderr).print(shown)
+    """Print with Rich; a text is escaped."""
+    console(stderr=stderr).print(escaped(shown) if isinstance(shown, str) else shown)
 
 
 def error(message: str) -> None:

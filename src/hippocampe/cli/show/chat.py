@@ -136,16 +136,14 @@ def commands(by: Reader) -> Shown:
         "/quit": by.say("leave; Ctrl-D too"),
         "Ctrl-C": by.say("cancel the answer"),
     }
-    return grid((text(name, "bold"), text(use)) for name, use in shown.items())
+    return grid((text(name, "bold"), use) for name, use in shown.items())
 
 
 def memories(found: Sequence[Memory], by: Reader) -> Shown:
     """Memories, each on a line with its age and who told it."""
     if not found:
         return text(by.say("Nothing found."), "dim")
-    return grid(
-        (text(_statement(memory, by)), text(_origin(memory, by), "dim")) for memory in found
-    )
+    return grid((_statement(memory, by), text(_origin(memory, by), "dim")) for memory in found)
 
 
 def _origin(memory: Memory, by: Reader) -> str:

@@ -51,9 +51,9 @@ def seeded(done: "Seeded", timezone: str) -> Shown:
     """The statements planted from a seed file."""
     if done.before is not None:
         at = local_time(done.before, timezone)
-        return text(say("Nothing was planted: this space was seeded on {time}.", time=at))
+        return say("Nothing was planted: this space was seeded on {time}.", time=at)
     planted = [
         text(f"  {label('category', f'{memory.collection}/{memory.category}')}: {memory.content}")
         for memory in done.planted
     ]
-    return lines(text(say("planted: {what}", what=count(len(done.planted), "statement"))), *planted)
+    return lines(say("planted: {what}", what=count(len(done.planted), "statement")), *planted)

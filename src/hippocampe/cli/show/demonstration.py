@@ -26,41 +26,35 @@ _MAX_CORRECTIONS = 3
 def demonstration(report: "Report", folder: Path | None) -> Shown:
     """Each question with its answers, then the totals and what to try next."""
     parts: list[Shown] = [
-        text(
-            say(
-                "{messages} and {memories} of Camille and Owen, of the last eight weeks, loaded in {seconds} s",
-                messages=count(report.messages, "message"),
-                memories=count(report.memories, "memory"),
-                seconds=reader().number(report.load_seconds, 1),
-            )
+        say(
+            "{messages} and {memories} of Camille and Owen, of the last eight weeks, loaded in {seconds} s",
+            messages=count(report.messages, "message"),
+            memories=count(report.memories, "memory"),
+            seconds=reader().number(report.load_seconds, 1),
         )
     ]
     for each in report.asked:
         mark = text(f"\n{sign('✓' if each.answered else '✗')} ", "bold")
         parts.append(mark.append(text(each.question, "bold")).append(f"  {each.took_ms:.0f} ms"))
         parts.append(_answers(each))
-    parts.append(
-        text(
-            "\n"
-            + say(
-                "{answered} of {questions} answered by the first result, {time} at the median, without a language "
-                "model.",
-                answered=report.answered,
-                questions=count(len(report.asked), "question"),
-                time=reader().milliseconds(report.median_ms),
-            )
-            + "\n"
-            + say(
-                "corrected: {memories}; the old versions stay in the history:",
-                memories=count(len(report.corrected), "memory"),
-            )
-        )
-    )
+    parts += [
+        "",
+        say(
+            "{answered} of {questions} answered by the first result, {time} at the median, without a language "
+            "model.",
+            answered=report.answered,
+            questions=count(len(report.asked), "question"),
+            time=reader().milliseconds(report.median_ms),
+        ),
+        say(
+            "corrected: {memories}; the old versions stay in the history:",
+            memories=count(len(report.corrected), "memory"),
+        ),
+    ]
     examples = [each for each in report.corrected if each.old != each.new][:_MAX_CORRECTIONS]
     for each in examples:
-        parts.append(grid([("", text(each.old)), (sign("→"), text(each.new))], indent=2))
-    parts.append(text(_next_steps(folder)))
-    return lines(*parts)
+        parts.append(grid([("", each.old), (sign("→"), each.new)], indent=2))
+    return lines(*parts, _next_steps(folder))
 
 
 def _answers(asked: "AskedQuestion") -> Shown:

@@ -20,7 +20,7 @@ from hippocampe.types import JobRun, ModelUsage
 def runs(found: Sequence[JobRun], timezone: str, *, none: str = "") -> Shown:
     """A line per run: its time, its state, its outcome or the reason of its failure."""
     if not found:
-        return text(none or say("No job has run."))
+        return none or say("No job has run.")
     rows = table("when", "job", "state", "outcome")
     for run in found:
         at = run.ended_at or run.due_at
@@ -49,7 +49,7 @@ def usage(found: Sequence[ModelUsage], timezone: str) -> Shown:
     from hippocampe.model.prices import injected_price
 
     if not found:
-        return text(say("No language model was called."))
+        return say("No language model was called.")
     rows = table("when", "purpose", "in", "injected", "out", "price", "model")
     by = reader()
     for call in found:
@@ -70,4 +70,4 @@ def usage(found: Sequence[ModelUsage], timezone: str) -> Shown:
         calls=count(len(found), "call"),
         added=by.dollars(added),
     )
-    return lines(rows, text(summed))
+    return lines(rows, summed)

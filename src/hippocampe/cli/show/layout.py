@@ -58,11 +58,15 @@ def text(content: str, style: str = "") -> "Text":
     return Text(escaped(content), style=style)
 
 
+def _safe(part: Shown) -> Shown:
+    return text(part) if isinstance(part, str) else part
+
+
 def lines(*parts: Shown) -> Shown:
-    """Parts below one another."""
+    """Parts below one another; texts are escaped."""
     from rich.console import Group
 
-    return Group(*parts)
+    return Group(*map(_safe, parts))
 
 
 def table(*columns: str, wrapped: tuple[str, ...] = ()) -> "Table":
@@ -88,28 +92,28 @@ def table(*columns: str, wrapped: tuple[str, ...] = ()) -> "Table":
 
 
 def listing(rows: Iterable[Sequence[Shown]], *columns: str, none: str) -> Shown:
-    """A table of rows, or a sentence if there is none."""
+    """A table of rows, whose texts are escaped, or a sentence if there is none."""
     made = table(*columns)
     for row in rows:
-        made.add_row(*row)
-    return made if made.row_count else text(none)
+        made.add_row(*map(_safe, row))
+    return made if made.row_count else none
 
 
 def grid(rows: Iterable[tuple[Shown, Shown]], indent: int = 0) -> "Table":
-    """Two columns without headers or rules."""
+    """Two columns without headers or rules; texts are escaped."""
     from rich.table import Table
 
     made = Table.grid(padding=(0, 2, 0, 0))
     if indent:
         made.add_column(width=indent - 2)
     for left, right in rows:
-        made.add_row(*([""] if indent else []), left, right)
+        made.add_row(*([""] if indent else []), _safe(left), _safe(right))
     return made
 
 
 def pairs(rows: Iterable[tuple[str, object]]) -> "Table":
     """Names of fields in bold, each with its value."""
-    return grid((text(label("column", name), "bold"), text(str(value))) for name, value in rows)
+    return grid((text(label("column", name), "bold"), str(value)) for name, value in rows)
 
 
 def spelled(value: object, separator: str = " ") -> str:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 def recollections(found: Sequence[Recollection], *, timezone: str, took_ms: float) -> Shown:
     """The results of a recall, best first."""
     if not found:
-        return text(say("Nothing found."))
+        return say("Nothing found.")
     told = [item.memory.user if item.memory is not None else None for item in found]
     rows = table("score", "kind", "when", *_who(told), "content")
     for item, teller in zip(found, told, strict=True):
@@ -65,7 +65,7 @@ def recollections(found: Sequence[Recollection], *, timezone: str, took_ms: floa
 def memories(found: Sequence[Memory], timezone: str) -> Shown:
     """A table of memories; their state only if one of them is not current."""
     if not found:
-        return text(say("There are no memories."))
+        return say("There are no memories.")
     from hippocampe.presentation.reader import state_of
 
     states = [state_of(memory) for memory in found]
@@ -91,7 +91,7 @@ def _who(told: Sequence[str | None]) -> list[str]:
 def changes(found: Sequence[Change], timezone: str) -> Shown:
     """A table of changes, with what replaced a memory."""
     if not found:
-        return text(say("Nothing changed."))
+        return say("Nothing changed.")
     told = [each.memory.user for each in found]
     rows = table("change", "when", *_who(told), "content")
     for each in found:
@@ -126,7 +126,7 @@ def changed(action: str, item: Memory | Recollection) -> Shown:
     """The change of one memory or turn: `forgotten: …`."""
     content = stated(item) if isinstance(item, Memory) else spoken(item)
     return lines(
-        text(say("{key}: {value}", key=label("change", action), value=content)),
+        say("{key}: {value}", key=label("change", action), value=content),
         text(item.id, "dim"),
     )
 
@@ -134,12 +134,12 @@ def changed(action: str, item: Memory | Recollection) -> Shown:
 def remembered(result: Remembered, replaced: Sequence[Memory]) -> Shown:
     """The action of `remember`, the replaced memories and the reason."""
     action = label("change", result.action)
-    shown = [text(say("{key}: {value}", key=action, value=stated(result.memory)))]
+    shown = [say("{key}: {value}", key=action, value=stated(result.memory))]
     shown += [
-        text(f"{say('it replaces: {content}', content=old.content)} ({old.id})") for old in replaced
+        f"{say('it replaces: {content}', content=old.content)} ({old.id})" for old in replaced
     ]
     if result.action != "inserted":
-        shown.append(text(say("because: {reason}", reason=reader().decision_reason(result.reason))))
+        shown.append(say("because: {reason}", reason=reader().decision_reason(result.reason)))
     return lines(*shown, text(result.memory.id, "dim"))
 
 
@@ -147,7 +147,7 @@ def remembered_many(results: Sequence[Remembered]) -> Shown:
     """The numbers of inserted, updated and reinforced statements."""
     counts = Counter(result.action for result in results)
     actions = ", ".join(f"{counts[each]:,} {label('change', each)}" for each in get_args(Action))
-    return text(say("{key}: {value}", key=count(len(results), "statement"), value=actions))
+    return say("{key}: {value}", key=count(len(results), "statement"), value=actions)
 
 
 def history(found: History, timezone: str) -> Shown:
@@ -183,7 +183,7 @@ def graph(found: Sequence[Memory], edges: Sequence[Association], timezone: str) 
 def reviews(found: Sequence[Review]) -> Shown:
     """Pairs that await a decision."""
     if not found:
-        return text(say("There is nothing to review."))
+        return say("There is nothing to review.")
     return lines(
         *(
             lines(
@@ -199,7 +199,7 @@ def reviews(found: Sequence[Review]) -> Shown:
 def facts(found: Mapping[str, Memory]) -> Shown:
     """Facts by key."""
     if not found:
-        return text(say("There are no facts."))
+        return say("There are no facts.")
     return pairs((key, found[key].content) for key in sorted(found))
 
 

@@ -9,7 +9,6 @@ from hippocampe.cli.show.layout import (
     say,
     stated,
     table,
-    text,
 )
 from hippocampe.cli.terminal import Shown
 from hippocampe.types import Receipt
@@ -31,16 +30,13 @@ def receipt(done: Receipt, verb: str, *, timezone: str, listed: bool = True) -> 
             )
         shown += [rows, ""]
     change = label("planned" if done.dry_run else "change", verb)
-    shown.append(text(say("{key}: {value}", key=change, value=counted(done.counts))))
+    shown.append(say("{key}: {value}", key=change, value=counted(done.counts)))
     if done.settings:
         names = ", ".join(done.settings)
-        shown.append(
-            text(say("still named in settings: {names} (see hippocampe settings)", names=names))
-        )
+        shown.append(say("still named in settings: {names} (see hippocampe settings)", names=names))
     if done.users:
         names = ", ".join(done.users)
         shown.append(
-            text(say("what they said themselves stays: {names} (see erase --of-user)", names=names))
+            say("what they said themselves stays: {names} (see erase --of-user)", names=names)
         )
-    shown += [text(label("remains", place)) for place in done.remains]
-    return lines(*shown)
+    return lines(*shown, *(label("remains", place) for place in done.remains))

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from hippocampe.cli.show import jobs, memories, talk, turns, upkeep
-from hippocampe.cli.show.layout import label, listing, local_time, pairs, reader, say, text
+from hippocampe.cli.show.layout import label, listing, local_time, pairs, reader, say
 from hippocampe.cli.terminal import Shown
 from hippocampe.types import (
     AuditEntry,
@@ -52,11 +52,9 @@ def result(found: object, returned: str, timezone: str) -> Shown:
     elif is_dataclass(found):
         return pairs(_cells(found, timezone).items())
     else:
-        return text(say("done") if found is None else str(found))
+        return say("done") if found is None else str(found)
     columns = rows[0] if rows else ("name",)
-    return listing(
-        (list(map(text, row.values())) for row in rows), *columns, none=say("There are none.")
-    )
+    return listing(([*row.values()] for row in rows), *columns, none=say("There are none."))
 
 
 def _cells(item: object, timezone: str) -> dict[str, str]:

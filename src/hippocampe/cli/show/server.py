@@ -13,25 +13,23 @@ if TYPE_CHECKING:
 
 def started(address: str) -> Shown:
     """The address of the server, and the key that stops it."""
-    return text(say("Hippocampe serves at {address}\nCtrl-C stops it.", address=address))
+    return say("Hippocampe serves at {address}\nCtrl-C stops it.", address=address)
 
 
 def showroom(address: str) -> Shown:
     """The address of the dashboard on the sample, and the key that stops it."""
-    return text(
-        "\n" + say("The dashboard on this sample: {address}\nCtrl-C stops it.", address=address)
-    )
+    return "\n" + say("The dashboard on this sample: {address}\nCtrl-C stops it.", address=address)
 
 
 def answered() -> Shown:
     """The result of the server's own check."""
-    return text(say("The check passed. Without a terminal, the server stops."))
+    return say("The check passed. Without a terminal, the server stops.")
 
 
 def keys(found: Sequence[ApiKey], timezone: str) -> Shown:
     """A line per key."""
     if not found:
-        return text(say("There are no keys."))
+        return say("There are no keys.")
     rows = table("made", "space", "role", "label")
     for key in found:
         at = key.revoked_at
@@ -46,13 +44,11 @@ def keys(found: Sequence[ApiKey], timezone: str) -> Shown:
 def made(made: NewKey) -> Shown:
     """The text of a key, alone on its line."""
     return lines(
-        text(made.secret),
-        text(
-            say(
-                "Role {role} in space {space}. Keep it: it is not stored and cannot be shown again.",
-                role=label("role", made.key.role),
-                space=made.key.space,
-            )
+        made.secret,
+        say(
+            "Role {role} in space {space}. Keep it: it is not stored and cannot be shown again.",
+            role=label("role", made.key.role),
+            space=made.key.space,
         ),
     )
 
@@ -60,26 +56,22 @@ def made(made: NewKey) -> Shown:
 def spread(moved: Sequence["Moved"]) -> Shown:
     """The result of `spread-spaces`."""
     if not moved:
-        return text(say("Each space is in its cell already."))
-    return text(
-        say(
-            "Spaces moved: {count}. Writes of each waited at most {seconds} s.",
-            count=len(moved),
-            seconds=f"{max(each.seconds for each in moved):.2f}",
-        )
+        return say("Each space is in its cell already.")
+    return say(
+        "Spaces moved: {count}. Writes of each waited at most {seconds} s.",
+        count=len(moved),
+        seconds=f"{max(each.seconds for each in moved):.2f}",
     )
 
 
 def moved(moved: "Moved") -> Shown:
     """The cell of a space that was moved."""
     if moved.source == moved.target:
-        return text(say("{space} is in cell {cell} already.", space=moved.space, cell=moved.target))
-    return text(
-        say(
-            "{space} moved from cell {source} to cell {target}; writes waited {seconds} s.",
-            space=moved.space,
-            source=moved.source,
-            target=moved.target,
-            seconds=f"{moved.seconds:.2f}",
-        )
+        return say("{space} is in cell {cell} already.", space=moved.space, cell=moved.target)
+    return say(
+        "{space} moved from cell {source} to cell {target}; writes waited {seconds} s.",
+        space=moved.space,
+        source=moved.source,
+        target=moved.target,
+        seconds=f"{moved.seconds:.2f}",
     )

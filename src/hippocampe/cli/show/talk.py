@@ -42,9 +42,9 @@ def messages(found: Sequence[Message], timezone: str) -> Shown:
         (
             (
                 local_time(each.at, timezone),
-                text(each.channel or ""),
-                text(each.author or ""),
-                text(each.content),
+                each.channel or "",
+                each.author or "",
+                each.content,
             )
             for each in found
         ),
@@ -58,7 +58,7 @@ def conversations(found: Sequence[Conversation], timezone: str) -> Shown:
     return listing(
         (
             (
-                text(each.channel or say("without a channel")),
+                each.channel or say("without a channel"),
                 reader().number(each.messages),
                 local_time(each.first_at, timezone),
                 local_time(each.last_at, timezone),
@@ -76,7 +76,7 @@ def exchanges(found: Sequence[Exchange], timezone: str) -> Shown:
         (
             (
                 local_time(each.at, timezone),
-                text(each.channel or ""),
+                each.channel or "",
                 entry("\n".join(map(_said, each.messages)), each.id),
             )
             for each in found
@@ -109,42 +109,34 @@ def _said(message: Message) -> str:
 def observed(message: Message | None, channel: str | None, rooms: Sequence[str]) -> Shown:
     """A live message that was stored, or the reason why none was."""
     if message is not None:
-        return lines(
-            text(say("stored: {content}", content=message.content)), text(message.id, "dim")
-        )
+        return lines(say("stored: {content}", content=message.content), text(message.id, "dim"))
     if channel in rooms:
-        return text(
-            say("not kept: it names the companion (setting companion_names), or is its own.")
-        )
+        return say("not kept: it names the companion (setting companion_names), or is its own.")
     named = ", ".join(rooms)
     if channel is None:
         reason = say("not kept: without --channel, no room is observed.")
     else:
         reason = say("not kept: the room {room} is not observed.", room=channel)
     setting = say("The setting live_rooms has: {rooms}.", rooms=named)
-    return text(f"{reason} {setting}")
+    return f"{reason} {setting}"
 
 
 def digested(done: Distilled) -> Shown:
     """The result of a digest of live messages."""
-    return (
-        _distilled(done, "digested") if done.messages else text(say("There is nothing to digest."))
-    )
+    return _distilled(done, "digested") if done.messages else say("There is nothing to digest.")
 
 
 def extracted(done: Distilled) -> Shown:
     """The result of an extraction from an exchange."""
-    return (
-        _distilled(done, "read") if done.remembered else text(say("There is nothing to remember."))
-    )
+    return _distilled(done, "read") if done.remembered else say("There is nothing to remember.")
 
 
 def _distilled(done: Distilled, verb: str) -> Shown:
     made = count(done.turns, "turn") if done.turns else count(len(done.remembered), "statement")
     return lines(
-        text(f"{label('change', verb)}: {count(done.messages, 'message')}, {made}"),
+        f"{label('change', verb)}: {count(done.messages, 'message')}, {made}",
         *(
-            text(say("{key}: {value}", key=label("change", each.action), value=each.memory.content))
+            say("{key}: {value}", key=label("change", each.action), value=each.memory.content)
             for each in done.remembered
         ),
     )
@@ -153,9 +145,9 @@ def _distilled(done: Distilled, verb: str) -> Shown:
 def compacted(done: Compacted) -> Shown:
     """The summaries of a channel."""
     if not done.messages:
-        return text(say("There is nothing to compact."))
+        return say("There is nothing to compact.")
     header = f"{count(done.messages, 'message')}, {count(len(done.summaries), 'summary')}"
-    return lines(text(header), *(text(each.content) for each in done.summaries))
+    return lines(header, *(each.content for each in done.summaries))
 
 
 def notes(found: Sequence[Note], timezone: str) -> Shown:
@@ -164,8 +156,8 @@ def notes(found: Sequence[Note], timezone: str) -> Shown:
         (
             (
                 local_time(each.modified_at, timezone),
-                text(each.path),
-                text(" ".join(f"#{tag}" for tag in each.tags)),
+                each.path,
+                " ".join(f"#{tag}" for tag in each.tags),
             )
             for each in found
         ),
@@ -186,7 +178,7 @@ def imported(done: Imported) -> Shown:
             problems=count(len(done.problems), "problem"),
         )
     ]
-    return lines(*map(text, [*shown, *_problems(done.problems)]))
+    return lines(*shown, *_problems(done.problems))
 
 
 def previewed(found: "ImportPreview", timezone: str) -> Shown:
@@ -208,7 +200,7 @@ def previewed(found: "ImportPreview", timezone: str) -> Shown:
         for at, content in items
     ]
     stored = say("Nothing was stored. Without --dry-run, this comes in.")
-    return lines(*map(text, [*shown, *first, *_problems(found.problems), stored]))
+    return lines(*shown, *first, *_problems(found.problems), stored)
 
 
 def _problems(problems: Sequence[tuple[int, str]]) -> list[str]:

@@ -29,7 +29,7 @@ _MAX_SIGNALS = 4
 def injection(turn: Injection, *, explain: bool) -> Shown:
     """The text of an injection; with `explain`, every candidate and its outcome too."""
     trace, by = turn.trace, reader()
-    shown = text(turn.text) if turn.text else text(say("Nothing was injected."))
+    shown = turn.text or say("Nothing was injected.")
     notes = [label("skipped", trace.skipped)] if trace.skipped else []
     if trace.missing:
         notes.append(say("left out: {names}", names=", ".join(trace.missing)))
@@ -81,7 +81,7 @@ def _outcomes(outcomes: Iterable[str]) -> str:
 def retrievals(found: Sequence[Retrieval], timezone: str) -> Shown:
     """Logged turns: message, tokens, and the outcomes of what was found."""
     if not found:
-        return text(say("No turn was logged."))
+        return say("No turn was logged.")
     rows = table("when", "channel", "ms", "tokens", "message")
     for each in found:
         outcomes = _outcomes(item.outcome for item in each.items)

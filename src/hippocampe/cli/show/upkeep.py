@@ -14,7 +14,6 @@ from hippocampe.cli.show.layout import (
     reader,
     say,
     spelled,
-    text,
 )
 from hippocampe.cli.terminal import Shown, sign
 from hippocampe.types import AuditEntry, Reindexed, Verification
@@ -34,9 +33,9 @@ def audit(found: Sequence[AuditEntry], timezone: str) -> Shown:
         (
             (
                 local_time(entry.at, timezone),
-                text(label("actor", entry.actor)),
+                label("actor", entry.actor),
                 label("audit", entry.action),
-                text(_detail(entry)),
+                _detail(entry),
             )
             for entry in found
         ),
@@ -58,7 +57,7 @@ def verification(found: Verification) -> Shown:
     """The result of comparing store and index."""
     if found.ok:
         agreed = say("store and index agree: {counts} checked", counts=counted(found.checked))
-        return text(f"{sign('✓')} {agreed}")
+        return f"{sign('✓')} {agreed}"
     differ = (
         found.missing_in_index
         or found.unknown_to_store
@@ -87,7 +86,7 @@ def verification(found: Verification) -> Shown:
         say("{word} is in: {places}", word=repr(absent), places=", ".join(places))
         for absent, places in found.present.items()
     ]
-    return lines(*map(text, shown))
+    return lines(*shown)
 
 
 def reindexed(done: Reindexed) -> Shown:
@@ -113,29 +112,27 @@ def reindexed(done: Reindexed) -> Shown:
                 kinds=kinds,
             )
         )
-    return lines(*map(text, shown))
+    return lines(*shown)
 
 
 def migrated(done: "Migrated") -> Shown:
     """The rows that were moved."""
     rows = sum(each.rows for each in done.tables.values())
     return lines(
-        text(
-            say(
-                "copied and compared: {rows} rows, {queries} queries",
-                rows=rows,
-                queries=done.queries,
-            )
+        say(
+            "copied and compared: {rows} rows, {queries} queries",
+            rows=rows,
+            queries=done.queries,
         ),
-        text(say("the source stays as it is: let programs use the new place, then remove it")),
+        say("the source stays as it is: let programs use the new place, then remove it"),
     )
 
 
 def scrubbed(left: Sequence[str]) -> Shown:
     """The places of erased bytes that are left after all."""
     return lines(
-        text(say("tables and index were written again, without erased rows")),
-        *(text(label("remains", place)) for place in left),
+        say("tables and index were written again, without erased rows"),
+        *(label("remains", place) for place in left),
     )
 
 
@@ -144,10 +141,8 @@ def checks(found: Sequence["Check"]) -> Shown:
     by = reader()
     return grid(
         (
-            text(say("ok") if check.ok else say("problem")),
-            text(
-                say("{key}: {value}", key=by.label("check", check.name), value=by.error(check.seen))
-            ),
+            say("ok") if check.ok else say("problem"),
+            say("{key}: {value}", key=by.label("check", check.name), value=by.error(check.seen)),
         )
         for check in found
     )
