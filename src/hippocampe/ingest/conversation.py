@@ -18,7 +18,6 @@ from hippocampe.language.datetimes import as_utc
 from hippocampe.language.mentions import mentions
 from hippocampe.language.text import fold
 from hippocampe.store import job_runs, message_rows, schema, turn_rows, working_history
-from hippocampe.store.store import Store
 from hippocampe.store.turn_rows import Turn
 from hippocampe.types import (
     MAX_LABEL_CHARACTERS,
@@ -29,13 +28,10 @@ from hippocampe.types import (
     normal_label,
 )
 from hippocampe.validation import (
-    MAX_EVIDENCE,
     MAX_LIMIT,
     MAX_TOOL_CHARACTERS,
     MAX_TOOL_RESULTS,
-    check_flag,
     check_id,
-    check_limit,
     check_list,
     clean_text,
     is_injection,
@@ -43,7 +39,6 @@ from hippocampe.validation import (
     strip_injection,
 )
 
-MAX_QUERY_CHARACTERS = 4_000
 MAX_EXPRESSION_CHARACTERS = 40
 
 
@@ -321,92 +316,3 @@ def _already_stored(connection: Connection, message: Message) -> Message | None:
         schema.message.c.external_id == message.external_id,
     )
     return known[0] if known else None
-
-
-def messages(
-    store: Store,
-    *,
-    scope: Scope,
-    since: datetime | str | None = None,
-    until: datetime | str | None = None,
-    working: bool = False,
-    live: bool = False,
-    ids: Sequence[str] | None = None,
-    limit: int = 20,
-) -> list[Message]:
-    """The latest messages of the scope's channel (of all, if it names none), oldest first.
-
-    Args:
-        scope: The space, and the channel if only one is wanted.
-        since: Earliest time, inclusive.
-        until: Latest time, exclusive.
-        working: Only the working history: exchanges that are not compacted yet.
-        live: Only what was overheard since the last digest.
-        ids: Only messages with these ids, such as the evidence of a memory.
-        limit: At most this many, 1 to 1,000.
-
-    Raises:
-        InvalidInput: An argument is invalid.
-    """
-    limit = check_limit(limit)
-    conditions = message_rows.within(
-        schema.message,
-        # By id alone: given a space too, SQLite would read all rows of the space.
-        scope.space if ids is None else None,
-        channel=scope.channel,
-        since=as_utc(since, name="since"),
-        until=as_utc(until, name="until"),
-    )
-    if check_flag("working", working):
-        conditions += working_history.INCLUDED
-    if check_flag("live", live):
-        conditions.append(schema.message.c.live.is_(True))
-    if ids is not None:
-        conditions.append(schema.message.c.id.in_(check_list("ids", ids, most=MAX_EVIDENCE)))
-    with store.read() as connection:
-        found = message_rows.find(
-            connection, *conditions, newest_first=True, limit=limit if ids is None else None
-        )
-    return [each for each in found if each.space == scope.space][:limit][::-1]
-
-
-def search_text(
-    store: Store,
-    query: str,
-    *,
-    scope: Scope,
-    user: str | None = None,
-    channel: str | None = None,
-    since: datetime | str | None = None,
-    until: datetime | str | None = None,
-    limit: int = 20,
-) -> list[Message]:
-    """Messages with all the words of a query, newest first.
-
-    Quoted words match as a phrase, and a word that ends in `*` as a prefix.
-
-    Args:
-        query: The words.
-        scope: Where to look: its channel only, if it names one.
-        user: Only messages of this user.
-        channel: Only messages of this channel, instead of the channel of the scope.
-        since: Earliest time, inclusive.
-        until: Latest time, exclusive.
-        limit: At most this many, 1 to 1,000.
-
-    Raises:
-        InvalidInput: An argument is invalid.
-    """
-    filters = Scope(user=user, channel=channel)
-    query = clean_text(query, what="query")[:MAX_QUERY_CHARACTERS]
-    with store.read() as connection:
-        return message_rows.search_text(
-            connection,
-            scope.space,
-            query,
-            author=filters.user,
-            channel=filters.channel or scope.channel,
-            since=as_utc(since, name="since"),
-            until=as_utc(until, name="until"),
-            limit=check_limit(limit),
-        )
