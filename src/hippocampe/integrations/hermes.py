@@ -21,20 +21,45 @@ SETTINGS = "hippocampe.json"
 """File of the settings in the home of Hermes."""
 MAX_RESULTS = 10
 
-_TOOLS: Mapping[str, tuple[str, str]] = {
+
+def _search(hippo: Hippocampe, scope: Scope, text: str) -> Any:
+    found = hippo.recall(text, scope=scope, collections=["memory", "turn"], limit=MAX_RESULTS)
+    return {
+        "results": [
+            {"id": each.id, "content": each.content, "at": each.at and each.at.isoformat()}
+            for each in found
+        ]
+    }
+
+
+def _remember(hippo: Hippocampe, scope: Scope, text: str) -> Any:
+    done = hippo.remember(text, scope=scope, source="hermes")
+    return {"id": done.memory.id, "action": done.action}
+
+
+def _forget(hippo: Hippocampe, scope: Scope, text: str) -> Any:
+    receipt = hippo.forget(text, scope=scope)
+    return {"hidden": [{"id": each.id, "content": each.content} for each in receipt.items]}
+
+
+_TOOLS: Mapping[str, tuple[Callable[[Hippocampe, Scope, str], Any], str, str]] = {
     "hippocampe_search": (
+        _search,
         "Search the long-term memory: facts, and what was said in earlier conversations.",
         "What to search for: a question or words.",
     ),
     "hippocampe_remember": (
+        _remember,
         "Store one durable fact about the user or their circle. A newer value replaces the older one.",
         "The fact, as one sentence with names instead of pronouns.",
     ),
     "hippocampe_forget": (
+        _forget,
         "Forget everything about a topic, at the user's request. It can be restored.",
         "The topic, in the user's words.",
     ),
 }
+"""The tools by name: the call, its description, and that of its argument."""
 
 
 class HippocampeProvider(MemoryProvider):
@@ -116,22 +141,17 @@ class HippocampeProvider(MemoryProvider):
                     "required": ["text"],
                 },
             }
-            for name, (described, argument) in _TOOLS.items()
+            for name, (_, described, argument) in _TOOLS.items()
         ]
 
     def handle_tool_call(self, tool_name: str, args: dict[str, Any], **options: Any) -> str:
         """Execute a tool; a failure is told to the model."""
-        calls: Mapping[str, Callable[[Hippocampe, str], Any]] = {
-            "hippocampe_search": self._search,
-            "hippocampe_remember": self._remember,
-            "hippocampe_forget": self._forget,
-        }
         try:
-            if self._hippo is None or tool_name not in calls:
+            if self._hippo is None or tool_name not in _TOOLS:
                 raise HippocampeError(f"{tool_name} cannot be used now.")
-            return json.dumps(
-                calls[tool_name](self._hippo, str(args.get("text", ""))), ensure_ascii=False
-            )
+            call, *_ = _TOOLS[tool_name]
+            done = call(self._hippo, self._scope, str(args.get("text", "")))
+            return json.dumps(done, ensure_ascii=False)
         except HippocampeError as exc:
             return json.dumps({"error": str(exc)}, ensure_ascii=False)
 
@@ -193,25 +213,6 @@ class HippocampeProvider(MemoryProvider):
         if not session_id:
             return self._scope
         return Scope(self._scope.space, self._scope.user, label(session_id))
-
-    def _search(self, hippo: Hippocampe, text: str) -> Any:
-        found = hippo.recall(
-            text, scope=self._scope, collections=["memory", "turn"], limit=MAX_RESULTS
-        )
-        return {
-            "results": [
-                {"id": each.id, "content": each.content, "at": each.at and each.at.isoformat()}
-                for each in found
-            ]
-        }
-
-    def _remember(self, hippo: Hippocampe, text: str) -> Any:
-        done = hippo.remember(text, scope=self._scope, source="hermes")
-        return {"id": done.memory.id, "action": done.action}
-
-    def _forget(self, hippo: Hippocampe, text: str) -> Any:
-        receipt = hippo.forget(text, scope=self._scope)
-        return {"hidden": [{"id": each.id, "content": each.content} for each in receipt.items]}
 
 
 def _settings(home: Path) -> Mapping[str, Any]:
