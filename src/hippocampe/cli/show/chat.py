@@ -44,12 +44,12 @@ _IDS = ("id", "replaces")
 
 def without_model(by: Reader) -> Shown:
     """The ways to get a language model."""
-    shown = [text(by.say("No language model is set. There are three ways to get one:"))]
+    shown: list[Shown] = [by.say("No language model is set. There are three ways to get one:")]
     for number, way in enumerate(model_ways(by), 1):
         variables = {"HIPPOCAMPE_MODEL": way.model, **way.variables}
         # One a line: a line that a terminal breaks cannot be copied.
         exported = [f"export {name}={value}" for name, value in variables.items()]
-        shown.append(text(f"{number}. {way.says}"))
+        shown.append(f"{number}. {way.says}")
         shown += [text(f"   {each}", "bold") for each in (*way.before, *exported)]
     return lines(*shown)
 
@@ -210,7 +210,7 @@ def _traced(items: Sequence[Recollection], injection: Injection | None) -> list[
 def _rows(found: Sequence[_Given], by: Reader) -> Shown:
     rows: list[tuple[Shown, Shown]] = []
     for each in found:
-        content = text(f"{_kind(each.item, by)} {sign('·')} {_one_line(spoken(each.item, by))}")
+        content = f"{_kind(each.item, by)} {sign('·')} {_one_line(spoken(each.item, by))}"
         why = reasons(each.item, by)
         # What needs no search has no relevance.
         score = f"{each.item.score:.2f}" if each.part in ("search", "live") else ""
@@ -233,19 +233,19 @@ def deep(found: "DeepRecall", by: Reader) -> Shown:
         return lines(searches, text(by.say("Nothing found."), "dim"))
     results = (
         lines(
-            text(f"{sign('·')} {_one_line(spoken(each.recollection, by))}"),
+            f"{sign('·')} {_one_line(spoken(each.recollection, by))}",
             text(f"  {each.reason}", "dim italic"),
         )
         for each in found.items
     )
-    return lines(searches, text(found.summary), *results)
+    return lines(searches, found.summary, *results)
 
 
 def planned(items: Sequence[ReceiptItem], by: Reader) -> Shown:
     """The items that a topic would forget."""
     return lines(
         *(
-            text(f"  {sign('−')} [{by.label('kind', item.kind)}] {_one_line(item.content)}")
+            f"  {sign('−')} [{by.label('kind', item.kind)}] {_one_line(item.content)}"
             for item in items
         )
     )
@@ -258,7 +258,7 @@ def own(groups: Mapping[tuple[str, str], Sequence[Memory]], by: Reader) -> Shown
         if group:
             name = by.label("category", "/".join(kind))
             shown.append(text(f"{name} ({len(group)})", "bold"))
-            shown += [text(f"  {memory.content}") for memory in group]
+            shown += [f"  {memory.content}" for memory in group]
     return lines(*shown) if shown else text(by.say("Nothing found."), "dim")
 
 

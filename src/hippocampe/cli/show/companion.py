@@ -27,7 +27,7 @@ def own_statements(
     for (collection, category), group in groups.items():
         shown.append(text(f"{label('category', f'{collection}/{category}')}: {len(group)}", "bold"))
         for memory in group:
-            shown.append(text(f"  {memory.content}"))
+            shown.append(f"  {memory.content}")
             shown.append(text(f"  {memory.id}", "dim"))
     if times:
         shown += ["", _over_time(times, counts, timezone)]
@@ -53,7 +53,7 @@ def seeded(done: "Seeded", timezone: str) -> Shown:
         at = local_time(done.before, timezone)
         return say("Nothing was planted: this space was seeded on {time}.", time=at)
     planted = [
-        text(f"  {label('category', f'{memory.collection}/{memory.category}')}: {memory.content}")
+        f"  {label('category', f'{memory.collection}/{memory.category}')}: {memory.content}"
         for memory in done.planted
     ]
     return lines(say("planted: {what}", what=count(len(done.planted), "statement")), *planted)

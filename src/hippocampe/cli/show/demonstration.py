@@ -62,7 +62,7 @@ def _answers(asked: "AskedQuestion") -> Shown:
     rows: list[tuple[Shown, Shown]] = []
     for item in asked.found:
         at = by.ago(item.at) if item.at else ""
-        content = text(f"{beginning(spoken(item))} ({at})")
+        content = f"{beginning(spoken(item))} ({at})"
         rows.append((f"{item.score:.2f}", lines(content, text(reasons(item, reader()), "dim"))))
     return grid(rows, indent=2)
 

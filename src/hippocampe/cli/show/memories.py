@@ -167,11 +167,11 @@ def history(found: History, timezone: str) -> Shown:
 def associations(edges: Sequence[Association], memories: Sequence[Memory] = ()) -> Shown:
     """Associations, with the content of the memories that are known, else their ids."""
     names = {memory.id: f'"{stated(memory)}"' for memory in memories}
-    shown: list[Text] = []
+    shown: list[str] = []
     for edge in edges:
         source, target = (names.get(id, id) for id in (edge.source_id, edge.target_id))
         reason = f" ({reader().decision_reason(edge.reason)})" if edge.reason else ""
-        shown.append(text(f"\n{source}\n  {label('association', edge.kind)} {target}{reason}"))
+        shown.append(f"\n{source}\n  {label('association', edge.kind)} {target}{reason}")
     return lines(*shown)
 
 

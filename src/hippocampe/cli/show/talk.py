@@ -93,8 +93,7 @@ def exchange(found: ExchangeHistory, timezone: str) -> Shown:
         shown += ["", text(say("Learnt from it"), "bold"), memories(found.learnt, timezone)]
     if found.given:
         given = (
-            (local_time(each.created_at, timezone), text(each.message_preview))
-            for each in found.given
+            (local_time(each.created_at, timezone), each.message_preview) for each in found.given
         )
         shown += ["", text(say("Given to"), "bold"), listing(given, "when", "message", none="")]
     beside = {say("before:"): found.previous_id, say("after:"): found.next_id}
