@@ -6,7 +6,7 @@ names, numbers, dates and negations must be equal. In doubt the statement is new
 a duplicate.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -20,6 +20,8 @@ from hippocampe.language.statement import Statement, parse
 from hippocampe.language.text import STOP_WORDS
 from hippocampe.language.word_classes import word_classes
 from hippocampe.protocols import Vector, Vectors
+from hippocampe.types import Memory
+from hippocampe.updates.speakers import may_be_same
 
 SYNONYM_SHARE = 0.28
 """Share of the way from the embedder's threshold for statements to 1 at which two words mean the same.
@@ -70,6 +72,16 @@ class Rewordings:
         times = word_classes().times
         literal = {norm for norm in words if norm in times or _is_number(norm)}
         return Wording(statement, words, frozenset(literal.union(order)), tuple(order))
+
+    def repeated(self, new: Memory, known: Iterable[Memory]) -> Memory | None:
+        """The first memory that a statement only rewords; None if there is none."""
+        wording = self.read(new.content)
+        same = (
+            old
+            for old in known
+            if may_be_same(new, old) and self.says_the_same(wording, self.read(old.content))
+        )
+        return next(same, None)
 
     def says_the_same(self, new: Wording, old: Wording) -> bool:
         """Return whether `new` says nothing beyond `old`."""

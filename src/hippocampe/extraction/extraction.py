@@ -31,7 +31,6 @@ from hippocampe.store.turn_rows import Turn
 from hippocampe.types import Distilled, JobState, Memory, Recollection, Remembered, Scope
 from hippocampe.updates.draft import Draft
 from hippocampe.updates.judgement import judge
-from hippocampe.updates.speakers import may_be_same
 from hippocampe.validation import check_id
 
 SOURCE = "extraction"
@@ -215,20 +214,15 @@ def _new_ones(corpus: Corpus, exchange: Exchange, drafts: Sequence[Draft]) -> li
     gone = _just_forgotten(corpus.store, exchange)
     new_drafts: list[Draft] = []
     for draft in drafts:
-        new, wording = draft.memory, rewordings.read(draft.memory.content)
+        new = draft.memory
         compared, noted = [*gone, *(each.memory for each in new_drafts)], list[str]()
         if not draft.replaces:
             near = _nearest(corpus, new)
             compared += [*exchange.known.values(), *(each.memory for each in near if each.memory)]
             noted = [line for each in near if not each.memory for line in each.content.splitlines()]
-        known = (
-            old
-            for old in compared
-            if may_be_same(new, old)
-            and rewordings.says_the_same(wording, rewordings.read(old.content))
-        )
-        old = next(known, None)
+        old = rewordings.repeated(new, compared)
         if old is None:
+            wording = rewordings.read(new.content)
             if not any(rewordings.says_the_same(wording, rewordings.read(each)) for each in noted):
                 new_drafts.append(draft)
         elif old.current and old.expires_at is not None:

@@ -11,7 +11,6 @@ from hippocampe.language.small_talk import is_small_talk, reports_small_talk
 from hippocampe.language.text import fold
 from hippocampe.types import Memory, Message
 from hippocampe.updates.draft import Draft
-from hippocampe.updates.speakers import may_be_same
 
 SOURCE = "digest"
 
@@ -48,7 +47,11 @@ class Overheard:
         found.sort(key=lambda pair: pair[0])
         drafts: list[Draft] = []
         for _, draft in found:
-            drafts.append(self._in_known_words(rewordings, draft, drafts))
+            known = (*self.known.values(), *(each.memory for each in drafts))
+            old = None if draft.replaces else rewordings.repeated(draft.memory, known)
+            # Equal words are a repetition for the rules of storing.
+            words = draft.memory.content if old is None else old.content
+            drafts.append(replace(draft, memory=replace(draft.memory, content=words)))
         return drafts
 
     def _draft(
@@ -68,17 +71,3 @@ class Overheard:
             known=self.known,
             speakers=speakers.union(*(aliases.get(name, ()) for name in speakers)),
         )
-
-    def _in_known_words(
-        self, rewordings: Rewordings, draft: Draft, before: Sequence[Draft]
-    ) -> Draft:
-        """A statement in the words of the memory that it repeats, if it repeats one."""
-        if draft.replaces:
-            return draft
-        new = draft.memory
-        wording = rewordings.read(new.content)
-        for old in (*self.known.values(), *(each.memory for each in before)):
-            same = rewordings.says_the_same(wording, rewordings.read(old.content))
-            if same and may_be_same(new, old):
-                return replace(draft, memory=replace(new, content=old.content))
-        return draft
