@@ -364,7 +364,14 @@ def choice(flag: str, values: Sequence[str], help: str = "{}.") -> Any:
     )
 
 
-class ListFirst(Group):
+def group(app: typer.Typer, name: str, help: str, panel: str) -> typer.Typer:
+    """Add a group of commands, which lists if no subcommand is given."""
+    made = typer.Typer(help=help, cls=_ListFirst)
+    app.add_typer(made, name=name, rich_help_panel=panel)
+    return made
+
+
+class _ListFirst(Group):
     """A group that runs `list` if no subcommand is given."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

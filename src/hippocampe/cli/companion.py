@@ -11,13 +11,12 @@ from typing import Annotated
 import typer
 
 from hippocampe.cli import terminal
-from hippocampe.cli.call import Call, ListFirst, choice, command
+from hippocampe.cli.call import Call, choice, command, group
 from hippocampe.cli.show import companion as show
 
 app = typer.Typer()
-self_app = typer.Typer(help="What the companion knows about itself: list, load.", cls=ListFirst)
-app.add_typer(self_app, name="self", rich_help_panel="Companion")
 PANEL = "Companion"
+self_app = group(app, "self", "What the companion knows about itself: list, load.", PANEL)
 CHANNEL = "chat"
 COMPANION_MODES = ("agentic", "hybrid", "systematic")
 

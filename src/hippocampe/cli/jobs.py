@@ -2,15 +2,15 @@
 
 import typer
 
-from hippocampe.cli.call import ListFirst
+from hippocampe.cli.call import group
 from hippocampe.cli.from_verb import add, text
 from hippocampe.cli.show import jobs as show
 from hippocampe.cli.show.layout import say
 
 app = typer.Typer()
-jobs_app = typer.Typer(help="Background jobs of a space: list, run, retry.", cls=ListFirst)
-PANEL = "Background jobs"
-app.add_typer(jobs_app, name="jobs", rich_help_panel=PANEL)
+jobs_app = group(
+    app, "jobs", "Background jobs of a space: list, run, retry.", panel="Background jobs"
+)
 
 add(
     jobs_app,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from hippocampe.cli import terminal
-from hippocampe.cli.call import NOTHING_FOUND, Call, ListFirst, command, read_content
+from hippocampe.cli.call import NOTHING_FOUND, Call, command, group, read_content
 from hippocampe.cli.from_verb import Done, Override, add, of_verb, text
 from hippocampe.cli.show import memories as show
 from hippocampe.cli.show.layout import say
@@ -16,13 +16,11 @@ from hippocampe.errors import InvalidInput, UnreadableFile
 from hippocampe.types import ASSOCIATIONS, Remembered
 
 app = typer.Typer()
-facts_app = typer.Typer(help="Memories under a key: list, set, delete.", cls=ListFirst)
-reviews_app = typer.Typer(
-    help="Similar memories that no rule could decide on: list, settle.", cls=ListFirst
-)
-app.add_typer(facts_app, name="facts", rich_help_panel="Memories")
-app.add_typer(reviews_app, name="reviews", rich_help_panel="Memories")
 PANEL = "Memories"
+facts_app = group(app, "facts", "Memories under a key: list, set, delete.", PANEL)
+reviews_app = group(
+    app, "reviews", "Similar memories that no rule could decide on: list, settle.", PANEL
+)
 COLLECTIONS = ("memory", "summary", "turn", "live", "note")
 """Default collections of the command `recall`, which finds talk too."""
 TTL = "Lifetime: 1h, 7d, 2w, or never"

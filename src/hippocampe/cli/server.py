@@ -6,15 +6,14 @@ import typer
 
 from hippocampe.cells import MAX_CELLS, Divided
 from hippocampe.cli import terminal
-from hippocampe.cli.call import Call, ListFirst, choice, command
+from hippocampe.cli.call import Call, choice, command, group
 from hippocampe.cli.from_verb import add, text
 from hippocampe.cli.show import server as show
 from hippocampe.cli.show.layout import say
 
 app = typer.Typer()
-keys_app = typer.Typer(help="Keys of the server: list, create, revoke.", cls=ListFirst)
-app.add_typer(keys_app, name="keys", rich_help_panel="Server")
 PANEL = "Server"
+keys_app = group(app, "keys", "Keys of the server: list, create, revoke.", PANEL)
 PORT = 8765
 FORMATS = ("text", "json")
 LEVELS = ("debug", "info", "warning", "error")

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hippocampe.cli.call import Call, ListFirst, command
+from hippocampe.cli.call import Call, command, group
 from hippocampe.cli.from_verb import Override, add, execute, flag, of_verb, text
 from hippocampe.cli.show import talk as show
 from hippocampe.cli.show.layout import count, say
@@ -50,10 +50,9 @@ add_talk(
 )
 
 
-conversations_app = typer.Typer(
-    help="The talk by channel, day and person: list, read, show.", cls=ListFirst
+conversations_app = group(
+    app, "conversations", "The talk by channel, day and person: list, read, show.", PANEL
 )
-app.add_typer(conversations_app, name="conversations", rich_help_panel=PANEL)
 add(
     conversations_app,
     "list",

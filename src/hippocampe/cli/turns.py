@@ -7,7 +7,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from hippocampe.cli.call import Call, ListFirst, command, read_content
+from hippocampe.cli.call import Call, command, group, read_content
 from hippocampe.cli.from_verb import add, flag, of_verb, text
 from hippocampe.cli.show import talk as show_talk
 from hippocampe.cli.show import turns as show
@@ -16,9 +16,8 @@ from hippocampe.errors import InvalidInput
 from hippocampe.types import Injection, Settings
 
 app = typer.Typer()
-settings_app = typer.Typer(help="Settings of a space: list, set, reset.", cls=ListFirst)
-app.add_typer(settings_app, name="settings", rich_help_panel="Turns")
 PANEL = "Turns"
+settings_app = group(app, "settings", "Settings of a space: list, set, reset.", PANEL)
 NAMES = tuple(each.name for each in fields(Settings))
 
 Name = Annotated[
