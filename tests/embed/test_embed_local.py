@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hippocampe.embed import local, mapped_weights, open_embedder
+from hippocampe.embed import forward_pass, local, mapped_weights, open_embedder
 from hippocampe.embed.clean import MAX_CHARACTERS, clean
 from hippocampe.embed.local import FILES, MODEL, LocalEmbedder, check_files
 from hippocampe.errors import EmbedderUnavailable, InvalidInput
@@ -202,6 +202,29 @@ def test_another_model_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     other._backend.eps = 1e-6
     mapped_weights.keep(other)
     assert list(tmp_path.iterdir()) == []
+
+
+@given(st.lists(st.text(alphabet=MARKS, max_size=40) | st.sampled_from(SAID), max_size=70))
+@example([])
+@example(SAID)
+@example(["word " * 380, *SAID, "word " * 399])
+@settings(deadline=None, max_examples=30)
+def test_vectors_are_those_of_the_package(texts: list[str]) -> None:
+    expected = [package().encode([clean(text, local.MAX_CHARACTERS)])[0] for text in texts]
+    vectors = LocalEmbedder().embed(texts)
+    assert vectors.shape == (len(texts), 512)
+    assert np.allclose(vectors, np.reshape(expected, vectors.shape), atol=3e-6)
+
+
+def test_the_forward_pass_runs_in_onnxruntime_or_else_in_numpy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    in_numpy, in_onnxruntime = copy(package()._model), copy(package()._model)
+    forward_pass.use(in_onnxruntime)
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    forward_pass.use(in_numpy)
+    assert "_encode_batch" in vars(in_onnxruntime)
+    assert "_encode_batch" not in vars(in_numpy)
 
 
 def test_threads_that_race_to_load_agree() -> None:

@@ -1,4 +1,4 @@
-"""The default embedder: Google's USE multilingual v3 in NumPy, bundled with its package.
+"""The default embedder: Google's USE multilingual v3, bundled with its package, in onnxruntime (`forward_pass`).
 
 It needs no network, key or GPU. It is unpacked once, in about a second; see `mapped_weights`.
 
@@ -24,7 +24,7 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from hippocampe.embed import mapped_weights, questions
+from hippocampe.embed import forward_pass, mapped_weights, questions
 from hippocampe.embed.clean import clean
 from hippocampe.errors import EmbedderUnavailable
 from hippocampe.protocols import Vector, Vectors
@@ -204,6 +204,7 @@ def _load() -> _Encoder:
         mapped_weights.keep(encoder)
     backend = encoder._model  # pyright: ignore[reportPrivateUsage]
     backend.sp, backend._threadpool = _tokenizer(), None  # pyright: ignore[reportPrivateUsage]
+    forward_pass.use(backend)
     return encoder
 
 
