@@ -245,12 +245,12 @@ def _past(new: Statement, old: Statement) -> Decision | None:
 
 def _opposite(new: Statement, old: Statement) -> Decision | None:
     """They tell both ends of something, each with its time or amount: "opens at 9", "closes at 19"."""
-    if not (_has_value(new) and _has_value(old)):
-        return None
     ours, theirs = frozenset(new.norms), frozenset(old.norms)
     for first, second in _OPPOSITES:
         for one, other in ((first, second), (second, first)):
-            if ours & one and theirs & other and not (ours & other or theirs & one):
+            opposed = ours & one and theirs & other and not (ours & other or theirs & one)
+            # Few statements have both ends, and values take the time to find.
+            if opposed and _has_value(new) and _has_value(old):
                 reason = f"both ends: {min(theirs & other)} / {min(ours & one)}"
                 return Decision(Verdict.RELATED, "opposite", reason)
     return None
