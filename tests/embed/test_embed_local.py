@@ -227,6 +227,14 @@ def test_the_forward_pass_runs_in_onnxruntime_or_else_in_numpy(
     assert "_encode_batch" not in vars(in_numpy)
 
 
+def test_a_damaged_graph_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "embedder.onnx").write_bytes(b"damaged")
+    monkeypatch.setattr(forward_pass.resources, "files", lambda _: tmp_path)
+    with pytest.raises(EmbedderUnavailable, match=r"embedder\.onnx: reinstall Hippocampe"):
+        forward_pass.use(copy(package()._model))
+
+
 def test_threads_that_race_to_load_agree() -> None:
     fresh = LocalEmbedder()
     with ThreadPoolExecutor(16) as pool:

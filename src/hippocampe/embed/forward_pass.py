@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from hippocampe.errors import EmbedderUnavailable
 from hippocampe.protocols import Vectors
 
 logger = logging.getLogger(__name__)
@@ -25,6 +26,7 @@ SHARED: Final = (
 """Weights of the model by their names in the package."""
 OF_WINDOWS: Final = ("w1", "b1", "w2", "b2")
 """Lists of weights, one for each length of window."""
+_FILE: Final = "embedder.onnx"
 
 
 def use(backend: Any) -> None:
@@ -32,13 +34,16 @@ def use(backend: Any) -> None:
 
     Args:
         backend: The package's NumPy model.
+
+    Raises:
+        EmbedderUnavailable: The graph is damaged.
     """
     try:
-        session = _session(weights_of(backend))
-    except Exception as exc:  # noqa: BLE001 the library has errors of its own
-        logger.debug("the embedder runs in NumPy, since onnxruntime cannot be used: %s", exc)
+        runtime = import_module("onnxruntime")
+    except ImportError as exc:
+        logger.debug("the embedder runs in NumPy, since onnxruntime cannot be imported: %s", exc)
         return
-    backend._encode_batch = partial(_encode_batch, session, backend)
+    backend._encode_batch = partial(_encode_batch, _session(runtime, weights_of(backend)), backend)
 
 
 def weights_of(backend: Any) -> dict[str, NDArray[np.float32]]:
@@ -51,16 +56,20 @@ def weights_of(backend: Any) -> dict[str, NDArray[np.float32]]:
     return {name: getattr(backend, name) for name in SHARED} | of_windows
 
 
-def _session(weights: dict[str, NDArray[np.float32]]) -> Any:
-    runtime = import_module("onnxruntime")
+def _session(runtime: Any, weights: dict[str, NDArray[np.float32]]) -> Any:
     options = runtime.SessionOptions()
     # A text is too short to be shared among threads; long batches are shared by their callers.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
     values = [runtime.OrtValue.ortvalue_from_numpy(each) for each in weights.values()]
     options.add_external_initializers(list(weights), values)
-    graph = (resources.files("hippocampe") / "data" / "embedder.onnx").read_bytes()
-    return runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    try:
+        graph = (resources.files("hippocampe") / "data" / _FILE).read_bytes()
+        return runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    except Exception as exc:  # the library has errors of its own
+        raise EmbedderUnavailable(
+            f"the local embedder cannot use its own graph, {_FILE}: reinstall Hippocampe."
+        ) from exc
 
 
 def _encode_batch(

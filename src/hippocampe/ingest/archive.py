@@ -27,10 +27,14 @@ from hippocampe.ingest import bundle
 from hippocampe.ingest.archive_merge import column_values, find_conflicts, new_rows
 from hippocampe.ingest.archive_rows import (
     BATCH,
+    FORMAT,
+    MAX_LINE_BYTES,
     REFERENCES,
     TABLES,
+    VERSION,
     Row,
     check_row,
+    first_line,
     parse_row,
     stored_rows,
 )
@@ -46,13 +50,9 @@ from hippocampe.system import free_space
 from hippocampe.system.atomic_file import whole_file
 from hippocampe.types import Imported, Progress, Scope
 
-FORMAT = "hippocampe"
-VERSION = 1
 BATCH_CHARACTERS = 8_000_000
 """Characters after which a transaction ends even with fewer rows, to bound the memory."""
 MAX_HEADER_CHARACTERS = 1_000
-MAX_LINE_BYTES = 16 * 2**20
-"""Longest row in bytes: the longest message, with escapes."""
 _WITH_ID = frozenset({"memory", "turn", "message"})
 
 
@@ -97,8 +97,8 @@ def save(store: Store, path: Path, scope: Scope, *, overwrite: bool) -> int:
         partial.open("w", encoding="utf-8") as lines,
         store.read() as connection,
     ):
-        header = {FORMAT: VERSION, "space": scope.space, "at": store.now().isoformat()}
-        lines.write(json.dumps(header, ensure_ascii=False) + "\n")
+        first = first_line(scope.space, store.now())
+        lines.write(json.dumps(first, ensure_ascii=False) + "\n")
         for name, table in TABLES.items():
             for row in stored_rows(connection, table, scope.space):
                 if written % BATCH == 0:

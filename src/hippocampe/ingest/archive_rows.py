@@ -35,6 +35,10 @@ from hippocampe.validation import (
     strip_injection,
 )
 
+FORMAT = "hippocampe"
+VERSION = 1
+MAX_LINE_BYTES = 16 * 2**20
+"""Longest row in bytes: the longest message, with escapes."""
 TABLES: Mapping[str, Table] = {
     "memory": schema.memory,
     "turn": schema.turn,
@@ -57,8 +61,14 @@ _ROLES = (*ROLES, "tool")
 """Roles of stored messages: an export also contains the results of tools."""
 
 Row = dict[str, Any]
+
 BATCH = 1_000
 """Rows per read and per transaction."""
+
+
+def first_line(space: str, now: datetime) -> Row:
+    """The line of an archive before its rows."""
+    return {FORMAT: VERSION, "space": space, "at": now.isoformat()}
 
 
 def stored_rows(connection: Connection, table: Table, space: str) -> Iterator[Row]:

@@ -20,7 +20,15 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, or_, select
 
 from hippocampe.errors import UnreadableFile
-from hippocampe.ingest.archive_rows import BATCH, DERIVED_COLUMNS, TABLES, Row, stored_rows
+from hippocampe.ingest.archive_rows import (
+    BATCH,
+    DERIVED_COLUMNS,
+    MAX_LINE_BYTES,
+    TABLES,
+    Row,
+    first_line,
+    stored_rows,
+)
 from hippocampe.ingest.formats.source import DAMAGED, checked_archive, read_lines, source_of
 from hippocampe.language.text import heading
 from hippocampe.notes.markdown import parse_fields
@@ -201,8 +209,8 @@ class _Writing:
     def _rows(self) -> None:
         """Write the rows of the other tables."""
         with self._archive.open(ROWS, "w", force_zip64=True) as lines:
-            header = {"hippocampe": 1, "space": self._space, "at": self._now.isoformat()}
-            lines.write(json.dumps(header, ensure_ascii=False).encode() + b"\n")
+            first = first_line(self._space, self._now)
+            lines.write(json.dumps(first, ensure_ascii=False).encode() + b"\n")
             for record, table in TABLES.items():
                 if table is not memory:
                     for row in stored_rows(self._connection, table, self._space):
@@ -289,7 +297,7 @@ def read_rows(path: Path) -> Iterator[tuple[int, str]]:
         for name, text in _memory_files(path):
             number += 1
             yield number, _line(name, text)
-        for line in read_lines(source_of(path, ROWS), longest=16 * 2**20):
+        for line in read_lines(source_of(path, ROWS), longest=MAX_LINE_BYTES):
             if line.number > 1:
                 yield number + line.number, line.text
     except (*DAMAGED, ValueError) as exc:

@@ -28,7 +28,7 @@ from hippocampe.store import listing, memories, message_rows, schema, turn_rows
 from hippocampe.types import MEMORY_COLLECTIONS, Memory, Message, ReceiptItem, Recollection, Scope
 
 MIN_RELEVANCE = 0.5
-"""Minimum relevance of a recalled item that is about the topic (seed 003, section 4)."""
+"""Minimum relevance of a recalled item that is about the topic."""
 MIN_SEMANTIC_OVERLAP = 0.5
 SAME_COSINE = -0.125
 NAMED_COSINE = -0.3
