@@ -18,11 +18,11 @@ def node() -> Iterator[Node]:
         yield node
 
 
-def open_index(node: Node, folder: Path, model: str) -> QdrantIndex:
+def open_index(node: Node, folder: Path, model: str, key: str | None = None) -> QdrantIndex:
     options = ServerOptions(
         collection="test",
         urls=(node.url,),
-        key=None,
+        key=key,
         replicas=1,
         shards=1,
         quantized=False,
@@ -30,6 +30,11 @@ def open_index(node: Node, folder: Path, model: str) -> QdrantIndex:
         folder=folder,
     )
     return QdrantIndex.open(options, dimensions=IndexContract.DIMENSIONS, model=model)
+
+
+def test_a_key_in_a_network_without_tls_is_no_warning(node: Node, tmp_path: Path) -> None:
+    with closing(open_index(node, tmp_path / "index", "keyed", key="secret")) as opened:
+        assert opened.count("memory") == 0
 
 
 class TestQdrantContract(IndexContract):

@@ -10,6 +10,7 @@ import pickle
 import shutil
 import threading
 import time
+import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -502,24 +503,27 @@ def _translated(what: str) -> Generator[None]:
 def _connect(url: str, key: str | None) -> QdrantClient:
     parts = urlsplit(url)
     port = parts.port or PORT
-    return QdrantClient(
-        host=parts.hostname,
-        port=port,
-        grpc_port=port + (GRPC_PORT - PORT),
-        https=parts.scheme == "https",
-        api_key=key,
-        prefer_grpc=True,
-        # Nothing needs inference, for which the client searches each value of each point otherwise.
-        cloud_inference=True,
-        timeout=round(SEARCH_SECONDS),
-        check_compatibility=False,
-        grpc_options={
-            # A node that comes back is tried again within a second.
-            "grpc.initial_reconnect_backoff_ms": 100,
-            "grpc.max_reconnect_backoff_ms": 1_000,
-            "grpc.keepalive_time_ms": 30_000,
-        },
-    )
+    with warnings.catch_warnings():
+        # The operator chose the scheme of the URL, and a network of containers needs no TLS.
+        warnings.filterwarnings("ignore", "Api key is used with an insecure connection")
+        return QdrantClient(
+            host=parts.hostname,
+            port=port,
+            grpc_port=port + (GRPC_PORT - PORT),
+            https=parts.scheme == "https",
+            api_key=key,
+            prefer_grpc=True,
+            # Nothing needs inference, for which the client searches each value of each point otherwise.
+            cloud_inference=True,
+            timeout=round(SEARCH_SECONDS),
+            check_compatibility=False,
+            grpc_options={
+                # A node that comes back is tried again within a second.
+                "grpc.initial_reconnect_backoff_ms": 100,
+                "grpc.max_reconnect_backoff_ms": 1_000,
+                "grpc.keepalive_time_ms": 30_000,
+            },
+        )
 
 
 def _next_batch(file: Any) -> list[Point]:
