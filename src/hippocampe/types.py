@@ -465,7 +465,7 @@ class Vitals:
 
     Attributes:
         pending: Changes that are not durable in the index yet.
-        indexed: Points of the index, by kind.
+        indexed: Points of the index, by kind; empty while it is down.
         jobs: Runs of background jobs, by state.
         bytes: The size of its files: `database`, `index`, `backups`.
         outages: The number of outages of each optional part since the data was opened.
@@ -529,7 +529,7 @@ class Stats:
 
     `memories` counts current memories by collection, `categories` those of `self` and `goal` by
     `collection/category`, `jobs` runs of background jobs by state; `indexed` counts points by kind over
-    all spaces. Since the data was opened:
+    all spaces, none while the index is down. Since the data was opened:
     `outages` counts the outages of each optional part, `retrievals_dropped` the injections that were not
     logged, because too many waited or because another process erased in their space. With `disk_full`, the disk
     has too little free space, so that new writes are refused.

@@ -1,5 +1,6 @@
 """Many processes on one database in PostgreSQL and one index in Qdrant: what each sees, and what outlives a failure."""
 
+import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -11,9 +12,10 @@ from sqlalchemy import bindparam, select, text
 
 import tier
 from conftest import FakeClock
-from hippocampe import Config, Hippocampe, Scope
+from hippocampe import AsyncHippocampe, Config, Hippocampe, Scope
 from hippocampe.engine import deliveries
 from hippocampe.errors import HippocampeError, IndexUnavailable, StoreError
+from hippocampe.server.api.operation import Probe
 from hippocampe.server.http.limits import Buckets
 from hippocampe.store import driver, job_runs, listening, outbox, schema
 from hippocampe.store.postgres import PostgresStore
@@ -221,8 +223,13 @@ def test_the_index_may_be_away(
     try:
         hippo.remember("Nadia répare des vélos", scope=ME)
         hippo.after_turn("Je pars en Grèce demain", "Bon voyage", scope=ME)
-        with pytest.raises(IndexUnavailable):
+        with pytest.raises(IndexUnavailable) as refused:
             hippo.recall("vélos", scope=ME)
+        assert refused.type is IndexUnavailable
+        assert str(refused.value).count("cannot be searched") == 1
+        assert hippo.stats(scope=ME).indexed == hippo.vitals().indexed == {}
+        found = asyncio.run(Probe(AsyncHippocampe(hippo)).readiness())
+        assert (found.store, found.embedder, found.index) == ("ok", "ok", "down")
         assert "vélos" in hippo.before_turn("Que fait Nadia ?", scope=ME).text
         assert [m.content for m in hippo.search_text("GRECE", scope=ME)] == [
             "Je pars en Grèce demain"

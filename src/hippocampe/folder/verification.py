@@ -12,7 +12,7 @@ from hippocampe.engine import backlog, projection
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import WAITING
 from hippocampe.engine.writer import Writer
-from hippocampe.errors import InvalidInput
+from hippocampe.errors import IndexUnavailable, InvalidInput
 from hippocampe.folder import soundness
 from hippocampe.folder.residue import found_in_files, spellings
 from hippocampe.protocols import KINDS
@@ -131,10 +131,9 @@ def stats(corpus: Corpus, retrievals_dropped: int, *, scope: Scope) -> Stats:
     with corpus.store.read() as connection:
         counted = statistics.count(connection, scope.space, corpus.store.now())
         pending = outbox.pending_count(connection)
-    indexed = {kind: corpus.index.count(kind) for kind in KINDS}
     return Stats(
         **counted,
-        indexed=indexed,
+        indexed=_count_points(corpus),
         pending=pending,
         embedder=corpus.vocabulary.embedder.model,
         outages=corpus.outages.counts,
@@ -151,7 +150,7 @@ def vitals(corpus: Corpus) -> Vitals:
     folder = corpus.config.folder
     return Vitals(
         pending=pending,
-        indexed={kind: corpus.index.count(kind) for kind in KINDS},
+        indexed=_count_points(corpus),
         jobs=jobs,
         bytes={
             "database": _size(folder.glob("hippocampe.db*")),
@@ -162,6 +161,17 @@ def vitals(corpus: Corpus) -> Vitals:
         disk_free=free_space.free(folder),
         disk_reserve=RESERVE,
     )
+
+
+def _count_points(corpus: Corpus) -> dict[str, int]:
+    """The points of the index by kind; none while it is down."""
+    try:
+        return {kind: corpus.index.count(kind) for kind in KINDS}
+    except IndexUnavailable as exc:
+        # A change of embedder closes the old index: then the step is run again.
+        corpus.check_serving()
+        corpus.outages.failed("index", exc)
+        return {}
 
 
 def _size(files: Iterable[Path]) -> int:

@@ -114,11 +114,10 @@ class QdrantIndex:
         index = cls(options, dimensions=dimensions, model=model)
         try:
             index._call("the collection cannot be opened", lambda node: node.get_collections())
-        except _Unreachable:
-            return index
-        except BaseException:
-            index.close()
-            raise
+        except BaseException as exc:
+            if not (isinstance(exc, IndexUnavailable) and index._resting_until):
+                index.close()
+                raise
         return index
 
     # Reads
@@ -360,7 +359,7 @@ class QdrantIndex:
         """
         self._check_open()
         if time.monotonic() < self._resting_until:
-            raise _Unreachable(f"{what}: Qdrant did not answer a moment ago. {_REMEDY}")
+            raise IndexUnavailable(f"{what}: Qdrant did not answer a moment ago. {_REMEDY}")
         reasons: list[str] = []
         # Twice: a connection that the server closed fails once.
         for attempt in range(2 * len(self._nodes)):
@@ -378,7 +377,7 @@ class QdrantIndex:
             self._preferred = number
             return answer
         self._resting_until = time.monotonic() + REST_SECONDS
-        raise _Unreachable(f"{what}: {reasons[0]}. {_REMEDY}")
+        raise IndexUnavailable(f"{what}: {reasons[0]}. {_REMEDY}")
 
     def _prepare(self, node: QdrantClient) -> None:
         """Check the server and the collection; create the collection if it is missing."""
@@ -479,25 +478,28 @@ def _request(search: Search) -> models.QueryRequest | None:
 
 
 class _Unreachable(IndexUnavailable):
-    """No node answered; a later call may succeed."""
+    """A node did not answer; another one, or a later call, may."""
 
 
 @contextmanager
 def _translated(what: str) -> Generator[None]:
+    """Turn the errors of the client into ours: `_Unreachable` with the reason alone, others with all that is said."""
     try:
         yield
+        return
     except HippocampeError:
         raise
     except grpc.RpcError as exc:
-        code = exc.code() if isinstance(exc, grpc.Call) else None
-        detail = exc.details() if isinstance(exc, grpc.Call) else str(exc)
-        failure = _Unreachable if code in _TRANSIENT else IndexUnavailable
-        raise failure(f"{what}: {detail}. {_REMEDY}") from exc
+        cause = exc
+        transient = isinstance(exc, grpc.Call) and exc.code() in _TRANSIENT
+        reason = exc.details() if isinstance(exc, grpc.Call) else exc
     except UnexpectedResponse as exc:
-        failure = _Unreachable if (exc.status_code or 0) >= 500 else IndexUnavailable
-        raise failure(f"{what}: {exc}. {_REMEDY}") from exc
+        cause, reason, transient = exc, exc, (exc.status_code or 0) >= 500
     except (ApiException, OSError, ValueError, RuntimeError) as exc:
-        raise _Unreachable(f"{what}: {exc}. {_REMEDY}") from exc
+        cause, reason, transient = exc, exc, True
+    if transient:
+        raise _Unreachable(str(reason)) from cause
+    raise IndexUnavailable(f"{what}: {reason}. {_REMEDY}") from cause
 
 
 def _connect(url: str, key: str | None) -> QdrantClient:
