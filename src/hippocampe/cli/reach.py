@@ -159,7 +159,8 @@ def _get(url: str, headers: Mapping[str, str] | None = None) -> tuple[int | None
         with urllib.request.build_opener(_Nowhere).open(request, timeout=TIMEOUT) as answer:
             return answer.status, answer.read(100_000).decode("utf-8", "replace")
     except urllib.error.HTTPError as exc:
-        return exc.code, exc.read(100_000).decode("utf-8", "replace")
+        with exc:
+            return exc.code, exc.read(100_000).decode("utf-8", "replace")
     except (OSError, ValueError) as exc:
         return None, type(getattr(exc, "reason", exc)).__name__
 
