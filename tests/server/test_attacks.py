@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from answers import problem
 from attacks import ATTACKS
 from conftest import Connect, Opener
 from hippocampe import Hippocampe, Scope
@@ -93,7 +94,9 @@ class TestSize:
             answer = raw(client, head(line))
             assert not answer or answer.startswith(b"HTTP/1.1 4")
         parameters = "&".join(f"p{number}=1" for number in range(5_000))
-        assert client.get(f"/api/memories?{parameters[:60_000]}").status_code in (400, 422)
+        refused = client.get(f"/api/memories?{parameters}")
+        assert "32,768 bytes: shorten them" in problem(refused, 400)
+        assert refused.headers["connection"] == "close"
         assert is_alive(client)
 
 
@@ -269,7 +272,13 @@ class TestHeaders:
         target = b"GET http://evil.example/api/memories HTTP/1.1\r\nHost: evil.example\r\n"
         assert b" 403 " in raw(client, target + b"Connection: close\r\n\r\n").split(b"\r\n")[0]
         several = b"GET /api/memories HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n\r\n"
-        assert b" 400 " in raw(client, several).split(b"\r\n")[0]
+        for request, reason in (
+            (several, b"several hosts"),
+            (b"\x16\x03\x01\r\n\r\n", b"no request of HTTP"),
+        ):
+            answer = raw(client, request)
+            assert answer.startswith(b"HTTP/1.1 400 ")
+            assert reason in answer
 
 
 class Everything(logging.Handler):

@@ -4,9 +4,14 @@ import asyncio
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from hippocampe.server.http import problems
+
 HEADER_SECONDS = 10.0
 """Time limit for the head of a request, also for the first one of a connection."""
 MAX_HEAD_BYTES = 32 * 1024
+TOO_LARGE = f"the address and the headers have more than {MAX_HEAD_BYTES:,} bytes: shorten them."
+SEVERAL_HOSTS = "the request names several hosts: send one header Host."
+UNREADABLE = "this is no request of HTTP/1.1."
 MAX_CONNECTIONS = 800
 """Most connections at once; further requests are refused with 503. With its own files, the process stays under
 the 1,024 open files that most systems allow."""
@@ -21,6 +26,7 @@ class HeadTimeoutProtocol(HttpToolsProtocol):
     _timer: asyncio.TimerHandle | None = None
     _in_head = False
     _head_bytes = 0
+    _refusal = UNREADABLE
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the timer for the first request."""
@@ -33,7 +39,16 @@ class HeadTimeoutProtocol(HttpToolsProtocol):
         if self._in_head and not self.transport.is_closing():
             self._head_bytes += len(data)
             if self._head_bytes > MAX_HEAD_BYTES:
-                self.send_400_response("The head of the request is too large.")
+                self._refusal = TOO_LARGE
+                self.send_400_response(self._refusal)
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what cannot be read, as a problem like all other errors, and close the connection."""
+        refused = problems.response(problems.of_status(400, self._refusal), {"connection": "close"})
+        headers = (*self.server_state.default_headers, *refused.raw_headers)
+        head = b"".join(b"%b: %b\r\n" % each for each in headers)
+        self.transport.write(b"HTTP/1.1 400 Bad Request\r\n%b\r\n%b" % (head, refused.body))
+        self.transport.close()
 
     def on_message_begin(self) -> None:
         """Start the timer for the rest of a head."""
@@ -52,10 +67,12 @@ class HeadTimeoutProtocol(HttpToolsProtocol):
         self._stop_timer()
         size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
         if size > MAX_HEAD_BYTES:
-            raise ValueError("the head of the request is too large")
+            self._refusal = TOO_LARGE
         # RFC 9112, section 3.2: with several hosts, each program could choose another one.
-        if sum(name == b"host" for name, _ in self.headers) > 1:
-            raise ValueError("the request names several hosts")
+        elif sum(name == b"host" for name, _ in self.headers) > 1:
+            self._refusal = SEVERAL_HOSTS
+        if self._refusal != UNREADABLE:
+            raise ValueError(self._refusal)
         super().on_headers_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
