@@ -95,7 +95,10 @@ def test_the_mcp_integration_of_home_assistant(memory: Hippocampe) -> None:
 
 
 def test_a_conversation_agent_of_home_assistant(memory: Hippocampe, server: ModelServer) -> None:
-    """It streams, offers the tools of the house, and sends the history of its conversation each time."""
+    """It streams, offers the tools of the house, and sends the history of its conversation each time.
+
+    It gives the id of the conversation as the user: the address names the speaker.
+    """
 
     def brain(request: ModelRequest) -> Answer:
         if request.tools and not request.results and "lampe" in request.asked:
@@ -115,10 +118,10 @@ def test_a_conversation_agent_of_home_assistant(memory: Hippocampe, server: Mode
                 "messages": history,
                 "tools": [tool],
                 "stream": True,
-                "user": "paul",
+                "user": "01M8EW8FY0PVPKHNEWR4R0YX33",
             }
             headers = {"Authorization": f"Bearer {key}"}
-            answer = httpx.post(f"{url}/v1/chat/completions", json=body, headers=headers)
+            answer = httpx.post(f"{url}/as/paul/v1/chat/completions", json=body, headers=headers)
             events = [line[6:] for line in answer.text.splitlines() if line.startswith("data: {")]
             deltas = [json.loads(each)["choices"] for each in events]
             parts = [each[0]["delta"] for each in deltas if each]
@@ -137,5 +140,8 @@ def test_a_conversation_agent_of_home_assistant(memory: Hippocampe, server: Mode
         history.append({"role": "tool", "tool_call_id": call, "content": '{"success": true}'})
         assert ask()["text"] == "C'est fait."
     assert "thé vert" in server.requests[0].asked
-    said = [each.content for each in memory.messages(scope=Scope()) if each.role != "tool"]
-    assert said == [QUESTION, "Du thé vert.", "Allume la lampe", "C'est fait."]
+    said = [each for each in memory.messages(scope=Scope()) if each.role != "tool"]
+    assert [each.content for each in said] == [
+        *(QUESTION, "Du thé vert.", "Allume la lampe", "C'est fait."),
+    ]
+    assert {each.author for each in said if each.role == "user"} == {"paul"}

@@ -211,6 +211,25 @@ def test_headers_and_user_choose_the_scope(
     assert memory.messages(scope=Scope())[0].author is None
 
 
+def test_the_address_names_the_speaker(
+    client: openai.OpenAI, memory: Hippocampe, server: ModelServer
+) -> None:
+    base = str(client.base_url).removesuffix("/v1/")
+    server.add(Answer("Oui."), Answer("Non."), Answer("Si."))
+    named = client.with_options(base_url=f"{base}/as/Zo%C3%A9%20B/v1")
+    assert [each.id for each in named.models.list()] == ["scripted"]
+    named.chat.completions.create(model="scripted", messages=ASK, user="a conversation")
+    other = {"X-Hippocampe-User": "dev"}
+    named.chat.completions.create(model="scripted", messages=ASK, extra_headers=other)
+    with named.chat.completions.create(model="scripted", messages=ASK, stream=True) as stream:
+        assert any(stream)
+    stored(memory, 6)
+    told = [each.author for each in memory.messages(scope=Scope()) if each.role == "user"]
+    assert told == ["Zoé B", "dev", "Zoé B"]
+    for path in ("/as/paul/api/memories", "/as//v1/models", "/as/v1/models"):
+        assert httpx.get(base + path).status_code == 404
+
+
 def test_a_key_opens_its_space_with_its_role(memory: Hippocampe, server: ModelServer) -> None:
     server.add(Answer("Oui."))
     made = memory.create_key(scope=Scope(space="home"), role="write")

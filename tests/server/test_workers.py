@@ -129,6 +129,18 @@ def test_each_space_is_in_its_cell_and_the_old_one_where_it_was(
     assert found["content"] == f"le chat de {names[1]} dort"
 
 
+def test_an_address_with_a_speaker_leads_to_the_proxy(
+    client: httpx.Client, names: tuple[str, str]
+) -> None:
+    for space in names:
+        headers = {"X-Hippocampe-Space": space}
+        plain, named = (
+            client.get(path, headers=headers) for path in ("/v1/models", "/as/paul/v1/models")
+        )
+        assert "UPSTREAM" in plain.text
+        assert named.text == plain.text
+
+
 def test_operators_see_all_cells(client: httpx.Client) -> None:
     assert client.get("/healthz").json() == {"status": "ok"}
     assert client.get("/readyz").json()["ready"]

@@ -27,6 +27,7 @@ from hippocampe.server.http.observation import Observation
 from hippocampe.server.http.origins import Origins
 from hippocampe.server.http.served import ServedMemory
 from hippocampe.server.http.sessions import Sessions
+from hippocampe.server.http.speaker_path import SpeakerPath
 from hippocampe.server.http.versions import Versions
 from hippocampe.server.mcp import endpoint
 from hippocampe.server.proxy import endpoints as proxy
@@ -118,6 +119,7 @@ def create_app(
     app.add_middleware(ProviderErrors)
     app.add_middleware(Versions)
     app.add_middleware(HeadRequests, except_below=PROXY)
+    app.add_middleware(SpeakerPath)
     return app
 
 
