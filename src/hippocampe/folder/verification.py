@@ -166,14 +166,11 @@ def vitals(corpus: Corpus) -> Vitals:
 def _count_points(corpus: Corpus) -> dict[str, int]:
     """The points of the index by kind; none while it is down."""
     try:
-        counts = {kind: corpus.index.count(kind) for kind in KINDS}
-    except IndexUnavailable as exc:
+        return {kind: corpus.index.count(kind) for kind in KINDS}
+    except IndexUnavailable:
         # A change of embedder closes the old index: then the step is run again.
         corpus.check_serving()
-        corpus.outages.failed("index", exc)
         return {}
-    corpus.outages.works("index")
-    return counts
 
 
 def _size(files: Iterable[Path]) -> int:
