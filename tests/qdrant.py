@@ -1,6 +1,7 @@
 """Qdrant servers for tests: found, started, stopped, removed."""
 
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -8,7 +9,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from missing import missing
@@ -27,15 +28,14 @@ def binary() -> Path:
 
 
 def _free_port() -> int:
-    """A free port whose two followers are free too."""
+    """A free port whose two followers are free too, below those that outgoing connections take meanwhile."""
     while True:
-        with socket.socket() as first:
-            first.bind(("127.0.0.1", 0))
-            port = first.getsockname()[1]
-            with socket.socket() as second, socket.socket() as third, suppress(OSError):
-                second.bind(("127.0.0.1", port + 1))
-                third.bind(("127.0.0.1", port + 2))
-                return port
+        # The seed of the tests is the same in all their processes.
+        port = 20_000 + 3 * secrets.randbelow(4_000)
+        with ExitStack() as bound, suppress(OSError):
+            for number in range(port, port + 3):
+                bound.enter_context(socket.socket()).bind(("127.0.0.1", number))
+            return port
 
 
 class Node:
