@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hippocampe.demo import AskedQuestion, Report
 
 _MAX_CORRECTIONS = 3
+"""The latest corrections, which are shown."""
 
 
 def demonstration(report: "Report", folder: Path | None) -> Shown:
@@ -51,8 +52,8 @@ def demonstration(report: "Report", folder: Path | None) -> Shown:
             memories=count(len(report.corrected), "memory"),
         ),
     ]
-    examples = [each for each in report.corrected if each.old != each.new][:_MAX_CORRECTIONS]
-    for each in examples:
+    changed = [each for each in report.corrected if each.old != each.new]
+    for each in reversed(changed[-_MAX_CORRECTIONS:]):
         parts.append(grid([("", each.old), (sign("→"), each.new)], indent=2))
     return lines(*parts, _next_steps(folder))
 
