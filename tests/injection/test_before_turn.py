@@ -38,7 +38,7 @@ from hippocampe.injection.turn_state import TurnState
 from hippocampe.notes import sync
 from hippocampe.protocols import Vectors
 from hippocampe.retrieval import candidates, recall, request
-from hippocampe.types import Injection, Recollection
+from hippocampe.types import Injection, Recollection, Settings
 
 HASHED = "hashed:64"
 NOW = datetime(2026, 1, 17, 10, 23, tzinfo=UTC)
@@ -773,9 +773,13 @@ def anew(hippo: Hippocampe) -> Injection:
 
 class TestFaults:
     @pytest.fixture(autouse=True)
-    def default_deadline(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Here deadlines are as short as they are by default."""
-        monkeypatch.setattr("hippocampe.engine.settings.defaults", DEFAULTS)
+    def short_deadline(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Here deadlines are short, but not so short that a busy machine misses them."""
+
+        def defaults(config: Config) -> Settings:
+            return replace(DEFAULTS(config), hook_timeout_ms=1_000)
+
+        monkeypatch.setattr("hippocampe.engine.settings.defaults", defaults)
 
     def test_an_index_that_is_down(
         self,

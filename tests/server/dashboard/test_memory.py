@@ -134,7 +134,8 @@ def test_one_search_whose_state_is_the_address(reader: Reader, memory: Hippocamp
     expect(page).to_have_url(re.compile("user=rose"))
     expect(page.locator("#found")).not_to_contain_text("rouge")
     address = page.url
-
+    # To leave a page that is searching writes errors.
+    settle(page)
     page.goto("/overview")
     page.go_back()
     page.wait_for_url(address)
@@ -143,6 +144,7 @@ def test_one_search_whose_state_is_the_address(reader: Reader, memory: Hippocamp
     expect(page.locator("#found")).not_to_contain_text("rouge")
     form.get_by_label("To, inclusive").fill("2020-01-01")
     expect(page.locator("#found")).to_contain_text("Nothing was found for “voilier”.")
+    settle(page)
     page.reload()
     expect(page.locator("#found")).to_contain_text("Nothing was found for “voilier”.")
     check_accessible(page)
