@@ -1,6 +1,6 @@
 """Write `data/embedder.onnx`: the forward pass of the bundled embedder as a graph that gets its weights when it is loaded.
 
-python benchmarks/embedder_graph.py
+Run it with the packages of `requirements.txt`: `python benchmarks/embedder_graph.py`.
 """
 
 from dataclasses import dataclass, field

@@ -1,6 +1,7 @@
 """Close slow clients (slow loris): a connection must complete its request head within 10 s."""
 
 import asyncio
+from typing import NoReturn
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -67,13 +68,16 @@ class HeadTimeoutProtocol(HttpToolsProtocol):
         self._stop_timer()
         size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
         if size > MAX_HEAD_BYTES:
-            self._refusal = TOO_LARGE
+            self._refuse(TOO_LARGE)
         # RFC 9112, section 3.2: with several hosts, each program could choose another one.
-        elif sum(name == b"host" for name, _ in self.headers) > 1:
-            self._refusal = SEVERAL_HOSTS
-        if self._refusal != UNREADABLE:
-            raise ValueError(self._refusal)
+        if sum(name == b"host" for name, _ in self.headers) > 1:
+            self._refuse(SEVERAL_HOSTS)
         super().on_headers_complete()
+
+    def _refuse(self, reason: str) -> NoReturn:
+        """End the parsing of a request; the parser hides the reason from `send_400_response`."""
+        self._refusal = reason
+        raise ValueError(reason)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the timer."""
