@@ -346,7 +346,11 @@ def _records(path: Path) -> list[Pair]:
     source = "minimal" if "minimal" in path.name else "records"
     language = next((each for each in LANGUAGES if each in path.stem.split("-")), ACROSS)
     for row in common.json_lines(path):
-        at = row["supersedes"] if row["supersedes"] is not None else len(row["before"]) - 1
+        unnamed = row["supersedes"] is None
+        if unnamed and row["label"] != "separate" and len(row["before"]) > 1:
+            # Which of them it repeats or changes is not said.
+            continue
+        at = len(row["before"]) - 1 if unnamed else row["supersedes"]
         group = f"{path.stem} {row['group']}" if "group" in row else row["before"][at]
         label = LABELS[row["label"]]
         for position, old in enumerate(row["before"]):

@@ -29,7 +29,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from reader_base import Weights
-from reader_network import MAX_PIECES, UNKNOWN, Ids, Network, batches
+from reader_network import DROPOUT, MAX_PIECES, TOKENS, UNKNOWN, Ids, Network, batches
 from typed_forms import line, typed_forms
 
 RATE: Final = 2e-4
@@ -40,7 +40,7 @@ WARM: Final = 0.06
 """Share of the run in which the rate rises. It then falls to 0."""
 DECAY: Final = 0.01
 AVERAGED: Final = 0.998
-"""Weight of the past in the moving average of the weights, which is what is stored."""
+"""Weight of the past in the moving average of the weights, which is what is stored, unless a run says otherwise."""
 HIDDEN_PIECES: Final = 0.07
 """Share of the pieces that are hidden while learning, so that no text is recognised by its words."""
 QUESTIONS: Final = 48
@@ -55,6 +55,8 @@ NEAREST: Final = 8
 AS_WRITTEN: Final = 0.5
 """Share of the messages that are read as they are written, and not as they may be typed."""
 SMOOTHING: Final = 0.05
+ENCODED: Final = 10_000
+"""Texts that are tokenized at a time."""
 KEEP: Final = 300.0
 """Seconds between checkpoints."""
 REPORT: Final = 100
@@ -125,8 +127,16 @@ class Lessons:
         pairs = [Related(place(old), forms("", new), *rest) for old, new, *rest in found["pairs"]]
         tokenizer = Tokenizer.from_file(str(cache / "tokenizer.json"))
         tokenizer.enable_truncation(MAX_PIECES)
-        encoded = tokenizer.encode_batch(list(known), add_special_tokens=False)
-        return cls(questions, pairs, [np.array(each.ids, np.int32) for each in encoded])
+        texts = list(known)
+        # Encodings are large, so only some exist at a time.
+        pieces = [
+            np.array(each.ids, np.int32)
+            for start in range(0, len(texts), ENCODED)
+            for each in tokenizer.encode_batch(
+                texts[start : start + ENCODED], add_special_tokens=False
+            )
+        ]
+        return cls(questions, pairs, pieces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +169,10 @@ class Step:
 class Steps(IterableDataset[Step]):
     """Draws steps without end: each question and each pair as often as any other."""
 
-    def __init__(self, lessons: Lessons, questions: int, pairs: int, seed: int) -> None:
+    def __init__(
+        self, lessons: Lessons, questions: int, pairs: int, seed: int, tokens: int
+    ) -> None:
+        self.tokens = tokens
         self.lessons = lessons
         self.questions = questions
         self.pairs = pairs
@@ -189,7 +202,7 @@ class Steps(IterableDataset[Step]):
                 rows += [(worn(message), worn(text)) for text in texts]
             some = [next(pairs) for _ in range(self.pairs)]
             rows += [(worn(each.old), worn(_typed(each.forms, chance))) for each in some]
-            order, tokens = zip(*batches(rows), strict=True)
+            order, tokens = zip(*batches(rows, self.tokens), strict=True)
             everything = np.concatenate(order)
             places = np.zeros(len(rows), np.int64)
             places[everything] = np.arange(len(everything))
@@ -254,7 +267,7 @@ def fit(network: Network, lessons: Lessons, options: argparse.Namespace) -> None
         [{"params": network.layers.parameters()}, {"params": network.heads.parameters()}],
         weight_decay=DECAY,
     )
-    averaged = AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(AVERAGED))
+    averaged = AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(options.averaged))
     number, spent = 0, 0.0
     if checkpoint.exists():
         state = torch.load(checkpoint, map_location=device)
@@ -265,7 +278,8 @@ def fit(network: Network, lessons: Lessons, options: argparse.Namespace) -> None
     seed = options.seed + number
     torch.manual_seed(seed)
     steps = int(options.passes * len(lessons.questions) / options.questions)
-    drawn = Steps(lessons, options.questions, options.statements, seed)
+    tokens = TOKENS[torch.device(device).type]
+    drawn = Steps(lessons, options.questions, options.statements, seed, tokens)
     began, kept = time.monotonic() - spent, time.monotonic()
     mean: NDArray[np.float64] | None = None
     loader = DataLoader(drawn, batch_size=None, num_workers=options.workers)
@@ -313,13 +327,15 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=RATE, help="of the layers, at its highest")
     parser.add_argument("--questions", type=int, default=QUESTIONS, help="of a step")
     parser.add_argument("--statements", type=int, default=PAIRS, help="pairs of a step")
+    parser.add_argument("--dropout", type=float, default=DROPOUT, help="while learning")
+    parser.add_argument("--averaged", type=float, default=AVERAGED, help="weight of the past")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--workers", type=int, default=0, help="processes that draw the steps")
     options = parser.parse_args()
     lessons = Lessons.load(options.cache)
     print(len(lessons.questions), "questions,", len(lessons.pairs), "pairs", flush=True)
-    network = Network(Weights.load(options.cache / "base.npz"))
+    network = Network(Weights.load(options.cache / "base.npz"), options.dropout)
     if options.begin:
         state = torch.load(options.cache / f"{options.begin}.pt")
         network.load_state_dict(state["network"])
