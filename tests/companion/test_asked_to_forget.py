@@ -121,3 +121,15 @@ def test_the_model_asks_before_much_is_hidden(
     server.call("delete_memory", **wanted, confirmed=True)
     ask(companion, server, "Certain, cache tout ça")
     assert known(hippo, "tuba") == set()
+
+
+def test_the_fact_of_another_is_hidden_with_their_words(
+    hippo: Hippocampe, companion: Companion, server: ModelServer
+) -> None:
+    memory = hippo.remember("I play the tuba", scope=DAVID).memory
+    hippo.after_turn("I play the tuba in the town band", "Nice!", scope=DAVID)
+    hippo.remember("Je joue du tuba", scope=ANA)
+    hippo.after_turn("Hier j'ai joué du tuba", "Bravo !", scope=ANA)
+    server.call("delete_memory", id=memory.id, reason="asked", said=True)
+    ask(companion, server, "David's instrument, not a word about it any more")
+    assert known(hippo, "tuba") == {"Je joue du tuba", "Hier j'ai joué du tuba"}

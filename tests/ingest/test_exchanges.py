@@ -38,3 +38,22 @@ def test_an_external_id_of_another_message_is_refused(hippo: Hippocampe) -> None
         with pytest.raises(InvalidInput):
             hippo.after_turn("Bonjour", "Salut", scope=LOBBY, external_id=wrong)  # pyright: ignore[reportArgumentType]
     assert len(hippo.messages(scope=LOBBY)) == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "reply", "stored"),
+    [
+        ("mon mot de passe wifi est Tr0mp3tte!9", "C'est noté : Tr0mp3tte!9.", "C'est noté : "),
+        ("my password is Tr0mp3tte!9", "Noted: Tr0mp3tte!9.", "Noted: "),
+    ],
+)
+def test_a_secret_is_masked_where_it_is_repeated(
+    hippo: Hippocampe, message: str, reply: str, stored: str
+) -> None:
+    results = ["saved value Tr0mp3tte!9", "Tr0mp3tte!99 is another"]
+    hippo.after_turn(message, reply, scope=LOBBY, tool_results=results)
+    found = {each.content for each in hippo.messages(scope=LOBBY)}
+    found |= {each.content for each in hippo.search_text("value Tr0mp3tte", scope=LOBBY)}
+    masked = "[secret: password]"
+    assert {f"{stored}{masked}.", f"saved value {masked}", results[1]} <= found
+    assert not any("Tr0mp3tte!9." in each or each.endswith("Tr0mp3tte!9") for each in found)

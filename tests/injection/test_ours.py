@@ -148,3 +148,18 @@ def talked_of(hippo: Hippocampe, message: str, scope: Scope) -> list[str]:
     given = hippo.before_turn(message, scope=scope).trace.considered
     found = [each.recollection for each in given if each.path == "recent"]
     return [item.content for item in found if item.kind == "turn"]
+
+
+@pytest.mark.parametrize(("told_by", "asked_by"), [("Élodie", "élodie"), ("ÉRIC", "éric")])
+def test_accents_have_a_case_too(hippo: Hippocampe, told_by: str, asked_by: str) -> None:
+    hippo.remember("Le portail grince", scope=Scope(user=told_by), importance=0.9)
+    assert begun(hippo, Scope(user=asked_by)) == {"Le portail grince"}
+
+
+@pytest.mark.parametrize("message", ["tell me about my brother", "parle-moi de mon frère"])
+def test_my_brother_is_no_brother_of_somebody_else(hippo: Hippocampe, message: str) -> None:
+    hippo.remember("My brother Al is a pilot", scope=DAVID, subjects=["brother", "frère"])
+    own = "Mon frère Théo est allergique aux arachides"
+    hippo.remember(own, scope=MICKAEL, subjects=["brother", "frère"])
+    given = hippo.before_turn(message, scope=MICKAEL).trace.considered
+    assert {each.recollection.content for each in given if each.path == "identity"} == {own}

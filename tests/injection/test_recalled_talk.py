@@ -1,7 +1,10 @@
 """What was said is given when it is asked for: past talk by its topic, and the live talk of a room."""
 
+from datetime import timedelta
+
 import pytest
 
+from conftest import FakeClock
 from hippocampe import Hippocampe, Scope
 from hippocampe.reader.network import load_reader
 from hippocampe.retrieval import reading as reading_step
@@ -162,3 +165,18 @@ def test_an_earlier_question_answers_none(
     assert given(hippo, message) == []
     hippo.after_turn(asked, told, scope=LEA)
     assert given(hippo, message) == [asked]
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["de quoi on a parlé avant-hier ?", "what did we talk about the day before yesterday?"],
+)
+def test_the_talk_of_a_named_time_is_of_that_time(
+    hippo: Hippocampe, clock: FakeClock, message: str
+) -> None:
+    at = clock() - timedelta(days=30)
+    hippo.after_turn("On a parlé du château de Pau", "Beau château.", scope=LEA, at=at)
+    assert given(hippo, message) == []
+    at = clock() - timedelta(days=2)
+    hippo.after_turn("We talked about the new roof", "Noted.", scope=LEA, at=at)
+    assert given(hippo, message) == ["We talked about the new roof"]

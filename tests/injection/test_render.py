@@ -193,6 +193,18 @@ def test_talk_without_names_ends_with_its_time() -> None:
             {"user": "alex"},
             "• Alex says my dog is Rex (3 days ago)",
         ),
+        (
+            "fr",
+            "On a acheté une maison à Pau",
+            {"user": "alex"},
+            "• alex : On a acheté une maison à Pau (il y a 3 jours)",
+        ),
+        (
+            "en",
+            "Mum is in hospital in Leeds",
+            {"user": "alex"},
+            "• alex: Mum is in hospital in Leeds (3 days ago)",
+        ),
         ("en", "the dog is called Rex", {"user": "alex"}, "• the dog is called Rex (3 days ago)"),
         ("en", "my dog is called Rex", {}, "• my dog is called Rex (3 days ago)"),
         (

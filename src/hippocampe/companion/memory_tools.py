@@ -1,7 +1,7 @@
 """The ten tools of a companion on facts, on itself and on its goals, for its own model and for MCP clients."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import Parameter, signature
 from typing import Any, Literal, cast
 
@@ -115,14 +115,15 @@ async def delete_memory(
     """Delete a fact; with `said`, hide what was said about it too, if it is little or the person confirmed it."""
     memory = await _found(access, id, "memory")
     if said:
-        topic, scope = memory.content, access.scope
+        # "I" in the topic is whoever told the fact, not the caller.
+        topic, scope = memory.content, replace(access.scope, user=memory.user)
         about = await access.hippo.forget(topic, scope=scope, dry_run=True)
         if len(about.ids) > MOST_AT_ONCE and not confirmed:
             raise InvalidInput(
                 f"{len(about.ids)} memories and exchanges would be forgotten: ask the person first; if they agree, "
                 "call again with confirmed true. Nothing was forgotten yet."
             )
-        await access.hippo.delete(id, scope=scope, reason=reason)
+        await access.hippo.delete(id, scope=access.scope, reason=reason)
         await access.hippo.forget(topic, scope=scope)
         return memory
     return await _delete(access, id, reason, "memory")

@@ -1,6 +1,6 @@
 """Store conversations: messages, the turns they form, and live messages of observed rooms."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -16,6 +16,7 @@ from hippocampe.engine.writer import Writer
 from hippocampe.errors import InvalidInput
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.mentions import mentions
+from hippocampe.language.secrets import NOTHING_KNOWN, SecretKind, values_in
 from hippocampe.language.text import fold
 from hippocampe.store import job_runs, message_rows, schema, turn_rows, working_history
 from hippocampe.store.turn_rows import Turn
@@ -64,11 +65,13 @@ def make_message(
     live: bool = False,
     working: bool = False,
     expression: str | None = None,
+    known_secrets: Mapping[str, SecretKind] = NOTHING_KNOWN,
 ) -> Message:
     """Check one utterance, strip injected text from it, and give it an id.
 
     Args:
         refuse: Whether a secret is refused, instead of masked.
+        known_secrets: Secrets of the other utterances of its exchange, masked too where it repeats them.
 
     Raises:
         InvalidInput: The content or a label cannot be stored.
@@ -88,6 +91,7 @@ def make_message(
             ),
             refuse=refuse,
             what="message",
+            known=known_secrets,
         ),
         author=None if author is None else normal_label(author),
         role=role,
@@ -171,12 +175,14 @@ def after_turn(
     if reply is not None:
         utterances.append((reply, assistant, "assistant"))
     utterances = [each for each in utterances if not is_injection(each[0])] or utterances
+    results = _tool_results(tool_results)
     make = partial(
         make_message,
         refuse=corpus.config.refuse_secrets,
         space=scope.space,
         channel=scope.channel,
         at=when,
+        known_secrets=values_in([*(content for content, *_ in utterances), *results]),
     )
     spoken = [
         make(
@@ -192,7 +198,7 @@ def after_turn(
     ]
     returned = [
         make(content, author=None, role="tool")
-        for content in _tool_results(tool_results)
+        for content in results
         if content.strip() and not is_injection(content)
     ]
     turn = make_turn(spoken).turn

@@ -123,6 +123,8 @@ class ContextReader:
             )
             talk = self._talk(connection, names)
             known = self._known(connection, person, subject)
+            if subject and is_about_speaker(self.text):
+                known = [item for item in known if item.memory and concerns(item.memory, names)]
             by_path = {
                 path: [results.of_memory(each) for each in found if concerns(each, names)][:limit]
                 for path, found in listed.items()
@@ -168,7 +170,9 @@ class ContextReader:
             return None
         name = fold(user)
         aliases = self.corpus.aliases.of(self.scope.space)
-        return frozenset({user, user.lower(), name, *aliases.get(name, ())})
+        # SQLite knows no case of accented letters.
+        written = (user, user.lower(), user.upper(), user.title())
+        return frozenset({*written, name, *aliases.get(name, ())})
 
     def _talk(self, connection: Connection, names: frozenset[str] | None) -> list[Recollection]:
         """The talk that a question asks about: the latest, or that of a period and its topic."""

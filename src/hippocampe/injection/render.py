@@ -24,6 +24,7 @@ from hippocampe.language.detect import Language
 from hippocampe.language.fence import BULLET, CLOSING, OPENING, fence
 from hippocampe.language.humanize import clock_label, day_label, relative_time
 from hippocampe.language.i18n import translate
+from hippocampe.language.kin import begins_with_teller
 from hippocampe.language.person import is_first_person
 from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.language.text import words
@@ -275,11 +276,13 @@ def _told_of(
 
 
 def _speaker(memory: Memory) -> str:
-    """The speaker of a memory in the first person; empty for others, or if it begins with their name.
+    """The speaker of a memory about themselves or theirs; empty for others, or if it begins with their name.
 
     In the other collections "I" is the companion.
     """
-    if memory.collection != "memory" or not memory.user or not is_first_person(memory.content):
+    if memory.collection != "memory" or not memory.user:
+        return ""
+    if not (is_first_person(memory.content) or begins_with_teller(memory.content)):
         return ""
     name = words(memory.user)
     return "" if words(memory.content)[: len(name)] == name else quote_label(memory.user)

@@ -29,7 +29,7 @@ from hippocampe.language.temporal.window import TimeWindow, parse_window
 from hippocampe.retrieval import recall
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.store.retrievals import Line
-from hippocampe.types import Injection, Scope, Settings, Trace
+from hippocampe.types import Injection, Recollection, Scope, Settings, Trace
 
 SEARCH_LIMIT = 20
 """Search hits that are considered."""
@@ -168,6 +168,8 @@ class Turn:
         is_open = is_open or open_questions.subject_of(self.text) is not None
         # Small talk and earlier questions resemble a question, but do not answer it.
         found = [c for c in found if c.item.kind not in TALK or reader.tells(c.item)]
+        if question is not None and question.about == "talk" and window is not None:
+            found = [c for c in found if c.item.kind not in TALK or _is_within(c.item, window)]
         ordered = [*always_on, *found] if is_open else [*found, *always_on]
         return [*ordered, *self._named_notes()]
 
@@ -296,6 +298,10 @@ def _read_context(reader: ContextReader) -> _PathResult:
     items = reader.load()
     stopwatch.end("context")
     return _PathResult(_of_context(items), stopwatch.spent)
+
+
+def _is_within(item: Recollection, window: TimeWindow) -> bool:
+    return item.at is not None and window.start <= item.at < window.end
 
 
 def _of_context(items: Sequence[ContextItem]) -> list[Candidate]:

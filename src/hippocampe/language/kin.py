@@ -58,6 +58,7 @@ _MINE: Final = words_of("mine")
 _LINKS: Final = words_of("names_a_relative")
 _DETERMINERS: Final = words_of("determiners")
 _OWNER_LINKS: Final = words_of("owner_links")
+_TELLERS: Final = words_of("grammar.first_person")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +153,11 @@ def kin_asked(question: str) -> Kin:
     """Return the words of each relative that a question names, in the order of the question."""
     named = dict.fromkeys(kin for word in words(question) if (kin := _kin_of().get(word)))
     return tuple(_words_of()[kin] for kin in named)
+
+
+def begins_with_teller(statement: str) -> bool:
+    """Return whether a statement begins with its teller or with a relative of theirs: "On a fini", "Maman est là"."""
+    return any(word in _TELLERS or word in _kin_of() for word in words(statement)[:1])
 
 
 def names_relation(question: str) -> bool:

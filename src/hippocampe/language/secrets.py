@@ -9,7 +9,7 @@ Check digits are computed here because python-stdnum is LGPL.
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -36,6 +36,7 @@ class Secret:
     end: int
 
 
+NOTHING_KNOWN: Final[Mapping[str, SecretKind]] = {}
 MASKED: Final = "[secret: "
 """The beginning of the placeholder of a masked secret."""
 _WORDS: Final = load_all("secrets")
@@ -458,14 +459,26 @@ def kinds_named(text: str) -> frozenset[SecretKind]:
     return frozenset(kind for kind, names in _NAMES.items() if names.search(text))
 
 
-def mask(text: str) -> str:
+def values_in(texts: Iterable[str]) -> dict[str, SecretKind]:
+    """Return the secrets of texts, each with its kind."""
+    return {text[each.start : each.end]: each.kind for text in texts for each in find_secrets(text)}
+
+
+def mask(text: str, known: Mapping[str, SecretKind] = NOTHING_KNOWN) -> str:
     """Replace each secret by a placeholder such as ``[secret: card number]``.
 
     Idempotent. The placeholder is the same in every language.
+
+    Args:
+        text: The text.
+        known: Secrets of other texts, which this one may repeat without a word that tells them.
     """
     pieces: list[str] = []
     done = 0
     for secret in find_secrets(text):
         pieces += text[done : secret.start], f"{MASKED}{secret.kind}]"
         done = secret.end
-    return "".join(pieces) + text[done:]
+    masked = "".join(pieces) + text[done:]
+    for value, kind in known.items():
+        masked = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", f"{MASKED}{kind}]", masked)
+    return masked
