@@ -5,7 +5,7 @@ import pytest
 from hippocampe import Hippocampe, Scope
 
 
-def told(hippo: Hippocampe, *said: tuple[str, str]) -> list[str]:
+def told(hippo: Hippocampe, *said: tuple[str | None, str]) -> list[str]:
     """What is current after these statements, each with its user, oldest first."""
     for user, content in said:
         hippo.remember(content, scope=Scope("home", user=user, channel="den"))
@@ -62,6 +62,38 @@ def test_what_two_users_say_of_us_waits_for_a_person(hippo: Hippocampe) -> None:
     assert pair.reason == "another owner: rent: 1150 euros → 1180 euros"
     same = "Notre chat s'appelle Biscuit"
     assert told(hippo, ("camille", same), ("hugo", same))[2:] == [same, same]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("I live in Leeds", "I live in Bath"), ("J'habite à Lyon", "J'habite à Paris maintenant")],
+)
+def test_what_nobody_known_says_of_themselves_replaces_nothing_of_a_user(
+    hippo: Hippocampe, one: str, other: str
+) -> None:
+    assert told(hippo, ("karen", one), (None, other)) == [one, other]
+    (pair,) = hippo.reviews(scope=Scope("home"))
+    assert pair.reason.startswith("another owner: home: ")
+
+
+def test_what_a_user_says_of_themselves_replaces_nothing_of_nobody_known(hippo: Hippocampe) -> None:
+    said = [(None, "I live in Leeds"), ("karen", "I live in Bath"), ("karen", "I live in Bath.")]
+    assert told(hippo, *said) == ["I live in Leeds", "I live in Bath"]
+    assert len(hippo.reviews(scope=Scope("home"))) == 1
+
+
+def test_without_users_a_statement_corrects_itself(hippo: Hippocampe) -> None:
+    assert told(hippo, (None, "I live in Leeds"), (None, "I live in Bath")) == ["I live in Bath"]
+
+
+def test_i_of_the_companion_is_the_same_for_each_user(hippo: Hippocampe) -> None:
+    def learn(content: str, user: str | None) -> str:
+        scope = Scope("home", user=user)
+        done = hippo.remember(content, scope=scope, collection="self", category="capability")
+        return done.action
+
+    assert learn("I can read the lobby", None) == "inserted"
+    assert learn("I can read the lobby", "karen") == "reinforced"
 
 
 def test_the_name_of_the_speaker_is_no_lost_fact(hippo: Hippocampe) -> None:

@@ -20,7 +20,7 @@ from hippocampe.updates.decide import Decision, Verdict, compare
 from hippocampe.updates.draft import Draft
 from hippocampe.updates.learnt import Floats, load_model
 from hippocampe.updates.nomination import nominate
-from hippocampe.updates.speakers import is_shared, labels, may_be_same, speaker_of
+from hippocampe.updates.speakers import Told, is_unclear, labels, may_be_same, speaker_of
 from hippocampe.updates.twins import twins_of
 from hippocampe.updates.weighing import Weighed, apart, lost_words, weigh
 
@@ -132,7 +132,7 @@ def _former(memory: Memory, replaced: Iterable[Memory]) -> frozenset[str]:
 def find_duplicate(change: UnitOfWork, memory: Memory) -> Memory | None:
     """Another current memory that states the same up to case, accents, punctuation and spaces."""
     same = statements.same_statement(change.connection, memory, equality_digest(memory.content))
-    if same is None or not may_be_same(memory, same) or is_shared(memory, same):
+    if same is None or not may_be_same(memory, same) or _has_unclear_owner(memory, same):
         return None
     new, old = (parse(each.content, subjects=each.subjects) for each in (memory, same))
     return None if compare(new, old).rule == "subject" else same
@@ -206,7 +206,7 @@ def _compare_nominated(
     nominated = nominate(corpus, change, draft, prepared, aliases)
     decided = [(old, cosine, compared(old)) for old, cosine in nominated]
     return [
-        (old, cosine, _listed(decision) if is_shared(memory, old) else decision)
+        (old, cosine, _listed(decision) if _has_unclear_owner(memory, old) else decision)
         for old, cosine, decision in _weigh_nearest(corpus, memory, decided, aliases)
     ]
 
@@ -215,8 +215,13 @@ def _canonical(aliases: Aliases, speaker: str | None) -> CanonicalNames:
     return CanonicalNames(aliases, speaker=speaker)
 
 
+def _has_unclear_owner(memory: Memory, old: Told) -> bool:
+    """Return whether a person decides on the owner of two statements; what the companion says of itself is its own."""
+    return memory.collection not in ("self", "goal") and is_unclear(memory, old)
+
+
 def _listed(decision: Decision) -> Decision:
-    """The decision on what two users say of "us": a person decides whether they are of one group."""
+    """The decision on what two users say of "us", or nobody known of "me": a person decides whether they have one owner."""
     if decision.verdict not in (Verdict.UPDATED, Verdict.REINFORCED):
         return decision
     reason = f"another owner: {decision.reason}"

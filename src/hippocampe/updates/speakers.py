@@ -28,9 +28,9 @@ def may_be_same(one: Told, other: Told, aliases: Aliases = NO_OTHER_NAMES) -> bo
     """Return whether two statements may be about the same person.
 
     "I" of two users is two people, unless only one of both is in the first person and the other names that user. "We" of two
-    users may be one group: see `is_shared`.
+    users may be one group, and "I" of nobody known any user: see `is_unclear`.
     """
-    if not _are_two(one, other) or is_shared(one, other):
+    if not _are_two(one, other) or is_unclear(one, other):
         return True
     ours, theirs = _is_told(one), _is_told(other)
     if ours and theirs:
@@ -41,10 +41,15 @@ def may_be_same(one: Told, other: Told, aliases: Aliases = NO_OTHER_NAMES) -> bo
     return True
 
 
-def is_shared(one: Told, other: Told) -> bool:
-    """Return whether two users both say "we", and neither "I": perhaps of one group."""
-    return _are_two(one, other) and all(
-        _is_told(each) and not is_about_speaker(each.content) for each in (one, other)
+def is_unclear(one: Told, other: Told) -> bool:
+    """Return whether nobody can tell if two statements in the first person have one owner.
+
+    Two users say "we", and neither "I", perhaps of one group; or only one of both has a known user.
+    """
+    if one.user == other.user or not (_is_told(one) and _is_told(other)):
+        return False
+    return not _are_two(one, other) or not any(
+        is_about_speaker(each.content) for each in (one, other)
     )
 
 
