@@ -207,6 +207,40 @@ def test_what_was_known_at_a_time(hippo: Hippocampe, me: Scope) -> None:
         assert len(memories.get(connection, me.space, [old.id, new.id])) == 2
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "question"),
+    [
+        (
+            "Paul works at Acme as a plumber since 2019",
+            "Paul now works at Bolt",
+            "Where does Paul work?",
+        ),
+        (
+            "Paul travaille chez Acme comme plombier depuis 2019",
+            "Paul travaille maintenant chez Bolt",
+            "Où travaille Paul ?",
+        ),
+    ],
+)
+def test_what_is_former_since_was_current_then(
+    hippo: Hippocampe, me: Scope, old: str, new: str, question: str
+) -> None:
+    first = hippo.remember(old, scope=me).memory
+    then = hippo.now()
+    assert hippo.remember(new, scope=me).replaced == (first.id,)
+    assert hippo.get(first.id, scope=me).former
+    [found] = hippo.recall(question, scope=me, as_of=then)
+    assert found.id == first.id
+    assert found.memory is not None
+    assert found.memory.current
+    assert not found.memory.former
+    later = hippo.recall(question, scope=me, as_of=hippo.now())
+    assert [(each.content, each.memory and each.memory.former) for each in later] == [
+        (new, False),
+        (old, True),
+    ]
+
+
 def test_words_and_vectors_are_replaced(store: Store, me: Scope) -> None:
     model, width = f"model {me.space}", 4
     words = embeddings.HALF.type([[0.5] * width, [0.25] * width])

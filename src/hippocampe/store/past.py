@@ -22,8 +22,9 @@ _HIDDEN_SINCE = {
     "superseded_at": "superseded_at",
     "forgotten_at": "forgotten_at",
     "forgotten_reason": "forgotten_at",
+    "former": "superseded_at",
 }
-"""Columns that are empty until the time in another column."""
+"""Columns that are empty, or false, until the time in another column."""
 _KNOWN_FROM = {
     memory: "created_at",
     message: "created_at",
@@ -85,4 +86,5 @@ def _column(name: str, moment: int) -> str:
     hidden = _HIDDEN_SINCE.get(name)
     if hidden is None:
         return f'"{name}"'
-    return f'CASE WHEN {hidden} <= {moment} THEN "{name}" END AS "{name}"'
+    empty = "false" if name == "former" else "NULL"
+    return f'CASE WHEN {hidden} <= {moment} THEN "{name}" ELSE {empty} END AS "{name}"'
