@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 
@@ -84,6 +85,16 @@ def clean_text(content: str, *, what: str = "content", limit: int = MAX_CONTENT_
             f"{what} is {len(cleaned):,} characters long, more than {limit:,}. Split it into several."
         )
     return cleaned
+
+
+def clean_key(key: str) -> str:
+    """Clean the key of a fact like a text; composed and decomposed letters ("é") are one.
+
+    Raises:
+        InvalidInput: It is not text, is empty or too long, or contains lone surrogates.
+    """
+    cleaned = clean_text(key, what="key", limit=MAX_LABEL_CHARACTERS)
+    return unicodedata.normalize("NFC", cleaned)
 
 
 def redact(
@@ -376,6 +387,23 @@ def check_importance(type: str, importance: float | None) -> float:
     return float(check_number("importance", importance, 0, 1))
 
 
+def merge_metadata(own: Metadata, inherited: Metadata) -> dict[str, MetadataValue]:
+    """Add the inherited pairs to metadata, the last ones first, as far as they fit. Both are checked already."""
+    merged = dict(own)
+    for name, value in reversed(list(inherited.items())):
+        if name not in own and _fits({**merged, name: value}):
+            merged[name] = value
+    return merged
+
+
+def _fits(metadata: Metadata) -> bool:
+    return len(metadata) <= MAX_METADATA_KEYS and _json_bytes(metadata) <= MAX_METADATA_BYTES
+
+
+def _json_bytes(metadata: Metadata) -> int:
+    return len(json.dumps(metadata, ensure_ascii=False).encode())
+
+
 def check_metadata(metadata: Metadata) -> dict[str, MetadataValue]:
     """Check metadata, and remove control characters from its texts.
 
@@ -398,7 +426,7 @@ def check_metadata(metadata: Metadata) -> dict[str, MetadataValue]:
         for name, value in metadata.items()
     }
     try:
-        size = len(json.dumps(checked, ensure_ascii=False).encode())
+        size = _json_bytes(checked)
     except UnicodeEncodeError as exc:
         raise InvalidInput("metadata contains a lone surrogate: it is not valid text.") from exc
     if size > MAX_METADATA_BYTES:

@@ -7,7 +7,7 @@ import pytest
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.errors import InvalidInput, NotFound
-from hippocampe.types import CATEGORIES, DEFAULT_IMPORTANCE, Memory
+from hippocampe.types import CATEGORIES, DEFAULT_IMPORTANCE, MAX_METADATA_KEYS, Memory
 
 
 def contents(hippo: Hippocampe, scope: Scope) -> set[str]:
@@ -90,6 +90,60 @@ def test_reinforcing_takes_the_higher_importance(hippo: Hippocampe, scope: Scope
     hippo.remember("Camille élève des abeilles", scope=scope, importance=0.2)
     done = hippo.remember("Camille élève des abeilles", scope=scope, importance=0.9)
     assert 0.9 < done.memory.importance <= 1
+
+
+@pytest.mark.parametrize("said", ["Je m'appelle Camille", "My name is Camille"])
+def test_reinforcing_takes_the_type_that_is_given(
+    hippo: Hippocampe, scope: Scope, said: str
+) -> None:
+    hippo.remember(said, scope=scope)
+    done = hippo.remember(said, scope=scope, type="identity")
+    assert (done.action, done.memory.type, done.memory.importance) == (
+        "reinforced",
+        "identity",
+        1.0,
+    )
+    assert hippo.remember(said, scope=scope).memory.type == "identity"
+
+
+@pytest.mark.parametrize("said", ["J'ai vu le dentiste", "I saw the dentist"])
+def test_reinforcing_fills_in_when_it_happened(
+    hippo: Hippocampe, scope: Scope, clock: FakeClock, said: str
+) -> None:
+    happened = clock() - timedelta(days=9)
+    hippo.remember(said, scope=scope)
+    clock.advance(days=3)
+    # It happened before it was told the first time.
+    later = hippo.remember(said, scope=scope, occurred_at=clock() - timedelta(days=1))
+    assert (later.action, later.memory.occurred_at) == ("reinforced", None)
+    done = hippo.remember(said, scope=scope, occurred_at=happened)
+    assert (done.action, done.memory.occurred_at) == ("reinforced", happened)
+    assert hippo.recall(said, scope=scope)[0].at == happened
+    kept = hippo.remember(said, scope=scope, occurred_at=happened - timedelta(days=1))
+    assert kept.memory.occurred_at == happened
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "action"),
+    [
+        ("Camille habite à Lourdes", "Camille habite à Lourdes", "reinforced"),
+        ("Camille habite à Lourdes", "Camille a déménagé à Pau", "updated"),
+        ("Camille lives in Leeds", "Camille moved to York", "updated"),
+    ],
+)
+def test_metadata_that_is_inherited_never_refuses_what_is_given(
+    hippo: Hippocampe, scope: Scope, old: str, new: str, action: str
+) -> None:
+    hippo.remember(old, scope=scope, metadata={f"old {n}": n for n in range(20)})
+    given = {f"new {n}": n for n in range(20)} | {"old 19": "given"}
+    done = hippo.remember(new, scope=scope, metadata=given)
+    assert done.action == action
+    merged = done.memory.metadata
+    assert given.items() <= merged.items()
+    assert len(merged) == MAX_METADATA_KEYS
+    assert hippo.get(done.memory.id, scope=scope).metadata == merged
+    large = {"large": "x" * 4_000}
+    assert "large" in hippo.remember(new, scope=scope, metadata=large).memory.metadata
 
 
 @pytest.mark.parametrize(
@@ -265,6 +319,17 @@ def test_the_same_value_under_two_keys_is_two_facts(hippo: Hippocampe, scope: Sc
     hippo.set_fact("aime_le_ski", "oui", scope=scope)
     hippo.set_fact("aime_la_mer", "oui", scope=scope)
     assert set(hippo.facts(scope=scope)) == {"aime_le_ski", "aime_la_mer"}
+
+
+@pytest.mark.parametrize("same", [" prénom ", "pre\u0301nom", "prénom\x07"])
+def test_a_key_has_one_form(hippo: Hippocampe, scope: Scope, same: str) -> None:
+    hippo.set_fact("prénom", "Camille", scope=scope)
+    assert hippo.set_fact(same, "Claude", scope=scope).reason == "same key"
+    assert {key: memory.content for key, memory in hippo.facts(scope=scope).items()} == {
+        "prénom": "Claude"
+    }
+    assert hippo.delete_fact(same, scope=scope).content == "Claude"
+    assert hippo.facts(scope=scope) == {}
 
 
 def test_a_known_statement_can_be_given_a_key(hippo: Hippocampe, scope: Scope) -> None:

@@ -43,6 +43,7 @@ from hippocampe.validation import (
     check_id,
     check_importance,
     check_subjects,
+    clean_key,
     clean_reason,
     clean_text,
     redact,
@@ -149,9 +150,9 @@ def delete_fact(writer: Writer, key: str, *, scope: Scope, reason: str = "delete
 
     Raises:
         NotFound: The space has no fact of this key.
-        InvalidInput: The key is not text, or the reason is empty.
+        InvalidInput: The key is not text or is empty, or the reason is empty.
     """
-    check_id(key, name="key")
+    key = clean_key(key)
     reason = clean_reason(reason)
     with writer.change(from_reserve=True) as change:
         holder = memories.holder_of_key(change.connection, scope.space, key)

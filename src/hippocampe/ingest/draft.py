@@ -19,6 +19,7 @@ from hippocampe.validation import (
     check_importance,
     check_list,
     check_subjects,
+    clean_key,
     clean_text,
     redact_metadata,
     redact_named,
@@ -59,7 +60,7 @@ def make_draft(
         else parse_ttl(ttl)
     )
     refuse = corpus.config.refuse_secrets
-    key = None if key is None else clean_text(key, what="key", limit=MAX_LABEL_CHARACTERS)
+    key = None if key is None else clean_key(key)
     memory = Memory(
         id=str(uuid7()),
         space=scope.space,

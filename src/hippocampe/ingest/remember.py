@@ -8,6 +8,7 @@ applies the rules of `hippocampe.updates`, `memory_writes` writes.
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, Concatenate, ParamSpec
 
 from hippocampe.engine.corpus import Corpus
@@ -26,7 +27,6 @@ from hippocampe.ingest.memory_writes import (
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,
     Memory,
-    Metadata,
     Remembered,
     Scope,
 )
@@ -36,9 +36,9 @@ from hippocampe.validation import (
     MAX_EVIDENCE,
     MAX_SUBJECTS,
     check_collection,
-    check_id,
     check_importance,
-    check_metadata,
+    clean_key,
+    merge_metadata,
 )
 
 P = ParamSpec("P")
@@ -87,7 +87,7 @@ def remember(writer: Writer, *arguments: Any, **named: Any) -> Remembered:
         replaces: Ids of memories that it supersedes.
         evidence: Ids of the messages it was extracted from.
         metadata: Key-value pairs of the caller, up to 32 keys and 4 KiB: strings, numbers,
-            booleans, None. Secrets are masked. A correction inherits omitted pairs.
+            booleans, None. Secrets are masked. A correction inherits omitted pairs, as far as they fit.
 
     Returns:
         The memory, and whether it was `inserted`, `updated` or `reinforced`.
@@ -105,9 +105,7 @@ def set_fact(writer: Writer, key: str, value: str, *, scope: Scope) -> Remembere
     Raises:
         InvalidInput: The key or the value cannot be stored.
     """
-    return _remember(
-        writer, make_draft(writer.corpus, value, scope=scope, key=check_id(key, name="key"))
-    )
+    return _remember(writer, make_draft(writer.corpus, value, scope=scope, key=clean_key(key)))
 
 
 def _remember(writer: Writer, draft: Draft) -> Remembered:
@@ -187,7 +185,10 @@ def _inherit(settings: SpaceSettings, draft: Draft, replaced: Sequence[Memory]) 
     inherited: dict[str, Any] = {
         "collection": collection,
         "key": memory.key or next((each.key for each in replaced if each.key), None),
-        "metadata": _merge_metadata([*replaced, memory]),
+        "metadata": merge_metadata(
+            memory.metadata,
+            {name: pair for each in replaced for name, pair in each.metadata.items()},
+        ),
     }
     if "type" not in provided:
         inherited["type"] = old.type
@@ -205,11 +206,12 @@ def _inherit(settings: SpaceSettings, draft: Draft, replaced: Sequence[Memory]) 
     return replace(memory, **inherited)
 
 
-def _merge_metadata(versions: Sequence[Memory]) -> Metadata:
-    """Merge the metadata of all versions; the last value of a key wins."""
-    return check_metadata(
-        {name: each.metadata[name] for each in versions for name in each.metadata}
-    )
+def _occurred_at(old: Memory, new: Memory) -> datetime | None:
+    """The time of the event of a repeated memory; a repetition may give it, unless the memory was told before."""
+    given = new.occurred_at
+    if old.occurred_at is not None or given is None or old.created_at < given <= new.created_at:
+        return old.occurred_at
+    return given
 
 
 def _reinforce(
@@ -225,14 +227,16 @@ def _reinforce(
         importance = max(importance, new.importance)
     stronger = replace(
         old,
+        type=new.type if "type" in draft.provided else old.type,
         importance=importance + REINFORCEMENT * (1 - importance),
         access_count=old.access_count + 1,
         last_accessed_at=at,
         updated_at=at,
         expires_at=latest,
+        occurred_at=_occurred_at(old, new),
         subjects=tuple(dict.fromkeys((*old.subjects, *new.subjects)))[:MAX_SUBJECTS],
         evidence=tuple(dict.fromkeys((*old.evidence, *new.evidence)))[-MAX_EVIDENCE:],
-        metadata=_merge_metadata([old, new]),
+        metadata=merge_metadata(new.metadata, old.metadata),
     )
     if new.key and not old.key:
         stronger = replace(stronger, key=new.key, content=new.content)

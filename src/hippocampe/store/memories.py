@@ -5,6 +5,7 @@ context in `always_on`. Values derived by grammar are passed in: the store knows
 """
 
 import json
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -222,8 +223,9 @@ def living_anywhere(now: datetime) -> ColumnElement[bool]:
 
 
 def holder_of_key(connection: Connection, space: str, key: str) -> Memory | None:
-    """The current memory with a key, if there is one."""
-    found = find(connection, memory.c.space == space, memory.c.key == key, CURRENT, limit=1)
+    """The current memory with a key, if there is one; earlier versions stored decomposed letters as given."""
+    forms = {key, *(unicodedata.normalize(form, key) for form in ("NFC", "NFD"))}
+    found = find(connection, memory.c.space == space, memory.c.key.in_(forms), CURRENT, limit=1)
     return found[0] if found else None
 
 
