@@ -156,7 +156,8 @@ def conclude(
     """
     merge = float(shares[:MERGING].sum())
     if 1 - float(shares[SEPARATE]) < thresholds["review"]:
-        return apart(rule)
+        # Another value of a relation is worth a review however little the two resemble each other.
+        return apart(rule) if rule.change is None else rule
     why = veto(aligned, evidence, rule)
     outcome = likeliest(shares, evidence)
     if outcome == "same" and MASKED in aligned.new.text:
