@@ -538,6 +538,60 @@ def test_another_time_of_one_end_may_correct(old: str, new: str) -> None:
     assert decide(new, old).rule != "opposite"
 
 
+ELSEWHEN = [
+    ("I work at Acme on Mondays", "I work at Bolt on Tuesdays"),
+    ("I work at Acme every Monday", "I work at Bolt every Tuesday"),
+    ("I work at Acme in the morning", "I work at Bolt in the evening"),
+    ("I work at Acme during the day", "I work at Bolt at night"),
+    ("I work at Acme", "I work at Bolt on Tuesdays"),
+    ("I work at Acme", "I no longer work at Acme on Mondays"),
+    ("I live in Leeds on weekdays", "I live in York on Sundays"),
+    ("Je travaille chez Acme le lundi", "Je travaille chez Bolt le mardi"),
+    ("Je travaille chez Acme du lundi au mercredi", "Je travaille chez Bolt le jeudi"),
+    ("Je travaille chez Acme le matin", "Je travaille chez Bolt la nuit"),
+    ("Je travaille chez Acme le jour", "Je travaille chez Bolt la nuit"),
+    ("Je travaille chez Acme", "Je travaille chez Bolt le mardi"),
+    ("Je travaille chez Acme", "Je ne travaille plus chez Acme le lundi"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), ELSEWHEN)
+def test_what_holds_only_at_other_times_replaces_nothing(old: str, new: str) -> None:
+    assert decide(new, old).verdict is Verdict.UNSURE
+
+
+@pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize(("old", "new"), [ELSEWHEN[0], ELSEWHEN[3], ELSEWHEN[7], ELSEWHEN[10]])
+def test_what_holds_only_at_other_times_is_listed(
+    hippo: Hippocampe, scope: Scope, old: str, new: str
+) -> None:
+    hippo.remember(old, scope=scope)
+    assert hippo.remember(new, scope=scope).replaced == ()
+    (pair,) = hippo.reviews(scope=scope)
+    assert (pair.memory.content, pair.other.content) == (new, old)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I work at Acme on Mondays", "I work at Bolt on Mondays"),
+        ("I work at Acme on Mondays", "I work at Bolt now"),
+        ("I work at Acme", "I work at Bolt since Monday"),
+        ("I work at Acme", "I work at Bolt from Monday"),
+        ("I work at Acme on Mondays", "I no longer work at Acme on Mondays"),
+        ("I moved to Leeds on Monday", "I moved to York on Tuesday"),
+        ("My deadline is 5pm on Monday", "My deadline is 6pm on Tuesday"),
+        ("Je travaille chez Acme le lundi", "Je travaille chez Bolt le lundi"),
+        ("Je travaille chez Acme tous les lundis", "Je travaille chez Bolt le lundi"),
+        ("Je travaille chez Acme", "Je travaille chez Bolt depuis lundi"),
+        ("Je travaille chez Acme", "Je travaille chez Bolt à partir de lundi"),
+        ("J'ai déménagé à Lyon lundi", "J'ai déménagé à Paris mardi"),
+    ],
+)
+def test_what_holds_at_the_same_times_or_always_replaces(old: str, new: str) -> None:
+    assert decide(new, old).verdict is Verdict.UPDATED
+
+
 def test_nothing_shared_is_apart_and_something_shared_is_unsure() -> None:
     assert decide("David a un fils", "David habite à Paris").verdict is Verdict.APART
     assert decide("Anna likes coffee shops", "Anna likes coffee").verdict is Verdict.UNSURE

@@ -71,9 +71,12 @@ def _lengths(entries: Iterable[tuple[str, ...]]) -> dict[str, tuple[int, ...]]:
 
 @lru_cache(maxsize=1)
 def word_classes() -> WordClasses:
-    """Return the classes of all languages; months and weekdays are added to the class `time`."""
+    """Return the classes of all languages; weekdays are added to the classes `time` and `recurring`, months to `time`."""
     classes: dict[str, list[str]] = dict(load_all("words")["classes"])
     weekdays: list[str] = load_all("time")["weekdays"].split()
     months = [name for names in MONTH_NAMES.values() for name in names]
-    plural = [f"{name}s" for name in weekdays]
-    return WordClasses(classes | {"time": [*classes["time"], *months, *weekdays, *plural]})
+    weekdays += [f"{name}s" for name in weekdays]
+    recurring = [*classes["recurring"], *weekdays]
+    return WordClasses(
+        classes | {"time": [*classes["time"], *months, *weekdays], "recurring": recurring}
+    )

@@ -43,13 +43,15 @@ def value_change(now: Relation, then: Relation) -> ValueChange | None:
         return None
     values = _compare_values(now, then)
     if values == "same" and now.negated != then.negated:
-        return "negated" if _holds_always(now.rest) else "perhaps"
+        always = _holds_always(now.rest) and not _holds_elsewhen(now, then)
+        return "negated" if always else "perhaps"
     if now.negated or then.negated:
         return None
     if values == "same":
         return _same_value(now, then)
     if values == "other":
-        return "replaced" if _replaces(now, then) else "perhaps"
+        replaces = _replaces(now, then) and not _holds_elsewhen(now, then)
+        return "replaced" if replaces else "perhaps"
     if values == "more":
         return "detailed"
     return None if now.rest else "known"
@@ -103,6 +105,23 @@ def _holds_always(rest: Sequence[str]) -> bool:
     if not rest or is_time(rest) or word_classes().occurs("instead", rest):
         return True
     return bool(word_classes().match("cause", rest, 0))
+
+
+def _holds_elsewhen(now: Relation, then: Relation) -> bool:
+    """Return whether the new state holds only at some times, and not at those of the old one: "on Mondays"."""
+    times = _times_of(now)
+    return bool(times) and times != _times_of(then)
+
+
+def _times_of(relation: Relation) -> frozenset[str]:
+    """The weekdays and parts of the day at which a state holds, if it does not hold always, as since one of them."""
+    classes, rest = word_classes(), relation.rest
+    if relation.aspect == "event" or not classes.may_occur("recurring", rest):
+        return frozenset()
+    if classes.match("beginning", rest, 0) or classes.occurs("instead", rest):
+        return frozenset()
+    found = [(at, classes.match("recurring", rest, at)) for at in range(len(rest))]
+    return frozenset(" ".join(rest[at : at + long]).removesuffix("s") for at, long in found if long)
 
 
 def _replaces(now: Relation, then: Relation) -> bool:
