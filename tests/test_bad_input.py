@@ -96,6 +96,11 @@ REFUSED: dict[str, tuple[Act, str]] = {
     "recall type": (recall(types=["rumour"]), "choose from identity"),
     "types is text": (recall(types="fact"), "list"),
     "recall subjects is text": (recall(subjects="owen"), "list"),
+    "recall surrogate subject": (
+        recall(subjects=[SURROGATE]),
+        "subjects contains a lone surrogate",
+    ),
+    "recall surrogate category": (recall(category=SURROGATE), "category contains a lone surrogate"),
     "naive since": (recall(since=datetime(2026, 1, 1)), "timezone"),
     "window": (
         recall(since="2026-01-02T00:00:00+00:00", until="2026-01-01T00:00:00+00:00"),
@@ -106,6 +111,13 @@ REFUSED: dict[str, tuple[Act, str]] = {
     "empty topic": (lambda h: h.forget(" ", scope=HERE), "topic is empty"),
     "empty search": (lambda h: h.search_text("", scope=HERE), "query is empty"),
     "surrogate id": (lambda h: h.get(SURROGATE, scope=HERE), "lone surrogate"),
+    "surrogate absent": (
+        lambda h: h.verify(absent=[SURROGATE]),
+        "absent contains a lone surrogate",
+    ),
+    "export to no path": (lambda h: h.export_to("a\x00b", scope=HERE), "path of a file"),
+    "export to a surrogate": (lambda h: h.export_to(SURROGATE, scope=HERE), "path of a file"),
+    "import from no path": (lambda h: h.import_from("a\x00b", scope=HERE), "path of a file"),
     "unknown job": (lambda h: h.jobs(scope=HERE, job="dream"), "choose from extract"),
     "unknown state": (lambda h: h.jobs(scope=HERE, states=["lost"]), "choose from waiting"),
     "states is text": (lambda h: h.jobs(scope=HERE, states="parked"), "list"),

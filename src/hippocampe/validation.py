@@ -70,13 +70,7 @@ def clean_text(content: str, *, what: str = "content", limit: int = MAX_CONTENT_
     """
     if not isinstance(content, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"{what} must be text, not {type(content).__name__}.")
-    try:
-        content.encode()
-    except UnicodeEncodeError as exc:
-        raise InvalidInput(
-            f"{what} contains a lone surrogate at position {exc.start}: it is not valid text. "
-            'Decode it with errors="replace" first.'
-        ) from exc
+    _check_encodable(what, content)
     cleaned = without_control(content).strip()
     if not cleaned:
         raise InvalidInput(f"{what} is empty: give at least one visible character.")
@@ -85,6 +79,16 @@ def clean_text(content: str, *, what: str = "content", limit: int = MAX_CONTENT_
             f"{what} is {len(cleaned):,} characters long, more than {limit:,}. Split it into several."
         )
     return cleaned
+
+
+def _check_encodable(what: str, text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as exc:
+        raise InvalidInput(
+            f"{what} contains a lone surrogate at position {exc.start}: it is not valid text. "
+            'Decode it with errors="replace" first.'
+        ) from exc
 
 
 def clean_key(key: str) -> str:
@@ -207,12 +211,14 @@ def check_text(name: str, value: str | None, *, limit: int = MAX_LABEL_CHARACTER
     """Check that a value is text of at most `limit` characters, or None.
 
     Raises:
-        InvalidInput: It is neither, or longer.
+        InvalidInput: It is neither, or longer, or contains lone surrogates.
     """
     if value is not None and not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"{name} must be text, not {type(value).__name__}.")
     if value is not None and len(value) > limit:
         raise _too_long(name, len(value), limit)
+    if value is not None:
+        _check_encodable(name, value)
     return value
 
 
@@ -287,13 +293,21 @@ def check_path(name: str, value: "str | os.PathLike[str]") -> Path:
     """Check that a value is a path, and convert it.
 
     Raises:
-        InvalidInput: It is not a path.
+        InvalidInput: It is not a path, or none that a file can have.
     """
-    if not isinstance(value, str | os.PathLike) or not str(value):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(value, str | os.PathLike) or not _may_exist(str(value)):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"{name} must be the path of a file, not {shown(value)}.")
     if len(str(value)) > MAX_PATH_CHARACTERS:
         raise _too_long(name, len(str(value)), MAX_PATH_CHARACTERS)
     return Path(value)
+
+
+def _may_exist(path: str) -> bool:
+    """Return whether a file can have a path; undecodable bytes of a name are surrogates that can be encoded again."""
+    try:
+        return b"\0" not in os.fsencode(path) and bool(path)
+    except UnicodeEncodeError:
+        return False
 
 
 def check_list(
@@ -308,7 +322,7 @@ def check_list(
         limit: Maximum characters of each.
 
     Raises:
-        InvalidInput: It is not, or is too large.
+        InvalidInput: It is not, or is too large, or contains lone surrogates.
     """
     several = isinstance(values, Sequence | Set) and not isinstance(values, str)  # pyright: ignore[reportUnnecessaryIsInstance]
     if several and len(values) > most:
@@ -320,6 +334,8 @@ def check_list(
     longest = max(map(len, values), default=0)
     if longest > limit:
         raise _too_long(f"a text of {name}", longest, limit)
+    for value in values:
+        _check_encodable(f"a text of {name}", value)
     return tuple(values)
 
 
