@@ -3,12 +3,12 @@
 import json
 import zipfile
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from conftest import Opener
+from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Memory, Scope
 from hippocampe.errors import UnreadableFile
 from hippocampe.ingest import statement_import
@@ -404,6 +404,43 @@ def test_what_is_known_already_is_newer_than_what_moves_in(
         "Lives in Paris"
     ]
     assert hippo.import_from(tmp_path / "mem0.json", scope=scope).known == 2
+
+
+@pytest.mark.parametrize("then", ["edit", "repeat"])
+@pytest.mark.parametrize(
+    ("first", "edited", "told"),
+    [
+        ("Marie habite à Lyon", "Marie habite à Paris", "Marie a déménagé à Toulouse"),
+        ("Marie lives in Lyon", "Marie lives in Paris", "Marie moved to Toulouse"),
+    ],
+)
+def test_what_was_edited_or_repeated_since_is_newer_than_what_moves_in(
+    hippo: Hippocampe,
+    scope: Scope,
+    clock: FakeClock,
+    tmp_path: Path,
+    first: str,
+    edited: str,
+    told: str,
+    then: str,
+) -> None:
+    mine = replace(scope, user=ALICE)
+    kept = hippo.remember(first, scope=mine).memory
+    between = clock.now + timedelta(days=4)
+    clock.advance(days=10)
+    if then == "edit":
+        kept = hippo.edit(kept.id, scope=mine, content=edited)
+    else:
+        kept = hippo.remember(first, scope=mine).memory
+    clock.advance(days=1)
+    hippo.import_from(
+        write(tmp_path, "mem0.json", [mem0_item("m1", told, between.isoformat())]), scope=scope
+    )
+    former, still = sorted(
+        hippo.history(kept.id, scope=mine).versions, key=lambda each: each.current
+    )
+    assert (still.id, still.content) == (kept.id, kept.content)
+    assert (former.content, former.superseded_at) == (told, kept.updated_at)
 
 
 def test_an_interrupted_import_of_statements_resumes(

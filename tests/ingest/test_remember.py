@@ -40,6 +40,22 @@ def test_a_key_written_again_replaces_its_value(hippo: Hippocampe, scope: Scope)
     assert history.versions[0].superseded_at == new.memory.created_at
 
 
+@pytest.mark.parametrize("by", ["key", "id", "rule"])
+def test_a_correction_replaces_what_a_clock_ahead_stored(
+    hippo: Hippocampe, scope: Scope, clock: FakeClock, by: str
+) -> None:
+    old = hippo.set_fact("city", "I live in Paris", scope=scope).memory
+    clock.advance(seconds=-2)
+    key = "city" if by == "key" else None
+    replaces = [old.id] if by == "id" else []
+    done = hippo.remember("I moved to Toulouse", scope=scope, key=key, replaces=replaces)
+    assert (done.action, done.replaced) == ("updated", (old.id,))
+    assert hippo.facts(scope=scope)["city"].id == done.memory.id
+    first, last = hippo.history(done.memory.id, scope=scope).versions
+    assert (first.id, first.superseded_at) == (old.id, last.created_at)
+    assert last.created_at >= old.created_at
+
+
 def test_named_memories_are_replaced(hippo: Hippocampe, scope: Scope) -> None:
     first = hippo.remember("Camille joue du violon", scope=scope).memory
     second = hippo.remember("Owen a un voilier bleu", scope=scope).memory

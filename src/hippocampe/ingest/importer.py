@@ -49,7 +49,7 @@ def import_from(
     """Read talk or the memories of another program, or an export of ours. What is already there is not added twice.
 
     Imported statements keep their dates and follow the rules of `remember`, in the order of time: one that is older
-    than the memory it differs from becomes its history.
+    than the memory it differs from, or than its last edit or repetition, becomes its history.
 
     Args:
         path: The file; notes may be a folder.

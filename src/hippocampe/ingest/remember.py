@@ -135,11 +135,14 @@ def decide_and_store(
     if judgement.duplicate is not None:
         return _reinforce(change, draft, prepared, judgement.duplicate, judgement)
     memory = draft.memory
-    newest = max(judgement.replaced, key=lambda old: old.created_at, default=memory)
-    if newest.created_at > memory.created_at:
-        return _insert_former(change, draft, prepared, newest, judgement)
     if judgement.replaced:
+        newest = max(judgement.replaced, key=_stated_at)
+        if draft.imported and _stated_at(newest) > memory.created_at:
+            return _insert_former(change, draft, prepared, newest, judgement)
+        # The clock may be behind that of the process that stored the old one.
+        at = max(memory.created_at, _stated_at(newest))
         memory = _inherit(corpus.settings, draft, judgement.replaced)
+        memory = replace(memory, created_at=at, updated_at=at)
     check_collection(memory)
     insert_memory(change, memory, draft.names, prepared)
     supersede_and_link(change, memory, judgement)
@@ -152,15 +155,20 @@ def decide_and_store(
     )
 
 
+def _stated_at(memory: Memory) -> datetime:
+    """When a memory was last stated: learnt, edited, confirmed or restored."""
+    return max(memory.created_at, memory.updated_at)
+
+
 def _insert_former(
     change: UnitOfWork, draft: Draft, prepared: Prepared, newer: Memory, judgement: Judgement
 ) -> Remembered:
-    """Insert a statement as the history of a memory that was learnt after it and would be replaced by it."""
-    memory = draft.memory
+    """Insert a statement as the history of a memory that was stated after it and would be replaced by it."""
+    memory, at = draft.memory, _stated_at(newer)
     check_collection(memory)
     insert_memory(change, memory, draft.names, prepared)
-    supersede(change, [memory], newer, newer.created_at, former=())
-    superseded = replace(memory, superseded_by=newer.id, superseded_at=newer.created_at)
+    supersede(change, [memory], newer, at, former=())
+    superseded = replace(memory, superseded_by=newer.id, superseded_at=at)
     return Remembered(superseded, "inserted", (), judgement.similarity, judgement.reason)
 
 

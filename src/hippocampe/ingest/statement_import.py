@@ -129,4 +129,5 @@ class StatementImport:
             occurred_at=item.occurred_at or event_time(corpus.settings, item.content, scope, at),
             expires_at=item.ends or draft.memory.expires_at,
         )
-        return replace(draft, memory=memory, keeps_lifetime=draft.keeps_lifetime or bool(item.ends))
+        lasting = draft.keeps_lifetime or bool(item.ends)
+        return replace(draft, memory=memory, keeps_lifetime=lasting, imported=True)

@@ -18,6 +18,7 @@ class Draft:
         replaces: Ids of memories that the caller asks to supersede.
         provided: The `INHERITED_FIELDS` that the caller gave.
         keeps_lifetime: Whether the caller gave a time to live, or None for ever.
+        imported: Whether it was learnt by another program, at its `created_at`, and so may be older than stored ones.
     """
 
     memory: Memory
@@ -25,3 +26,4 @@ class Draft:
     replaces: tuple[str, ...] = ()
     provided: frozenset[str] = frozenset(INHERITED_FIELDS)
     keeps_lifetime: bool = True
+    imported: bool = False
