@@ -213,6 +213,18 @@ def test_what_changed_meanwhile_is_left_alone(server: ModelServer, hippo: Hippoc
     assert "Camille a vendu son très vieux vélo rouge" in current(hippo)
 
 
+def test_an_expired_memory_replaces_nothing(
+    server: ModelServer, hippo: Hippocampe, clock: FakeClock
+) -> None:
+    older, _ = remember(hippo, BIKE)
+    hippo.edit(older.id, scope=HERE, ttl="1h")
+    clock.advance(hours=2)
+    judge(server, verdict("p1", "replace", keep="p1a"))
+    assert settle(hippo) == 0
+    assert current(hippo) == {BIKE[1]}
+    assert server.requests == []
+
+
 def test_batches_and_the_ledger(
     server: ModelServer, hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -584,6 +584,40 @@ def test_an_edit_changes_what_it_names(hippo: Hippocampe, scope: Scope, clock: F
     assert hippo.verify().ok
 
 
+EXPIRED = [
+    ("Marie habite à Lyon", "Marie habite à Paris", "Marie a déménagé à Toulouse"),
+    ("Marie lives in Lyon", "Marie lives in Paris", "Marie moved to Toulouse"),
+]
+
+
+@pytest.mark.parametrize(("first", "live", "edited"), EXPIRED)
+def test_an_expired_memory_is_only_edited_for_a_new_time(
+    hippo: Hippocampe, scope: Scope, clock: FakeClock, first: str, live: str, edited: str
+) -> None:
+    old = hippo.remember(first, scope=scope, ttl="1h").memory
+    clock.advance(hours=2)
+    now = hippo.remember(live, scope=scope).memory
+    with pytest.raises(NotFound, match="has expired: restore it first"):
+        hippo.edit(old.id, scope=scope, content=edited)
+    assert contents(hippo, scope) == {live}
+    hippo.edit(old.id, scope=scope, ttl="1d")
+    assert contents(hippo, scope) == {first}
+    assert hippo.get(now.id, scope=scope).superseded_by == old.id
+
+
+def test_a_review_is_not_settled_for_an_expired_memory(
+    hippo: Hippocampe, scope: Scope, clock: FakeClock
+) -> None:
+    first, second = unsure_pair(hippo, scope)
+    hippo.edit(first.id, scope=scope, ttl="1h")
+    clock.advance(hours=2)
+    with pytest.raises(NotFound, match="has expired: restore it first"):
+        hippo.settle(first.id, second.id, scope=scope, keep=first.id)
+    assert contents(hippo, scope) == {second.content}
+    hippo.settle(first.id, second.id, scope=scope, keep=second.id)
+    assert contents(hippo, scope) == {second.content}
+
+
 def test_only_a_current_memory_is_edited(hippo: Hippocampe, scope: Scope) -> None:
     memory = hippo.remember("Camille élève des abeilles", scope=scope).memory
     with pytest.raises(NotFound):

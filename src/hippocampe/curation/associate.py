@@ -7,7 +7,7 @@ from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import InvalidInput, NotFound, shown
 from hippocampe.ingest.memory_writes import supersede, update_memory
-from hippocampe.retrieval.lookup import require
+from hippocampe.retrieval.lookup import has_expired, require
 from hippocampe.store import associations, memories
 from hippocampe.store.store import Store
 from hippocampe.types import ASSOCIATIONS, Association, Memory, Review, Scope
@@ -115,7 +115,7 @@ def settle(
             newer one, recall still finds the older one for the facts that the newer one lacks.
 
     Raises:
-        NotFound: The space lacks one of the memories, or `keep` is given and one is not current.
+        NotFound: The space lacks one of the memories, or `keep` is given and has expired, or one is not current.
         InvalidInput: `keep` is not in the pair, or both ids are the same.
     """
     check_id(id)
@@ -132,15 +132,11 @@ def settle(
             survivor, lost = found[keep], found[other_id if keep == id else id]
             if not (survivor.current and lost.current):
                 raise NotFound("one of the two is no longer current: look at them again.")
+            now = writer.corpus.store.now()
+            if has_expired(survivor, now):
+                raise NotFound(f"memory {keep!r} has expired: restore it first.")
             former = stays_former(lost, survivor)
-            replace_by(
-                change,
-                survivor,
-                lost,
-                associations.BY_HAND,
-                writer.corpus.store.now(),
-                former=former,
-            )
+            replace_by(change, survivor, lost, associations.BY_HAND, now, former=former)
 
 
 def replace_by(

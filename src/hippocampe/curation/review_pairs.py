@@ -7,6 +7,7 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.ingest.remember import decide_and_store
+from hippocampe.retrieval.lookup import has_expired
 from hippocampe.store import associations, memories
 from hippocampe.store.store import Store
 from hippocampe.types import Association, Memory, Review, Scope
@@ -51,12 +52,15 @@ class Decided:
 
 
 def pairs_waiting(store: Store, space: str) -> list[Pair]:
-    """The pairs to settle, each once."""
+    """The pairs to settle, each once; not those of a memory that has expired."""
+    now = store.now()
     reviews = associate.reviews(store, scope=Scope(space))
     found: dict[frozenset[str], Pair] = {}
     with store.read() as connection:
         for review in reviews:
             pair = _pair(review)
+            if has_expired(pair.older, now) or has_expired(pair.newer, now):
+                continue
             edges = associations.between(connection, space, *pair.ids)
             if not any(map(associations.is_for_a_person, edges)):
                 found.setdefault(frozenset(pair.ids), pair)

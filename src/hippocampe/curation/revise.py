@@ -21,7 +21,7 @@ from hippocampe.ingest.memory_writes import supersede_and_link, update_memory
 from hippocampe.ingest.remember import inherited_importance
 from hippocampe.language.datetimes import as_utc, parse_ttl
 from hippocampe.language.subjects import subjects_of
-from hippocampe.retrieval.lookup import get, require
+from hippocampe.retrieval.lookup import get, has_expired, require
 from hippocampe.retrieval.results import of_turn
 from hippocampe.store import associations, embeddings, memories, turn_rows
 from hippocampe.store.turn_rows import Turn
@@ -84,7 +84,7 @@ def edit(
         metadata: All of its key-value pairs, as in `remember`; `{}` removes them.
 
     Raises:
-        NotFound: The space has no current memory of this id.
+        NotFound: The space has no current memory of this id, or it has expired and gets no new `ttl`.
         InvalidInput: A value is invalid, or another current memory states the same; nothing was
             changed.
     """
@@ -94,6 +94,9 @@ def edit(
         state = "forgotten" if old.forgotten_at else "replaced by a newer one"
         raise NotFound(f"memory {id!r} is {state}: restore it first.")
     now = corpus.store.now()
+    expired = has_expired(old, now)
+    if expired and isinstance(ttl, Unset):
+        raise NotFound(f"memory {id!r} has expired: restore it first.")
     refuse = corpus.config.refuse_secrets
     new = replace(
         old,
@@ -120,7 +123,7 @@ def edit(
     with writer.change() as change:
         if _require_current(change, id, scope).updated_at != old.updated_at:
             raise NotFound(f"memory {id!r} was changed meanwhile: look at it again.")
-        if new.content != old.content:
+        if new.content != old.content or expired:
             _reconcile(corpus, change, new, prepared)
         update_memory(change, new, prepared)
     return new
@@ -199,7 +202,7 @@ def _restore_memory(writer: Writer, id: str, scope: Scope) -> Memory:
     prepared = corpus.vocabulary.prepare([memory_embedding_text(old)], [memory_text(old)])[0]
     with writer.change() as change:
         memory = require(memories.get(change.connection, scope.space, [id]), id, scope)
-        expired = memory.expires_at is not None and memory.expires_at <= now
+        expired = has_expired(memory, now)
         if memory.current and not expired:
             raise InvalidInput(f"memory {id!r} is current: there is nothing to restore.")
         restored = replace(
