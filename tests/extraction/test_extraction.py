@@ -141,6 +141,17 @@ def test_a_correction_names_what_it_replaces(server: ModelServer, hippo: Hippoca
     assert hippo.history(stored.memory.id, scope=HERE).versions[0].id == old.id
 
 
+def test_the_key_of_what_a_correction_replaces_tells_its_secret(
+    server: ModelServer, hippo: Hippocampe
+) -> None:
+    hippo.set_fact("door_code", "on the fridge, in the red box", scope=HERE)
+    turn = hippo.after_turn("The paper from the fridge's red box says 4821#", None, scope=HERE)
+    propose(server, statement("4821#, in the red box on the fridge", replaces=["k1"]))
+    [stored] = hippo.extract(turn, scope=HERE).remembered
+    assert (stored.action, stored.memory.key) == ("updated", "door_code")
+    assert stored.memory.content == "[secret: password], in the red box on the fridge"
+
+
 def test_a_correction_does_not_replace_what_is_about_somebody_else(
     server: ModelServer, hippo: Hippocampe
 ) -> None:

@@ -634,6 +634,25 @@ def test_secrets_of_an_export_are_masked_or_refused(
 
 
 @pytest.mark.usefixtures("hashed")
+@pytest.mark.parametrize("key", ["wifi_password", "code_porte"])
+def test_the_key_of_an_exported_fact_tells_its_secret(
+    open_hippo: Opener, scope: Scope, tmp_path: Path, key: str
+) -> None:
+    hippo = open_hippo(embedder="hashed:32")
+    hippo.set_fact(key, "on the fridge", scope=scope)
+    path = tmp_path / "space.jsonl"
+    hippo.export_to(path, scope=scope)
+    clear = path.read_text(encoding="utf-8").replace("on the fridge", "4821hunter")
+    path.write_text(clear, encoding="utf-8")
+    other = open_hippo(tmp_path / "other", embedder="hashed:32")
+    assert other.import_from(path, scope=scope).problems == ()
+    assert other.facts(scope=scope)[key].content == "[secret: password]"
+    refusing = open_hippo(tmp_path / "refusing", embedder="hashed:32", refuse_secrets=True)
+    (problem,) = refusing.import_from(path, scope=scope).problems
+    assert "contains a secret" in problem[1]
+
+
+@pytest.mark.usefixtures("hashed")
 def test_a_key_that_is_held_stays_where_it_is(
     open_hippo: Opener, scope: Scope, tmp_path: Path, clock: FakeClock
 ) -> None:

@@ -502,6 +502,30 @@ def test_secrets_are_refused_on_demand(open_hippo: Opener, scope: Scope) -> None
     assert (counted.memories, counted.messages, counted.turns) == ({}, 0, 0)
 
 
+@pytest.mark.parametrize("key", ["wifi_password", "motdepasse", "code_porte", "door_code"])
+@pytest.mark.parametrize("by", ["edit", "replaces"])
+def test_a_key_tells_the_secrets_of_later_values(
+    hippo: Hippocampe, scope: Scope, key: str, by: str
+) -> None:
+    fact = hippo.set_fact(key, "4821hunter", scope=scope).memory
+    if by == "edit":
+        hippo.edit(fact.id, scope=scope, content="4822hunter")
+    else:
+        hippo.remember("4822hunter", scope=scope, replaces=[fact.id])
+    assert hippo.facts(scope=scope)[key].content == "[secret: password]"
+    assert hippo.verify(absent=["4821hunter", "4822hunter"]).ok
+
+
+def test_a_key_tells_the_secrets_to_refuse(open_hippo: Opener, scope: Scope) -> None:
+    hippo = open_hippo(refuse_secrets=True)
+    fact = hippo.set_fact("wifi_password", "is on the fridge", scope=scope).memory
+    with pytest.raises(InvalidInput, match="contains a secret"):
+        hippo.edit(fact.id, scope=scope, content="hunter3abc")
+    with pytest.raises(InvalidInput, match="contains a secret"):
+        hippo.remember("hunter3abc", scope=scope, replaces=[fact.id])
+    assert hippo.facts(scope=scope)["wifi_password"] == fact
+
+
 # By hand
 
 

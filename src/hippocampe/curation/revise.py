@@ -46,8 +46,8 @@ from hippocampe.validation import (
     clean_key,
     clean_reason,
     clean_text,
-    redact,
     redact_metadata,
+    redact_named,
     strip_injection,
 )
 
@@ -102,7 +102,7 @@ def edit(
         old,
         content=old.content
         if content is None
-        else redact(strip_injection(clean_text(content)), refuse=refuse),
+        else redact_named(old.key or "", strip_injection(clean_text(content)), refuse=refuse),
         type=old.type if type is None else type,
         category=old.category if category is None else category,
         subjects=old.subjects if subjects is None else check_subjects(subjects),

@@ -12,10 +12,11 @@ from typing import Final
 
 from hippocampe.engine.corpus import Corpus
 from hippocampe.errors import InvalidInput
-from hippocampe.ingest.draft import event_time, make_draft
+from hippocampe.ingest.draft import event_time, make_draft, mask_keyed
 from hippocampe.language.datetimes import parse_ttl
 from hippocampe.language.difference import proper_names
 from hippocampe.language.statement import parse
+from hippocampe.language.subjects import subjects_of
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,
     MAX_LABEL_CHARACTERS,
@@ -143,11 +144,14 @@ def draft_of(
             source=source,
             evidence=list(dict.fromkeys(message.id for message in evidence)),
         )
+        named = (known[id] for id in read_ids(proposed.replaces) if id in known)
+        ids = (old.id for old in named if _may_replace(draft.memory, old, speakers))
+        replaced = tuple(dict.fromkeys(ids))
+        content = mask_keyed(corpus, scope.space, draft.memory.content, None, replaced)
     except InvalidInput:
         return None
-    named = (known[id] for id in read_ids(proposed.replaces) if id in known)
-    replaced = (old.id for old in named if _may_replace(draft.memory, old, speakers))
-    return replace(draft, replaces=tuple(dict.fromkeys(replaced)))
+    memory = replace(draft.memory, content=content)
+    return replace(draft, memory=memory, names=tuple(subjects_of(content)), replaces=replaced)
 
 
 def _may_replace(new: Memory, old: Memory, speakers: Collection[str]) -> bool:

@@ -32,6 +32,7 @@ from hippocampe.validation import (
     clean_text,
     redact,
     redact_metadata,
+    redact_named,
     strip_injection,
 )
 
@@ -204,14 +205,16 @@ def _memory(row: Row, refuse: bool) -> Row:
     )
     if not 0 <= row.get("access_count", 0) < _MAX_COUNT:
         raise InvalidInput(f"access_count {shown(row['access_count'])} is out of range.")
+    labels = _labels(row, "key", "source")
+    content = strip_injection(clean_text(row["content"], limit=MAX_CONTENT_CHARACTERS))
     return {
-        "content": _text(row, "content", MAX_CONTENT_CHARACTERS, refuse),
+        "content": redact_named(labels.get("key", ""), content, refuse=refuse),
         "importance": check_importance(row["type"], row["importance"]),
         "subjects": list(check_subjects(_list(row, "subjects"))),
         # Older archives have no metadata.
         "metadata": redact_metadata(row.get("metadata", {}), refuse=refuse),
         "evidence": [clean_text(each, what="evidence") for each in _list(row, "evidence")],
-        **_labels(row, "key", "source"),
+        **labels,
         **_reason(row, "forgotten_reason", refuse),
     }
 

@@ -10,6 +10,7 @@ from hippocampe.engine.settings import SpaceSettings
 from hippocampe.language.datetimes import as_utc, parse_ttl
 from hippocampe.language.subjects import subjects_of
 from hippocampe.language.temporal.window import parse_event
+from hippocampe.store import memories
 from hippocampe.types import MAX_LABEL_CHARACTERS, UNSET, Memory, Metadata, Scope, Unset
 from hippocampe.updates.draft import INHERITED_FIELDS, Draft
 from hippocampe.validation import (
@@ -61,10 +62,13 @@ def make_draft(
     )
     refuse = corpus.config.refuse_secrets
     key = None if key is None else clean_key(key)
+    replaced = check_list("replaces", replaces, most=MAX_REPLACES)
     memory = Memory(
         id=str(uuid7()),
         space=scope.space,
-        content=redact_named(key or "", strip_injection(clean_text(content)), refuse=refuse),
+        content=mask_keyed(
+            corpus, scope.space, strip_injection(clean_text(content)), key, replaced
+        ),
         collection="memory" if collection is None else collection,
         type="fact" if type is None else type,
         category=category,
@@ -92,10 +96,28 @@ def make_draft(
     return Draft(
         memory,
         names,
-        check_list("replaces", replaces, most=MAX_REPLACES),
+        replaced,
         frozenset(provided),
         keeps_lifetime=not isinstance(ttl, Unset),
     )
+
+
+def mask_keyed(
+    corpus: Corpus, space: str, content: str, key: str | None, replaces: Sequence[str]
+) -> str:
+    """Mask the secrets in a statement, which its key may tell: its own, or one of a memory that it replaces.
+
+    Raises:
+        InvalidInput: It contains a secret, and secrets are refused.
+    """
+    names = {key} if key else {""}
+    if replaces and not key:
+        with corpus.store.read() as connection:
+            replaced = memories.get(connection, space, replaces)
+        names |= {old.key for old in replaced.values() if old.key}
+    for name in sorted(names):
+        content = redact_named(name, content, refuse=corpus.config.refuse_secrets)
+    return content
 
 
 def event_time(
