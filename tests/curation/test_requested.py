@@ -4,6 +4,7 @@ import pytest
 
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Recollection, Scope
+from hippocampe.curation import requested
 from hippocampe.errors import IndexUnavailable
 from hippocampe.types import MAX_LABEL_CHARACTERS, Forgetting, Injection
 
@@ -187,6 +188,44 @@ def test_the_rest_of_the_message_stays(hippo: Hippocampe) -> None:
     say(hippo, "Oublie que je joue du tuba. Sinon, j'ai déménagé à Lyon.", reply="Plus de tuba !")
     assert contents(hippo, "Lyon") == {"Sinon, j'ai déménagé à Lyon."}
     assert contents(hippo, "tuba") == set()
+
+
+SOFA = [
+    ("Forget everything about the sofa", "The sofa is red", "The new sofa is blue"),
+    ("Oublie tout sur le canapé", "Le canapé est rouge", "Le nouveau canapé est bleu"),
+]
+
+
+@pytest.mark.parametrize(("message", "before", "since"), SOFA)
+def test_a_repeated_request_hides_nothing_said_since(
+    hippo: Hippocampe, clock: FakeClock, message: str, before: str, since: str
+) -> None:
+    old = hippo.remember(before, scope=ANA).memory
+    first = hippo.after_turn(message, "ok", scope=ANA, external_id="e1")
+    clock.advance(minutes=5)
+    hippo.remember(since, scope=ANA)
+    hippo.restore(old.id, scope=ANA)
+    assert hippo.after_turn(message, "ok", scope=ANA, external_id="e1") == first
+    assert {each.content for each in hippo.recent(scope=ANA)} == {before, since}
+
+
+@pytest.mark.parametrize(("message", "before", "since"), SOFA)
+def test_a_repeated_request_completes_an_interrupted_one(
+    hippo: Hippocampe,
+    clock: FakeClock,
+    monkeypatch: pytest.MonkeyPatch,
+    message: str,
+    before: str,
+    since: str,
+) -> None:
+    hippo.remember(before, scope=ANA)
+    with monkeypatch.context() as patched, pytest.raises(ZeroDivisionError):
+        patched.setattr(requested, "hide_all", lambda *_: 1 / 0)
+        hippo.after_turn(message, "ok", scope=ANA, external_id="e1")
+    clock.advance(minutes=5)
+    hippo.remember(since, scope=ANA)
+    hippo.after_turn(message, "ok", scope=ANA, external_id="e1")
+    assert {each.content for each in hippo.recent(scope=ANA)} == {since}
 
 
 @pytest.mark.parametrize("external_id", ["1", "é" * MAX_LABEL_CHARACTERS])

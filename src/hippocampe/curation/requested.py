@@ -2,7 +2,7 @@
 
 import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from hippocampe.curation.forget import hide_all
@@ -14,7 +14,11 @@ from hippocampe.ingest import conversation
 from hippocampe.language.forgetting import read_request
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.retrieval import requested
-from hippocampe.types import MAX_LABEL_CHARACTERS, Forgetting, Scope
+from hippocampe.store import message_rows, turn_rows
+from hippocampe.store.store import Store
+from hippocampe.store.turn_rows import Turn
+from hippocampe.types import MAX_LABEL_CHARACTERS, Forgetting, ReceiptItem, Scope
+from hippocampe.validation import clean_text
 
 log = logging.getLogger("hippocampe")
 REST = "/rest"
@@ -37,12 +41,14 @@ def after_turn(
     """Store an exchange; if its message asks to forget something, hide it, and the exchange too.
 
     A request that waits for the user is stored as it is, but no statement is extracted from it. What a message
-    says beside its request is a turn of its own. Arguments, result and errors are those of `Hippocampe.after_turn`.
+    says beside its request is a turn of its own. A repeated exchange completes what an interruption left, and hides
+    nothing newer. Arguments, result and errors are those of `Hippocampe.after_turn`.
     """
     asked = _plan(context, user_message, scope)
     reason = None
     if asked is not None and not asked.waits:
         reason = f"forgotten: {asked.topic or 'what was just said'}"
+    stored = _stored(context.corpus.store, external_id, scope) if reason else None
     turn_id = conversation.after_turn(
         context,
         user_message,
@@ -58,7 +64,9 @@ def after_turn(
     )
     if asked is None or reason is None:
         return turn_id
-    hide_all(context.writer, turns, asked.items, scope, reason)
+    items = asked.items if stored is None else _until(stored.forgotten_at, asked.items)
+    if items or stored is None:
+        hide_all(context.writer, turns, items, scope, reason)
     rest = _rest(context, user_message, scope)
     if not rest:
         return turn_id
@@ -71,6 +79,24 @@ def after_turn(
         at=at,
         external_id=external_id and _rest_id(external_id),
     )
+
+
+def _stored(store: Store, external_id: str | None, scope: Scope) -> Turn | None:
+    """The turn of an exchange that was stored before; None if it is new."""
+    if external_id is None:
+        return None
+    clean_text(external_id, what="external_id", limit=MAX_LABEL_CHARACTERS)
+    space, channel = scope.space, scope.channel or ""
+    with store.read() as connection:
+        id = message_rows.turn_of_external_id(connection, space, channel, external_id)
+        return turn_rows.get(connection, space, [id]).get(id) if id else None
+
+
+def _until(end: datetime | None, items: Iterable[ReceiptItem]) -> list[ReceiptItem]:
+    """The items that have not been said, learnt or changed after a time; none without one."""
+    if end is None:
+        return []
+    return [each for each in items if (each.memory.updated_at if each.memory else each.at) <= end]
 
 
 def _rest_id(external_id: str) -> str:
