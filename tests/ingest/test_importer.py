@@ -18,7 +18,7 @@ from uuid6 import uuid7
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.errors import InvalidInput, StoreError, UnreadableFile
-from hippocampe.ingest import archive, importer, problems
+from hippocampe.ingest import archive, conversation, importer, problems
 from hippocampe.ingest.formats.registry import read_file
 from hippocampe.types import Memory
 
@@ -122,6 +122,37 @@ def test_talk_comes_in_once_with_its_times(
     again = hippo.import_from(path, scope=scope, format=format)
     assert (again.read, again.added, again.known, again.turns) == (done.read, 0, done.read, 0)
     assert hippo.stats(scope=scope).messages == done.added
+    assert hippo.verify().ok
+
+
+@pytest.mark.parametrize("first", [1, 2], ids=["a part of it", "the same file"])
+def test_what_another_import_stores_meanwhile_is_known(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: int
+) -> None:
+    talk = [
+        {"author": "dev", "role": "user", "content": "Où poussent les myrtilles ?", "at": AT},
+        {"author": "eko", "role": "assistant", "content": "Dans les sous-bois.", "at": AT},
+    ]
+    talk = [each | {"external_id": f"e{number}"} for number, each in enumerate(talk)]
+    path, other = tmp_path / "talk.jsonl", tmp_path / "other.jsonl"
+    path.write_text(lines(*talk), encoding="utf-8")
+    other.write_text(lines(*talk[:first]), encoding="utf-8")
+    embed = conversation.embed_turns
+
+    def embed_late(*arguments: Any) -> Any:
+        monkeypatch.setattr(conversation, "embed_turns", embed)
+        assert hippo.import_from(other, scope=scope).added == first
+        return embed(*arguments)
+
+    monkeypatch.setattr(conversation, "embed_turns", embed_late)
+    done = hippo.import_from(path, scope=scope)
+    left = len(talk) - first
+    assert (done.read, done.added, done.known, done.turns) == (2, left, first, left)
+    assert {each.content for each in hippo.messages(scope=scope)} == {
+        each["content"] for each in talk
+    }
+    found = hippo.recall("sous-bois", scope=scope, collections=["turn"], mode="text")
+    assert "sous-bois" in found[0].content
     assert hippo.verify().ok
 
 

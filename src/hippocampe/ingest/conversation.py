@@ -1,6 +1,6 @@
 """Store conversations: messages, the turns they form, and live messages of observed rooms."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -130,9 +130,16 @@ def embed_turns(vocabulary: Vocabulary, drafts: Sequence[TurnDraft]) -> list[Pre
     return vocabulary.prepare(list(map(turn_embedding_text, turns)), list(map(turn_text, turns)))
 
 
-def store_turns(writer: Writer, drafts: Sequence[TurnDraft], prepared: Sequence[Prepared]) -> None:
-    """Store and index turns with their messages in one transaction."""
+def store_turns(writer: Writer, drafts: Sequence[TurnDraft], prepared: Sequence[Prepared]) -> bool:
+    """Store and index turns with their messages in one transaction.
+
+    Returns:
+        False if one of the messages is stored already, by external id; then nothing is stored.
+    """
+    messages = [message for draft in drafts for message in draft.messages]
     with writer.change() as change:
+        if known_identities(change.connection, messages):
+            return False
         turn_rows.add(change.connection, [draft.turn for draft in drafts])
         pairs = [(message, draft.turn.id) for draft in drafts for message in draft.messages]
         message_rows.add(
@@ -143,6 +150,28 @@ def store_turns(writer: Writer, drafts: Sequence[TurnDraft], prepared: Sequence[
         )
         for draft, embedded in zip(drafts, prepared, strict=True):
             change.index("turn", turn_point(draft.turn, embedded.dense), embedded)
+    return True
+
+
+def identity(message: Message) -> tuple[str, str, str | None]:
+    """The space, channel and external id of a message; with an external id, no other message has them."""
+    return (message.space, message.channel or "", message.external_id)
+
+
+def known_identities(
+    connection: Connection, messages: Iterable[Message]
+) -> set[tuple[str, str, str | None]]:
+    """The identities of messages that are stored already."""
+    spaces: dict[str, list[tuple[str, str]]] = {}
+    for message in messages:
+        if message.external_id:
+            place = (message.channel or "", message.external_id)
+            spaces.setdefault(message.space, []).append(place)
+    return {
+        (space, *place)
+        for space, places in spaces.items()
+        for place in message_rows.known_external_ids(connection, space, places)
+    }
 
 
 def after_turn(

@@ -17,7 +17,6 @@ from hippocampe.ingest.formats.registry import detect_format, read_file
 from hippocampe.ingest.problems import Problems
 from hippocampe.ingest.statement_import import StatementImport
 from hippocampe.language.datetimes import as_zone
-from hippocampe.store import message_rows
 from hippocampe.store.store import Store
 from hippocampe.types import Imported, Message, Progress, Scope
 from hippocampe.validation import check_choice, check_flag, check_path, check_text
@@ -233,9 +232,14 @@ class _MessageImport:
             message = self._open.pop(next(iter(self._open)))
             waiting -= len(message.content)
             drafts.append(conversation.make_turn([message]))
-        if drafts:
+        while drafts:
             prepared = conversation.embed_turns(self.writer.corpus.vocabulary, drafts)
-            conversation.store_turns(self.writer, drafts, prepared)
+            if conversation.store_turns(self.writer, drafts, prepared):
+                break
+            # Meanwhile, another import has stored some of them.
+            new = {message.id for message in self._new(each for d in drafts for each in d.messages)}
+            left = ([each for each in draft.messages if each.id in new] for draft in drafts)
+            drafts = [conversation.make_turn(messages) for messages in left if messages]
         self.turns += len(drafts)
         self.added += sum(len(draft.messages) for draft in drafts)
         if self.progress and self.read:
@@ -243,23 +247,18 @@ class _MessageImport:
 
     def _new(self, messages: Iterable[Message]) -> list[Message]:
         """Drop messages that are stored already, by external id."""
-        spaces: dict[str, list[Message]] = {}
-        for message in messages:
-            spaces.setdefault(message.space, []).append(message)
-        waiting = {(m.space, m.channel or "", m.external_id) for m in self._open.values()}
-        fresh: list[Message] = []
+        messages = list(messages)
+        seen = {conversation.identity(each) for each in self._open.values()}
         with self.writer.corpus.store.read() as connection:
-            for space, group in spaces.items():
-                wanted = [(m.channel or "", m.external_id) for m in group if m.external_id]
-                seen = message_rows.known_external_ids(connection, space, wanted)
-                for message in group:
-                    identity = (message.channel or "", message.external_id or "")
-                    if identity in seen or (space, *identity) in waiting:
-                        self.known += 1
-                    else:
-                        fresh.append(message)
-                        if message.external_id:
-                            seen.add(identity)
+            seen |= conversation.known_identities(connection, messages)
+        fresh: list[Message] = []
+        for message in messages:
+            identity = conversation.identity(message)
+            if message.external_id and identity in seen:
+                self.known += 1
+            else:
+                fresh.append(message)
+                seen.add(identity)
         return fresh
 
     def _pair(self, messages: Iterable[Message]) -> Iterator[TurnDraft]:
