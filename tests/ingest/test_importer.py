@@ -504,6 +504,25 @@ def test_a_space_is_copied_whole_after_the_original_lost_a_part(
     assert hippo.import_from(path, scope=copy).added == 0
 
 
+@pytest.mark.usefixtures("hashed")
+def test_a_copied_space_is_known_after_the_original_is_gone(
+    open_hippo: Opener, scope: Scope, tmp_path: Path
+) -> None:
+    hippo = open_hippo(embedder="hashed:32")
+    hippo.remember("Owen chante faux", scope=scope)
+    hippo.after_turn("Nora vit à Lyon", "Noté.", scope=scope)
+    path = tmp_path / "space.jsonl"
+    written = hippo.export_to(path, scope=scope)
+    copy = replace(scope, space="copie")
+    assert hippo.import_from(path, scope=copy).added == written
+    hippo.erase(scope=scope, whole_space=True)
+    again = hippo.import_from(path, scope=copy)
+    assert (again.added, again.known, again.problems) == (0, written, ())
+    assert len(hippo.recent(9, scope=copy)) == 1
+    assert len(hippo.messages(scope=copy)) == 2
+    assert hippo.import_from(path, scope=scope).added == written
+
+
 def test_a_broken_line_of_an_export_is_reported(
     hippo: Hippocampe, open_hippo: Opener, scope: Scope, tmp_path: Path, clock: FakeClock
 ) -> None:

@@ -3,7 +3,7 @@
 Rows keep their ids and times, so a load restores everything and is idempotent. The file is
 untrusted: each row is validated like any other input; invalid rows are reported and skipped. If
 another space of the database has one of the ids, every row gets an id derived from the space and its
-old id.
+old id, in later loads into that space too: the other one may be gone by then.
 """
 
 import json
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 from uuid import UUID, uuid5
 
-from sqlalchemy import insert, select
+from sqlalchemy import and_, insert, or_, select
 
 from hippocampe.engine import backlog
 from hippocampe.engine.unit_of_work import UnitOfWork
@@ -174,14 +174,20 @@ def _renaming(store: Store, path: Path, space: str) -> Callable[[Row], Row]:
 
 
 def _has_taken_id(store: Store, path: Path, space: str) -> bool:
-    """Return whether another space has the id of any row: it may have lost the first ones since the export."""
+    """Return whether another space has the id of any row, or the space has one that an earlier load derived.
+
+    The other space may have lost its first rows, or all of them, since the export.
+    """
     ids = _ids(path)
     while batch := list(islice(ids, BATCH)):
         with store.read() as connection:
             for name in _WITH_ID:
                 table = TABLES[name]
                 wanted = [id for record, id in batch if record == name]
-                query = select(table.c.id).where(table.c.space != space, table.c.id.in_(wanted))
+                derived = [_derived(id, space) for id in wanted]
+                taken = and_(table.c.space != space, table.c.id.in_(wanted))
+                loaded = and_(table.c.space == space, table.c.id.in_(derived))
+                query = select(table.c.id).where(or_(taken, loaded))
                 if connection.execute(query.limit(1)).first():
                     return True
     return False
