@@ -156,7 +156,7 @@ def decide_and_store(
 
 
 def _stated_at(memory: Memory) -> datetime:
-    """When a memory was last stated: learnt, edited, confirmed or restored."""
+    """Return when a memory was last stated: learnt, edited, repeated or restored."""
     return max(memory.created_at, memory.updated_at)
 
 
