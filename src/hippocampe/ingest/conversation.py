@@ -1,6 +1,6 @@
 """Store conversations: messages, the turns they form, and live messages of observed rooms."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -159,7 +159,7 @@ def identity(message: Message) -> tuple[str, str, str | None]:
 
 
 def known_identities(
-    connection: Connection, messages: Iterable[Message]
+    connection: Connection, messages: Sequence[Message]
 ) -> set[tuple[str, str, str | None]]:
     """The identities of messages that are stored already."""
     spaces: dict[str, list[tuple[str, str]]] = {}
