@@ -54,6 +54,7 @@ def make_draft(
     Raises:
         InvalidInput: An argument is invalid.
     """
+    replaced = check_list("replaces", replaces, most=MAX_REPLACES)
     now = corpus.store.now()
     lifetime = (
         default_lifetime(corpus.settings, scope.space, collection, category)
@@ -62,7 +63,6 @@ def make_draft(
     )
     refuse = corpus.config.refuse_secrets
     key = None if key is None else clean_key(key)
-    replaced = check_list("replaces", replaces, most=MAX_REPLACES)
     memory = Memory(
         id=str(uuid7()),
         space=scope.space,
