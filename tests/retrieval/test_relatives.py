@@ -81,6 +81,89 @@ def test_a_statement_names_a_relative(
 
 
 @pytest.mark.parametrize(
+    "statement",
+    [
+        "Ma belle-mère s'appelle Ida",
+        "Ma belle mère s'appelle Ida",
+        "Mon grand-père s'appelle Ian",
+        "Mon grand père s'appelle Ian",
+        "La copine de mon fils s'appelle Ella",
+        "Le frère de ma femme s'appelle Ian",
+        "La sœur de la copine d'Élise s'appelle Ana",
+        "My mother in law is called Ida",
+        "My mother-in-law Ida lives in York",
+        "My step-brother is called Ian",
+        "My ex-wife is called Kim",
+        "My ex wife is called Kim",
+        "My wife's brother is called Ian",
+        "Ian is my wife's brother",
+        "Rex is my son's dog",
+    ],
+)
+def test_the_relative_of_a_relative_gives_them_no_name(statement: str) -> None:
+    parsed = parse(statement)
+    names = {*proper_names(parsed.words, parsed), "ida", "ian", "rex", "ana", "ella", "kim"}
+    assert [each.name for each in relatives_in(statement, names) if each.name] == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "Le nom de ma mère est Odile",
+        "The name of my mother is Odile",
+        "Odile est la mère de Bastien",
+        "Bastien's mother is Odile",
+        "Odile, ma mère, habite à Albi",
+    ],
+)
+def test_a_relative_keeps_their_name(statement: str) -> None:
+    (found,) = relatives_in(statement, {"odile", "bastien"})
+    assert found.name == "odile"
+
+
+@pytest.mark.parametrize(
+    ("told", "question", "wrong"),
+    [
+        (
+            (
+                "Ma belle-mère s'appelle Ida",
+                "Ida est née le 3 mars 1955",
+                "Ma mère est née le 9 août 1960",
+            ),
+            "quand est née ma mère ?",
+            "Ida",
+        ),
+        (
+            (
+                "La copine de mon fils s'appelle Ella",
+                "Ella étudie le droit",
+                "Mon fils étudie la chimie",
+            ),
+            "qu'étudie mon fils ?",
+            "Ella",
+        ),
+        (
+            (
+                "My wife's brother is called Ian",
+                "Ian works at the zoo",
+                "My brother works at the bakery",
+            ),
+            "Where does my brother work?",
+            "Ian",
+        ),
+    ],
+)
+def test_a_question_about_a_relative_is_not_answered_with_another(
+    hippo: Hippocampe, told: Sequence[str], question: str, wrong: str
+) -> None:
+    tom = Scope(user="tom", channel="home")
+    for statement in told:
+        hippo.remember(statement, scope=tom)
+    best = hippo.recall(question, scope=tom)[0]
+    assert wrong not in best.content
+
+
+@pytest.mark.parametrize(
     ("question", "name", "said"),
     [
         ("where does my sister live?", "Beth", "where does Beth live?"),

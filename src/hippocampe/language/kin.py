@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 from typing import Final
 
 from hippocampe.language.lexicon import languages, load, words_of
@@ -59,6 +60,10 @@ _LINKS: Final = words_of("names_a_relative")
 _DETERMINERS: Final = words_of("determiners")
 _OWNER_LINKS: Final = words_of("owner_links")
 _TELLERS: Final = words_of("grammar.first_person")
+_DEFINITE: Final = words_of("grammar.definite")
+_OF: Final = words_of("grammar.of")
+_OF_CLITICS: Final = tuple(word for word in _OF if word.startswith("'"))
+_HYPHEN: Final = re.compile(r"(?<=\w)[-\u2010\u2011](?=\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +91,20 @@ def relatives_in(text: str, names: Collection[str]) -> list[Relative]:
         names: Folded names of people in it.
     """
     spoken = words(text)
+    kin_at = {at: kin for at, word in enumerate(spoken) if (kin := _kin_of().get(word))}
+    compounds = _hyphenated(text) if kin_at else frozenset[int]()
     found: list[Relative] = []
-    for at, word in enumerate(spoken):
-        kin = _kin_of().get(word)
-        place = _owner(spoken, at, names) if kin else None
-        if kin is None or place is None:
+    for at, kin in kin_at.items():
+        place = None if at in compounds or _is_other(spoken, at) else _owner(spoken, at, names)
+        if place is None:
             continue
         owner = None if spoken[place] in _MINE else spoken[place]
         first, last = min(place, at), max(place, at)
-        named = _linked(spoken[last + 1 :], names) or _linked(spoken[:first][::-1], names)
+        named = None
+        if not _is_of(spoken, first):
+            named = _linked(spoken[last + 1 :], names)
+        if named is None and not _owns(text, spoken[at]):
+            named = _linked(spoken[:first][::-1], names)
         found.append(Relative(owner, kin, named, (first, last)))
     return found
 
@@ -129,6 +139,34 @@ def kin_words(kin: str) -> frozenset[str]:
     """Return the folded words for a relative, and for those of whom one is such a relative."""
     others = (_words_of()[other] for other in _INVERSE.get(kin, ()))
     return _words_of()[kin].union(*others)
+
+
+def _hyphenated(text: str) -> frozenset[int]:
+    """The places of the words that a hyphen joins: "belle-mère", "ex-wife"."""
+    *ends, _ = accumulate(len(words(part)) for part in _HYPHEN.split(text))
+    return frozenset(place for end in ends for place in (end - 1, end))
+
+
+def _is_other(spoken: Sequence[str], at: int) -> bool:
+    """Return whether a word for a relative is a part of one for another: "beau frère", "wife's brother", "mother in law"."""
+    before = spoken[at - 1] if at else ""
+    joined = {before + spoken[at], "".join(spoken[at : at + 3])} - {spoken[at]}
+    return before in _relations() or not joined.isdisjoint(_relations())
+
+
+def _is_of(spoken: Sequence[str], first: int) -> bool:
+    """Return whether a relative is the owner of what is named: "la copine de mon fils s'appelle Ella"."""
+    at = first - 1
+    while at >= 0 and spoken[at] in _DEFINITE:
+        at -= 1
+    # "The name of my mother is Odile".
+    return at >= 0 and spoken[at] in _OF and (at == 0 or spoken[at - 1] not in _LINKS)
+
+
+def _owns(text: str, word: str) -> bool:
+    """Return whether a relative is an owner: "Rex is my son's dog"."""
+    folded = fold(text)
+    return any(f"{word}{clitic}" in folded for clitic in _OF_CLITICS)
 
 
 def _owner(spoken: Sequence[str], at: int, names: Collection[str]) -> int | None:
