@@ -25,6 +25,14 @@ NOW = datetime(2026, 11, 5, 15, 30, tzinfo=PARIS)  # a Thursday
         ("the boiler was repaired last Tuesday", "2026-11-03"),
         ("Ana opère mardi prochain", "2026-11-10"),
         ("dans trois jours je déménage", "2026-11-08"),
+        ("I'm meeting Bob at the theatre tomorrow night", "2026-11-06"),
+        ("next Friday night we dine with Tom", "2026-11-06"),
+        ("last Saturday night I saw Ana", "2026-10-31"),
+        ("yesterday night I fell", "2026-11-04"),
+        ("last night I slept badly", "2026-11-04"),
+        ("la nuit dernière j'ai mal dormi", "2026-11-04"),
+        ("demain dans la nuit on part", "2026-11-06"),
+        ("hier soir on a dîné chez Paul", "2026-11-04"),
     ],
 )
 def test_the_time_is_resolved(statement: str, when: str) -> None:

@@ -117,7 +117,7 @@ def parse_event(text: str, *, now: datetime, timezone: str | ZoneInfo) -> dateti
         timezone: Zone of the speaker.
 
     Returns:
-        The middle of the time named, UTC; noon for a day.
+        The middle of the time named, UTC; noon for a day. A night is on the day on which it begins.
 
     Raises:
         InvalidInput: `now` has no timezone, or `timezone` is unknown.
@@ -127,7 +127,11 @@ def parse_event(text: str, *, now: datetime, timezone: str | ZoneInfo) -> dateti
     found = [each for each in _expressions(folded, text, places, here) if each.sure]
     if len(found) != 1 or not _is_event(found[0]):
         return None
-    start, end = _utc(found[0].span)
+    start, end = found[0].span
+    if _kind(found[0]) == "part":
+        # The middle of a night is midnight, which is the next day.
+        end = min(end, start_of_day(start) + DAY)
+    start, end = _utc((start, end))
     return start + (end - start) / 2
 
 
@@ -140,7 +144,7 @@ def _is_event(found: _Expression) -> bool:
         case "day" | "ago" | "ago_after" | "later":
             return True
         case "part":
-            return "past" in found.groups
+            return "past" in found.groups or _is_other(found)
         case "dayname":
             return "week" in found.groups or _is_other(found)
         case "period":
