@@ -21,6 +21,7 @@ from hippocampe.language.detect import Language
 from hippocampe.language.fence import BULLET, CLOSING, OPENING
 from hippocampe.language.humanize import clock_label
 from hippocampe.language.sanitize import quote, quote_label
+from hippocampe.language.temporal.window import parse_event
 from hippocampe.types import Memory, Recollection
 
 SOURCE = Path(hippocampe.__file__).parent
@@ -157,6 +158,31 @@ def test_an_event_of_another_day_has_both_times(told: timedelta, at: timedelta, 
     assert plumber.memory is not None
     plumber = replace(plumber, memory=replace(plumber.memory, created_at=NOW - told))
     assert f"• The plumber comes tomorrow ({when})" in rendered(plumber, language="en").text
+
+
+@pytest.mark.parametrize(
+    ("content", "language", "when"),
+    [
+        ("I had lunch with Ingrid last week", "fr", "dit il y a 3 jours"),
+        ("Next week I am in Rome", "en", "told 3 days ago"),
+        ("a few days ago Tom fell", "en", "told 3 days ago"),
+        ("il y a deux semaines Léa a déménagé", "fr", "dit il y a 3 jours"),
+        ("le week-end dernier on a skié", "fr", "dit il y a 3 jours"),
+        ("3 days ago Tom fell", "en", "told 3 days ago; date: January 14"),
+        ("il y a trois jours on a skié", "fr", "dit il y a 3 jours ; date : 14 janvier"),
+        ("last Monday Tom fell", "en", "told 3 days ago; date: January 12"),
+        ("last night Tom fell", "en", "told 3 days ago; date: January 16"),
+    ],
+)
+def test_a_vague_time_is_no_day(content: str, language: Language, when: str) -> None:
+    told_at = NOW - timedelta(days=3)
+    told = memory(content, occurred_at=parse_event(content, now=told_at, timezone="Europe/Paris"))
+    assert f"• {content} ({when})" in rendered(told, language=language).text
+
+
+def test_a_day_that_the_caller_gave_is_told_beside_a_vague_time() -> None:
+    told = memory("I had lunch with Ingrid last week", occurred_at=NOW - timedelta(days=13))
+    assert "(told 3 days ago; date: January 7)" in rendered(told, language="en").text
 
 
 def test_talk_without_names_ends_with_its_time() -> None:

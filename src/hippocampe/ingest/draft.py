@@ -27,9 +27,6 @@ from hippocampe.validation import (
     strip_injection,
 )
 
-MAX_EVENT_CHARACTERS = 500
-"""Characters of a statement searched for an event time. Longer statements tell several events."""
-
 
 def make_draft(
     corpus: Corpus,
@@ -125,7 +122,7 @@ def event_time(
 ) -> datetime | None:
     """Resolve the time of an event that a statement gives relative to now ("yesterday"); None without one."""
     zone = settings.of(scope.space).timezone
-    return parse_event(content[:MAX_EVENT_CHARACTERS], now=now, timezone=zone)
+    return parse_event(content, now=now, timezone=zone)
 
 
 def default_lifetime(

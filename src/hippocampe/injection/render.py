@@ -27,6 +27,7 @@ from hippocampe.language.i18n import translate
 from hippocampe.language.kin import begins_with_teller
 from hippocampe.language.person import is_first_person
 from hippocampe.language.sanitize import quote, quote_label
+from hippocampe.language.temporal.window import is_vague_event
 from hippocampe.language.text import words
 from hippocampe.types import Memory, Recollection, Settings
 
@@ -240,7 +241,7 @@ def _write(
     at = item.at if memory is None else memory.created_at
     when = "" if at is None else relative_time(at, now=now, timezone=timezone, language=language)
     if memory is not None and memory.occurred_at is not None:
-        when = _told_of(when, memory.occurred_at, memory.created_at, language, now, timezone)
+        when = _told_of(when, memory, memory.occurred_at, language, now, timezone)
     if memory is not None and memory.superseded_at is not None:
         then = relative_time(memory.superseded_at, now=now, timezone=timezone, language=language)
         when = translate("{when}, replaced {then}", language).format(when=when, then=then)
@@ -261,17 +262,20 @@ def _write(
 
 
 def _told_of(
-    told: str, at: datetime, told_at: datetime, language: Language, now: datetime, timezone: str
+    told: str, memory: Memory, at: datetime, language: Language, now: datetime, timezone: str
 ) -> str:
     """The time of telling, and the day of an event on another day: "tomorrow" in the text is none of the reader.
 
-    The hour of an event is seldom known.
+    The hour of an event is seldom known, and of "last week" not even the day.
     """
+    told_at = memory.created_at
     of_event, of_telling = (
         day_label(each, now=now, timezone=timezone, language=language) for each in (at, told_at)
     )
     if of_event == of_telling:
         return told
+    if is_vague_event(memory.content, at, now=told_at, timezone=timezone):
+        return translate("told {when}", language).format(when=told)
     return translate("told {when}; date: {day}", language).format(when=told, day=of_event)
 
 

@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 from hippocampe.language.calendar import FULL_MONTHS
 from hippocampe.language.datetimes import as_utc, as_zone
 from hippocampe.language.temporal.grammar import (
+    AMOUNTS,
     BARE_WEEKDAYS,
     CAPITAL_MONTHS,
     CORE,
@@ -28,6 +29,7 @@ from hippocampe.language.temporal.grammar import (
     PERIODS,
     PLACED,
     TO,
+    UNITS,
     VERBS,
     WAYS,
     WORD,
@@ -41,6 +43,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # start of open windows such as "befo
 
 LONGEST_EVENT = timedelta(days=10)
 """Longest time of an event: "last month" does not determine a day."""
+MAX_EVENT_CHARACTERS = 500
+"""Characters of a statement searched for the time of its event. Longer statements tell several events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,17 +126,50 @@ def parse_event(text: str, *, now: datetime, timezone: str | ZoneInfo) -> dateti
     Raises:
         InvalidInput: `now` has no timezone, or `timezone` is unknown.
     """
-    here = as_utc(now, name="now").astimezone(as_zone(timezone))
-    folded, places = _folded(text)
+    found = _event(text, as_utc(now, name="now").astimezone(as_zone(timezone)))
+    return _middle(found) if found else None
+
+
+def is_vague_event(text: str, at: datetime, *, now: datetime, timezone: str | ZoneInfo) -> bool:
+    """Return whether a statement dates its event by a longer time than a day: "last week", "a few days ago".
+
+    Args:
+        text: A statement, of any length.
+        at: The time of the event; False if it is another than the one that `parse_event` finds.
+        now: The time of the statement; aware.
+        timezone: Zone of the speaker.
+
+    Raises:
+        InvalidInput: `now` has no timezone, or `timezone` is unknown.
+    """
+    found = _event(text, as_utc(now, name="now").astimezone(as_zone(timezone)))
+    if found is None or _middle(found) != at:
+        return False
+    start, end = found.span
+    return end - start > DAY and not _counts_days(found)
+
+
+def _event(text: str, here: datetime) -> _Expression | None:
+    """The only time expression of a statement, if it tells when an event happens."""
+    folded, places = _folded(text[:MAX_EVENT_CHARACTERS])
     found = [each for each in _expressions(folded, text, places, here) if each.sure]
-    if len(found) != 1 or not _is_event(found[0]):
-        return None
-    start, end = found[0].span
-    if _kind(found[0]) == "part":
+    return found[0] if len(found) == 1 and _is_event(found[0]) else None
+
+
+def _middle(found: _Expression) -> datetime:
+    start, end = found.span
+    if _kind(found) == "part":
         # The middle of a night is midnight, which is the next day.
         end = min(end, start_of_day(start) + DAY)
     start, end = _utc((start, end))
     return start + (end - start) / 2
+
+
+def _counts_days(found: _Expression) -> bool:
+    """Return whether an expression gives a number of days: "3 days ago", whose window is wider than a day."""
+    groups = found.groups
+    low, high = AMOUNTS.get(groups.get("low", ""), (0, 0))
+    return low == high and "high" not in groups and UNITS.get(groups.get("unit", "")) == DAY
 
 
 def _is_event(found: _Expression) -> bool:
