@@ -24,6 +24,7 @@ NOW = datetime(2026, 11, 5, 15, 30, tzinfo=PARIS)  # a Thursday
         ("la semaine dernière j'étais à Brest", "2026-10-29"),
         ("the boiler was repaired last Tuesday", "2026-11-03"),
         ("Ana opère mardi prochain", "2026-11-10"),
+        ("je vois Paul lundi en huit", "2026-11-16"),
         ("dans trois jours je déménage", "2026-11-08"),
         ("I'm meeting Bob at the theatre tomorrow night", "2026-11-06"),
         ("next Friday night we dine with Tom", "2026-11-06"),

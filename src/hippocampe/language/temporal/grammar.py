@@ -146,7 +146,8 @@ _PERIOD = _any_pattern((_WEEKEND, *_BEFORE_UNITS))
 _COUNTED = "|".join(rf"{unit}\b" for unit in (*_EXPRESSIONS["counted"], "km", "kg"))
 _NOT_COUNTED = rf"(?! ?(?:€|\$|£|%|{_COUNTED}))"
 _FIRST_OR_NUMBER = rf"\d\d?|{_phrases('first_day')}"
-_WEEKDAY_AND_ARTICLE = rf"(?:{_WEEKDAY_WORD},? )?(?:{_phrases('date_articles')} )?"
+_DATE_ARTICLE = rf"(?:{_phrases('date_articles')} )?"
+_WEEKDAY = rf"(?:(?P<@weekday>{_WEEKDAY_WORD}),? )"
 # One pattern per kind of expression. "@" is replaced by its name, to make group names unique.
 _ATOMS = {
     "part_of": rf"(?:{_phrases('these')} )?(?:(?P<@low>{_QUANTITY}) )?(?:(?P<@first>{_phrases('first_of')})|{_phrases('last_of')}) "
@@ -155,19 +156,21 @@ _ATOMS = {
     "iso": rf"(?<![-/.,+])(?P<@year>{_Y})[-/](?P<@month>\d\d?)[-/](?P<@day>\d\d?)(?![-/.]?\d)"
     r"(?:t[\d:.]+(?:z|[-+][\d:]+)?)?",
     "full": rf"(?<![-/.,+])(?P<@day>\d\d?)(?P<@by>[-/.])(?P<@month>\d\d?)(?P=@by)(?P<@year>{_Y})(?![-/.]?\d)",
-    "short": r"(?P<@day>\d\d?)/(?P<@month>\d\d?)(?:/(?P<@year>\d\d))?(?![-/.,]?\d)",
+    "short": rf"{_WEEKDAY}?(?P<@day>\d\d?)/(?P<@month>\d\d?)(?:/(?P<@year>\d\d))?(?![-/.,]?\d)",
     "days": rf"(?<![-/.,+])(?P<@first>\d\d?){_ORDINAL}(?: ?[-–] ?| {_phrases('day_ranges')} )"
     rf"(?P<@day>\d\d?){_ORDINAL}(?: {_phrases('of')})? (?P<@month>{_MONTH_WORD})\.?{_YEAR_AFTER}",
     "days_after": rf"(?P<@month>{_MONTH_FIRST})\.? (?P<@first>\d\d?){_ORDINAL}"
     rf"(?: ?[-–] ?| {_phrases('day_ranges_after')} )(?P<@day>\d\d?){_ORDINAL}(?!\d){_YEAR_AFTER}",
-    "date": rf"{_WEEKDAY_AND_ARTICLE}(?<![-/.,+])(?P<@day>{_FIRST_OR_NUMBER})"
+    "date": rf"{_WEEKDAY}?{_DATE_ARTICLE}(?<![-/.,+])(?P<@day>{_FIRST_OR_NUMBER})"
     rf"(?P<@ordinal>{_ORDINAL})(?: {_phrases('of')})? (?P<@month>{_MONTH_WORD})\.?{_YEAR_AFTER}"
     rf"(?: {_AFTER})?",
-    "date_after": rf"(?:{_WEEKDAY_WORD},? )?(?P<@month>{_MONTH_FIRST})\.? (?:{_phrases('date_articles')} )?"
+    "date_after": rf"{_WEEKDAY}?(?P<@month>{_MONTH_FIRST})\.? {_DATE_ARTICLE}"
     rf"(?P<@day>\d\d?)(?P<@ordinal>{_ORDINAL})(?![\d:]|[.,]\d){_YEAR_AFTER}{_NOT_COUNTED}",
+    "weekday_and_day": rf"{_WEEKDAY}{_DATE_ARTICLE}(?P<@day>{_FIRST_OR_NUMBER})(?P<@ordinal>{_ORDINAL})"
+    rf"(?![\d:]|[-–/.,]\d){_NOT_COUNTED}(?! ?{_any_name(UNITS)}s?(?!\w))",
     "month": rf"(?:{_BEFORE} )?(?P<@month>{_MONTH_WORD})\.?(?: {_AFTER})?{_YEAR_AFTER}",
-    "dayname": rf"(?:{_BEFORE} )?(?P<@weekday>{_WEEKDAY_WORD})(?: {_AFTER}|(?P<@week> {_any_pattern(HABIT['last_week'])}"
-    rf"))?{_PART_WORD}(?!{_any_pattern(HABIT['not_before'])})",
+    "dayname": rf"(?:{_BEFORE} )?(?P<@weekday>{_WEEKDAY_WORD})(?: {_AFTER}|(?P<@week> {_any_pattern(HABIT['last_week'])})"
+    rf"| (?P<@ahead>{_any_pattern(HABIT['weeks_ahead'])}))?{_PART_WORD}(?!{_any_pattern(HABIT['not_before'])})",
     "day": rf"(?P<@word>{_any_name(DAYS)}){_PART_WORD}",
     "part": rf"(?:(?P<@way>{_phrases('part_ways')}) "
     rf"(?P<@part>{_any_name(PARTS)})|(?P<@past>{_phrases('last_night')})|(?P<@tonight>{_phrases('tonight')}))",

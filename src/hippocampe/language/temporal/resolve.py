@@ -5,11 +5,11 @@ past, because queries search memories: "en mars" is the latest March that has be
 None for a date that does not exist.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from hippocampe.language.calendar import MONTHS, WEEKDAYS
+from hippocampe.language.calendar import MONTHS, NUMBERS, WEEKDAYS
 from hippocampe.language.temporal.grammar import (
     AMOUNTS,
     DAY,
@@ -36,6 +36,8 @@ Groups = dict[str, str]
 
 _UNSTATED_COUNT = 6.0
 """Units covered by an expression without a number ("ces derniers jours")."""
+_MONTHS_UNNAMED = 2
+"""Months before and after this one in which a date without a month may be."""
 
 
 def _midnight(now: datetime, year: int, month: int, day: int) -> datetime | None:
@@ -59,9 +61,13 @@ def _occurrence(groups: Groups, now: datetime, at: Callable[[int], Span | None])
     if way == "next":
         return next((span for span in spans if span[0] > now), None)
     if way == "this":
-        return min(spans, key=lambda span: max(span[0] - now, now - span[1]), default=None)
+        return _nearest(spans, now)
     past = [span for span in spans if (span[1] if way == "last" else span[0]) <= now]
     return past[-1] if past else None
+
+
+def _nearest(spans: Iterable[Span], now: datetime) -> Span | None:
+    return min(spans, key=lambda span: max(span[0] - now, now - span[1]), default=None)
 
 
 def _resolve_date(groups: Groups, now: datetime) -> Span | None:
@@ -75,7 +81,22 @@ def _resolve_date(groups: Groups, now: datetime) -> Span | None:
         start, end = (_midnight(now, year, month, first), _midnight(now, year, month, day))
         return (start, end + DAY) if start and end and start <= end else None
 
+    if "weekday" in groups and "year" not in groups and "way" not in groups:
+        weekday, years = WEEKDAYS[groups["weekday"]], range(now.year - 4, now.year + 5)
+        fitting = (span for span in map(at, years) if span and span[0].weekday() == weekday)
+        if found := _nearest(fitting, now):
+            return found
     return _occurrence(groups, now, at)
+
+
+def _resolve_weekday_and_day(groups: Groups, now: datetime) -> Span | None:
+    """Resolve "Monday the 16th" to the nearest month in which both fit; further ones are rather named."""
+    day = 1 if groups["day"] in FIRST_DAY else int(groups["day"])
+    this = now.year * 12 + now.month - 1
+    months = range(this - _MONTHS_UNNAMED, this + _MONTHS_UNNAMED + 1)
+    days = (_midnight(now, month // 12, month % 12 + 1, day) for month in months)
+    weekday = WEEKDAYS[groups["weekday"]]
+    return _nearest(((at, at + DAY) for at in days if at and at.weekday() == weekday), now)
 
 
 def _resolve_month(groups: Groups, now: datetime) -> Span | None:
@@ -168,7 +189,10 @@ def _resolve_dayname(groups: Groups, now: datetime) -> Span:
     today, weekday = start_of_day(now), WEEKDAYS[groups["weekday"]]
     monday = today - today.weekday() * DAY
     way = WAYS.get(groups.get("way", ""))
-    if "week" in groups:
+    if "ahead" in groups:
+        weeks = NUMBERS[groups["ahead"].split()[-1]] // 7
+        day = today + ((weekday - today.weekday() - 1) % 7 + 1 + 7 * weeks) * DAY
+    elif "week" in groups:
         day = monday + (weekday - 7) * DAY
     elif way == "this":
         day = monday + weekday * DAY
@@ -273,6 +297,7 @@ RESOLVERS: dict[str, tuple[Resolver, WindowKind]] = {
     "part_of": (_resolve_part_of, "range"), "iso": (_resolve_date, "day"), "full": (_resolve_date, "day"), "short": (_resolve_date, "day"),
     "days": (_resolve_date, "range"), "days_after": (_resolve_date, "range"),
     "date": (_resolve_date, "day"), "date_after": (_resolve_date, "day"),
+    "weekday_and_day": (_resolve_weekday_and_day, "day"),
     "month": (_resolve_month, "month"), "dayname": (_resolve_dayname, "day"),
     "day": (_resolve_day, "day"), "part": (_resolve_part, "part"), "period": (_resolve_period, "week"),
     "season": (_resolve_season, "season"), "feast": (_resolve_feast, "holiday"),

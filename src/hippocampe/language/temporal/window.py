@@ -183,7 +183,7 @@ def _is_event(found: _Expression) -> bool:
         case "part":
             return "past" in found.groups or _is_other(found)
         case "dayname":
-            return "week" in found.groups or _is_other(found)
+            return not {"week", "ahead"}.isdisjoint(found.groups) or _is_other(found)
         case "period":
             return _is_other(found)
         case _:
@@ -286,6 +286,7 @@ class _Surroundings:
 
 def _confirms_short_date(groups: Groups, around: _Surroundings) -> bool:
     placed = not PLACED["date"].isdisjoint((around.article, around.place, around.link))
+    placed = placed or "weekday" in groups
     return (around.bound or placed) and (groups["day"], groups["month"]) != ("24", "7")
 
 
@@ -320,6 +321,14 @@ def _confirms_weekday(groups: Groups, around: _Surroundings) -> bool:
     return around.bound or not (habit or of_habit)
 
 
+def _confirms_weekday_and_day(groups: Groups, around: _Surroundings) -> bool:
+    if around.before.endswith(HABITS[groups["weekday"]]):
+        return False
+    if groups["weekday"] in BARE_WEEKDAYS:
+        return True
+    return "ordinal" in groups or around.bound or around.place in PLACED["date"]
+
+
 def _confirms_season(groups: Groups, around: _Surroundings) -> bool:
     if around.bound or (around.article and around.place in PLACED["season"]):
         return True
@@ -341,6 +350,7 @@ _CONFIRMS: Final[Mapping[str, Callable[[Groups, _Surroundings], bool]]] = {
     "date_after": _confirms_date,
     "month": _confirms_month,
     "dayname": _confirms_weekday,
+    "weekday_and_day": _confirms_weekday_and_day,
     "season": _confirms_season,
     "feast": _confirms_feast,
     "year": _confirms_year,
