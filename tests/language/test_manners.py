@@ -14,6 +14,8 @@ from hippocampe.language.values import values_asked, values_stated
         *("écris-moi un poème sur la mer", "Can you write me a haiku about rain?"),
         *("Corrige : les panneaux que j'ai posé hier", "convert 12 inches to centimetres"),
         *("for x in range(3): print(x)", "https://example.org/page", "12 * 4 ?"),
+        *("combien font 3 + 4 ?", "salut, combien font 12 * 4 stp ?", "calcule 10 - 3"),
+        *("what's 7 - 2?", "how much is 4 x 5, please?", "can you compute 2 ^ 8", "3 + 4 = ?"),
         *("quelle est la capitale du Pérou ?", "how do I sort a list in Python?"),
         *("what's the difference between affect and effect?", "c'est quoi une pompe à chaleur ?"),
     ],
@@ -29,11 +31,18 @@ def test_memory_knows_nothing_of_it(message: str) -> None:
         *("write a birthday card for my sister", "calcule mon loyer annuel"),
         *("liste mes rendez-vous", "Give me everything you have on Marmite"),
         *("tu m'as dit quoi hier ?", "je pars en Grèce demain", "who has the spare keys?"),
+        *("qui a fait 7 - 2 contre Olaf ?", "quelle pièce fait 4 x 5 ?", "le rdv est à 14 - 15h ?"),
+        *("who had 7 - 2 against Olaf?", "the meeting is 10 - 11 am?", "which room is 4 x 5 m?"),
         *("comment j'ouvre le portail ?", "What is the motor on the boat?"),
     ],
 )
 def test_memory_may_know_it(message: str) -> None:
     assert not asks_nothing(message)
+
+
+def test_the_companion_may_be_asked_for_a_sum() -> None:
+    assert asks_nothing("Eko, combien font 3 + 4 ?", companions=["eko"])
+    assert not asks_nothing("Olaf 3 - 2 ?", companions=["eko"])
 
 
 def test_a_task_about_somebody_of_the_space_may_need_memory() -> None:

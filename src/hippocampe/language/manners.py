@@ -16,7 +16,7 @@ from hippocampe.language.open_questions import recalled
 from hippocampe.language.person import is_about_speaker, is_to_somebody
 from hippocampe.language.questions import is_question
 from hippocampe.language.small_talk import is_small_talk
-from hippocampe.language.text import fold, words, written_words
+from hippocampe.language.text import STOP_WORDS, fold, words, written_words
 
 _QUOTED: Final = re.compile(r"«[^»]*»|“[^”]*”|\"[^\"]*\"|(?<!\w)'[^']*'(?!\w)|`[^`]*`")
 _AFTER_COLON: Final = re.compile(r"\s:\s.*|(?<=\w): .*", re.DOTALL)
@@ -41,7 +41,7 @@ def asks_nothing(
         names: Folded names of people of the space that the message names.
         companions: Names of the companion, which do not count.
     """
-    if _CODE.search(text) or _SUM.search(text):
+    if _CODE.search(text) or _is_sum(text, companions):
         return True
     if is_small_talk(text, names=companions):
         # "Ben" is a word of small talk, and a name.
@@ -93,10 +93,26 @@ def is_lookup(text: str) -> bool:
     return _lookup().search(fold(text)) is not None
 
 
+def _is_sum(text: str, companions: Collection[str]) -> bool:
+    """Return whether a message asks for no more than a sum: "the meeting is 10 - 11" tells of a meeting."""
+    if _SUM.search(text) is None:
+        return False
+    called = frozenset(word for name in companions for word in words(name))
+    said = (word for word in words(_task().sub(" ", fold(text))) if not word.isdigit())
+    return all(word in _around_sums() or word in called for word in said)
+
+
 def _is_personal(text: str) -> bool:
     return is_about_speaker(_lookup().sub(" ", _task().sub(" ", fold(text)))) or is_to_somebody(
         _task().sub(" ", fold(text))
     )
+
+
+@cache
+def _around_sums() -> frozenset[str]:
+    questions = load_all("questions")
+    spoken = (questions["manners"]["sums"], questions["fillers"], questions["memory"]["greetings"])
+    return STOP_WORDS.union("x", *(each.split() for each in spoken))
 
 
 @cache
