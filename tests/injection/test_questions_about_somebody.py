@@ -45,6 +45,28 @@ def test_what_is_known_of_the_asker_is_about_them(store: Hippocampe, message: st
     assert "Le chantier ouvre lundi" not in told
 
 
+@pytest.mark.parametrize(
+    ("message", "subject", "known"),
+    [
+        ("je suis Mickael", "mickael", True),
+        ("je m'appelle mickael", "mickael", True),
+        ("I'm tom", "tom", True),
+        ("je suis malade", "malade", False),
+        ("I'm back", "back", False),
+    ],
+)
+def test_who_speaks_is_told_by_a_name_and_not_by_a_state(
+    hippo: Hippocampe, message: str, subject: str, known: bool
+) -> None:
+    hippo.update_settings(scope=TOM, recent_hours=0, hook_timeout_ms=10_000)
+    # More than a search finds.
+    for number in range(30):
+        hippo.remember(f"Tonneau {number} : {subject}", scope=LEA, importance=0.3)
+    hippo.remember("Le four de la cave chauffe peu", scope=LEA, subjects=[subject], importance=0.7)
+    considered = hippo.before_turn(message, scope=TOM).trace.considered
+    assert any(each.path == "identity" for each in considered) is known
+
+
 def test_the_first_person_has_its_speaker(store: Hippocampe) -> None:
     text = store.before_turn("tell me all about tom", scope=LEA).text
     assert "tom : je répare des horloges" in text or "tom: je répare des horloges" in text

@@ -318,6 +318,31 @@ def test_who_introduces_themselves(text: str, name: str | None) -> None:
     assert open_questions.introduced(text) == name
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("je suis malade", None),
+        ("je suis en retard", None),
+        ("JE SUIS MALADE", None),
+        ("je suis à Paris", None),
+        ("I'm back", None),
+        ("I'm allergic to nuts", None),
+        ("this is great", None),
+        ("it's late", None),
+        ("je suis mickael", "mickael"),
+        ("I'm jean dupont", "jean dupont"),
+        ("je suis Jean Dupont", "jean dupont"),
+        ("je m'appelle zoé", "zoe"),
+        ("mon prénom est inès", "ines"),
+        ("my name is owen", "owen"),
+        ("call me al", "al"),
+    ],
+)
+def test_a_name_has_a_capital_or_is_known_or_is_told_as_one(text: str, name: str | None) -> None:
+    known = {"mickael", "jean dupont"}
+    assert open_questions.introduced(text, is_known=known.__contains__) == name
+
+
 @pytest.mark.parametrize("text", ["", "?", "🙂", "a" * 1_000_000, "on nous vous " * 30_000])
 def test_nothing_is_made_of_nothing_and_of_floods(text: str) -> None:
     assert open_questions.parse(text) is None

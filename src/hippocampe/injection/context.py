@@ -160,8 +160,15 @@ class ContextReader:
 
     def _person(self) -> str | None:
         """The speaker, if they introduce themselves or ask about themselves."""
-        name = open_questions.introduced(self.text, companions=self.settings.companion_names)
+        name = open_questions.introduced(
+            self.text, companions=self.settings.companion_names, is_known=self._is_known
+        )
         return self.scope.user if name is None and self._asks_about_asker() else name
+
+    def _is_known(self, name: str) -> bool:
+        """Return whether a folded name is the speaker's, or has an alias."""
+        of_speaker = name.split() == words(self.scope.user or "")
+        return of_speaker or name in self.corpus.aliases.of(self.scope.space)
 
     def _names(self) -> frozenset[str] | None:
         """The names of the speaker; None if what others told is theirs too, or nobody knows who speaks."""

@@ -5,14 +5,14 @@ important memories answer it. The phrases are data: `language/*/questions.toml`.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final, Literal, NamedTuple
 
 from hippocampe.language.lexicon import languages, load, load_all, table_of
 from hippocampe.language.questions import asked_in, is_question
-from hippocampe.language.text import STOP_WORDS, fold, words
+from hippocampe.language.text import STOP_WORDS, fold, without_capitals, words, written_words
 
 About = Literal["talk", "person"]
 """The subject of a question: past talk, or the facts known on the person who asks."""
@@ -171,13 +171,34 @@ def _precedes(word: str) -> bool:
     return word in STOP_WORDS and word not in _phrases().prepositions
 
 
-def introduced(text: str, *, companions: Collection[str] = ()) -> str | None:
-    """The folded name by which speakers introduce themselves: "je suis Mickael", "I'm Ana"."""
+def introduced(
+    text: str,
+    *,
+    companions: Collection[str] = (),
+    is_known: Callable[[str], bool] | None = None,
+) -> str | None:
+    """The folded name by which speakers introduce themselves: "je suis Mickael", "I'm Ana".
+
+    "I'm back" has no name: it has no capital, and is not told as one ("my name is ana").
+
+    Args:
+        text: The message.
+        companions: Names of the companion, which are not read.
+        is_known: Tells whether a folded name without a capital is somebody's; None if any word may be.
+    """
     tokens = _words(text, companions)
     if len(tokens) > MAX_WORDS:
         return None
     found = _phrases().introduction.match(_line(tokens))
-    return found["name"].strip() if found else None
+    if found is None:
+        return None
+    name = found["name"].strip()
+    written = {fold(each) for each in written_words(without_capitals(text)) if each != each.lower()}
+    parts = name.split()
+    if found["naming"] or {parts[0], parts[-1]} <= written:
+        return name
+    known = is_known(name) if is_known else " " not in name
+    return name if known else None
 
 
 def _words(text: str, ignored: Collection[str] = ()) -> list[str]:
@@ -236,14 +257,17 @@ def _phrases() -> _Phrases:
     ]
     everything = "|".join(f"(?:{each.pattern})" for found in patterns.values() for each in found)
     data = load_all("questions")["memory"]
-    openings = [_expression(each, {}) for each in data["introduction"]]
+    openings, naming = (
+        "|".join(_expression(each, {}) for each in data[role])
+        for role in ("introduction", "naming")
+    )
     greetings = "|".join(sorted(set(data["greetings"].split())))
     return _Phrases(
         of=patterns,
         any=re.compile(everything),
         recalling=(re.compile(recalling[0]), re.compile(recalling[1])),
         introduction=re.compile(
-            rf"(?: (?:{greetings})\b)*(?:{'|'.join(openings)})(?P<name>(?: \w+){{1,{_NAME_WORDS}}})$"
+            rf"(?: (?:{greetings})\b)*(?:(?P<naming>{naming})|{openings})(?P<name>(?: \w+){{1,{_NAME_WORDS}}})$"
         ),
         subject=tuple(re.compile(pattern) for pattern in data["subject"]),
         around=frozenset(data["around"].split()),
