@@ -1,5 +1,6 @@
 """`hippocampe serve --workers 2`: a router and two processes, over real HTTP."""
 
+import http.client
 import json
 import os
 import re
@@ -25,6 +26,8 @@ from hippocampe import Config, Hippocampe, Scope
 from hippocampe.cells import Divided, folder_of
 from hippocampe.cli.app import app
 from hippocampe.server.cells.passing import PASSED
+from hippocampe.server.cells.serving import router_socket
+from hippocampe.server.http import problems
 from hippocampe.system.owner import read_owner
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Unix sockets")
@@ -188,6 +191,26 @@ def test_keys_hold_in_all_cells_and_open_one_space(
         each["action"] for each in client.get("/api/audit", params={"space": names[1]}).json()
     ]
     assert actions == ["revoke_key", "create_key"]
+
+
+def test_no_path_of_a_client_leads_to_what_cells_answer_the_router(
+    client: httpx.Client, address: str, divided: Path
+) -> None:
+    parts = urlsplit(address)
+    for path in ("/x/../.cell/spaces", "/./.cell/spaces", "/x/../api/spaces", "/x/%2e%2E", "/%2E"):
+        # httpx would remove the segments before it sends them.
+        raw = http.client.HTTPConnection(parts.netloc, timeout=60)
+        raw.request("GET", path)
+        answer = raw.getresponse()
+        assert (answer.status, answer.getheader("content-type")) == (404, problems.MEDIA_TYPE)
+        raw.close()
+    # A cell itself knows the requests of clients, which carry a header of the router.
+    claimed = json.dumps({"client": None, "server": None, "http": "1.1", "login": None})
+    transport = httpx.HTTPTransport(uds=str(Path(router_socket(divided)).with_name("0.sock")))
+    with httpx.Client(base_url="http://cell", transport=transport, timeout=60) as cell:
+        assert OLD in cell.get("/.cell/spaces").json()
+        passed = cell.get("/.cell/spaces", headers={PASSED.decode(): claimed})
+        assert OLD not in passed.text and passed.status_code >= 400
 
 
 def test_mcp_clients_reach_their_cell(client: httpx.Client, names: tuple[str, str]) -> None:

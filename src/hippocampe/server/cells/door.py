@@ -46,7 +46,7 @@ class Door:
         if connection["type"] != "http":
             await self._app(connection, receive, send)
             return
-        if connection["path"].startswith(passing.INTERNAL):
+        if passing.is_internal(connection):
             await self._internal(connection, receive, send)
             return
         own, passed = passing.split(connection["headers"])

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import quote, unquote
 
+from starlette.types import Scope as Connection
+
 INTERNAL = "/.cell/"
 """The paths of requests of the router to a cell, and to the router of its own user."""
 PASSED = b"x-hippocampe-cell"
@@ -37,6 +39,12 @@ class Passed:
     def header(self) -> tuple[bytes, bytes]:
         """The header that carries it."""
         return PASSED, json.dumps(asdict(self)).encode()
+
+
+def is_internal(connection: Connection) -> bool:
+    """Return whether a cell got a request of the router itself: every request of a client carries `PASSED`."""
+    passed = any(name == PASSED for name, _ in connection["headers"])
+    return connection["path"].startswith(INTERNAL) and not passed
 
 
 def split(headers: Iterable[tuple[bytes, bytes]]) -> tuple[Headers, Passed]:

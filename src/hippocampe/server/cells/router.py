@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any, cast
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, unquote_to_bytes
 
 import httpx
 from starlette.datastructures import Headers, QueryParams
@@ -127,6 +127,10 @@ class Router:
 
     async def _answer(self, connection: Connection, receive: Receive, send: Send) -> None:
         path: str = connection["path"]
+        segments = _target(connection).split(b"/")
+        if any(unquote_to_bytes(each) in (b".", b"..") for each in segments):
+            # httpx removes them: a cell would get another path than the one that is tested here.
+            raise HTTPException(404, "there is no endpoint at this path.")
         if path.startswith(passing.INTERNAL):
             response = await self._controlled(connection, receive)
         elif path == "/healthz":
@@ -287,6 +291,11 @@ class Router:
                     self._sessions.adopt(opened, key)
 
 
+def _target(connection: Connection) -> bytes:
+    """The path of a request as its client wrote it."""
+    return connection.get("raw_path") or connection["path"].encode()
+
+
 def _request(connection: Connection, body: _Body, login: str | None) -> httpx.Request:
     server = connection.get("server")
     passed = passing.Passed(connection.get("client"), server, connection["http_version"], login)
@@ -300,8 +309,7 @@ def _request(connection: Connection, body: _Body, login: str | None) -> httpx.Re
         elif not body.whole:
             headers.append((b"transfer-encoding", b"chunked"))
     query: bytes = connection["query_string"]
-    target: bytes = connection.get("raw_path") or connection["path"].encode()
-    url = httpx.URL("http://cell", raw_path=target + (b"?" + query if query else b""))
+    url = httpx.URL("http://cell", raw_path=_target(connection) + (b"?" + query if query else b""))
     return httpx.Request(
         connection["method"],
         url,
