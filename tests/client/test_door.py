@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, cast, get_type_hints
@@ -13,7 +13,7 @@ import pytest
 
 import hippocampe
 from hippocampe import Config, Hippocampe, InvalidInput, NotFound, Scope, ServerUnavailable
-from hippocampe.client import host
+from hippocampe.client import connection, host
 from hippocampe.client.calls import results_of
 from hippocampe.client.joining import connect
 from hippocampe.client.local import LocalConnection
@@ -23,6 +23,7 @@ from hippocampe.verbs import SENT
 from served import served
 
 ME = Scope(user="dev", channel="lobby")
+BIG = Scope(space="big")
 
 
 @pytest.fixture
@@ -50,6 +51,35 @@ def test_a_program_connects_to_a_server(address: str, hippo: Hippocampe) -> None
         assert hippo.get(told.memory.id, scope=ME) == told.memory
     with pytest.raises(ServerUnavailable):
         Hippocampe.connect("http://127.0.0.1:9")
+
+
+@pytest.mark.parametrize("noticed", [True, False])
+def test_a_connection_that_the_server_has_closed_is_replaced(
+    hippo: Hippocampe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, noticed: bool
+) -> None:
+    if not noticed:
+        # The server closes it between the look at the connection and the request.
+        monkeypatch.setattr(connection, "_is_open", lambda own: own.sock is not None)
+    copy = tmp_path / "copy.jsonl"
+    large: list[dict[str, Any]] = [{"content": "x" * 90_000}] * 3
+    calls: tuple[Callable[[Hippocampe], object], ...] = (
+        lambda door: door.remember("Nina aime le thé vert", scope=ME),
+        lambda door: door.remember_many(large, scope=BIG, progress=lambda *each: None),
+        lambda door: door.export_to(copy, scope=ME),
+        lambda door: door.import_from(copy, scope=Scope(space="other")),
+    )
+    with served(hippo, loopback=True) as address:
+        door = connect(address, None, hippo.config)
+    with closing(door):
+        for each in calls:
+            # Each server is at the address of the last one, and closes its connections at the end.
+            with served(hippo, loopback=True) as again:
+                assert again == address
+                each(cast("Hippocampe", door))
+        with pytest.raises(ServerUnavailable, match="cannot be reached"):
+            door.spaces()
+    assert hippo.stats(scope=ME).memories == {"memory": 1}
+    assert hippo.recent(scope=Scope(space="other"))[0].content == "Nina aime le thé vert"
 
 
 def test_a_conversation_gives_the_same_here_and_there(

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import selectors
 import shutil
 import socket
 from collections.abc import Generator, Mapping, Sequence
@@ -21,6 +22,8 @@ ANSWER_SECONDS = 900.0
 """Timeout of an answer: a digest with a slow model takes minutes."""
 LINES = "application/x-ndjson"
 VERBS = "/api/verbs"
+BROKEN = (BrokenPipeError, ConnectionResetError, ConnectionAbortedError)
+"""Errors of a connection that the server has closed."""
 
 
 class Connection(Caller[http.client.HTTPConnection]):
@@ -84,12 +87,17 @@ class Connection(Caller[http.client.HTTPConnection]):
     ) -> Generator[http.client.HTTPResponse]:
         own = self._connected()
         try:
-            if cast("socket.socket | None", own.sock) is None:
-                own.timeout = CONNECT_SECONDS
-                own.connect()
-                own.sock.settimeout(ANSWER_SECONDS)
-            own.request(method, self._path + path, content, self._headers | headers)
-            response = own.getresponse()
+            reused = _is_open(own)
+            try:
+                response = self._answer(own, method, path, content, headers)
+            except BROKEN:
+                if not reused:
+                    raise
+                # The server closed it at the same time. Verbs and imports can be repeated.
+                own.close()
+                if content is not None and not isinstance(content, bytes):
+                    content.seek(0)
+                response = self._answer(own, method, path, content, headers)
             with closing(response):
                 if response.status >= 400:
                     raise _error(response)
@@ -102,12 +110,40 @@ class Connection(Caller[http.client.HTTPConnection]):
             self._drop(own)
             raise
 
+    def _answer(
+        self,
+        own: http.client.HTTPConnection,
+        method: str,
+        path: str,
+        content: bytes | BinaryIO | None,
+        headers: dict[str, str],
+    ) -> http.client.HTTPResponse:
+        if cast("socket.socket | None", own.sock) is None:
+            own.timeout = CONNECT_SECONDS
+            own.connect()
+            own.sock.settimeout(ANSWER_SECONDS)
+        own.request(method, self._path + path, content, self._headers | headers)
+        return own.getresponse()
+
     def _connect(self) -> http.client.HTTPConnection:
         kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
         return kind(self._host, self._port, timeout=CONNECT_SECONDS)
 
     def _shut(self, connection: http.client.HTTPConnection) -> None:
         connection.close()
+
+
+def _is_open(own: http.client.HTTPConnection) -> bool:
+    """Return whether a connection can be used again; it is closed if the server has closed it, as it does when idle."""
+    if cast("socket.socket | None", own.sock) is None:
+        return False
+    with selectors.DefaultSelector() as selector:
+        selector.register(own.sock, selectors.EVENT_READ)
+        # No answer is awaited, so what can be read is its end.
+        if not selector.select(0):
+            return True
+    own.close()
+    return False
 
 
 def _checked(address: str) -> SplitResult:

@@ -30,7 +30,7 @@ PAUSE_SECONDS = 0.1
 class RemoteHippocampe:
     """The verbs of `Hippocampe`, with the same arguments, results and errors, executed by a server.
 
-    A call whose connection broke is retried, which stores nothing twice.
+    A call whose connection broke is retried, which stores nothing twice; over HTTP, if the connection had been idle.
 
     Args:
         connected: Connects to the server, or to the process that owns a folder of this machine; called again
