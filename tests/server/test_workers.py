@@ -25,6 +25,7 @@ import children
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.cells import Divided, folder_of
 from hippocampe.cli.app import app
+from hippocampe.client.joining import connect
 from hippocampe.server.cells.passing import PASSED
 from hippocampe.server.cells.serving import router_socket
 from hippocampe.server.http import problems
@@ -292,6 +293,40 @@ def test_a_large_body_is_passed_on(client: httpx.Client, names: tuple[str, str])
     assert client.post("/api/import", params=parameters, content=content).json()["added"] == 1
     [message] = client.get("/api/messages", params={"space": names[1]}).json()
     assert message["content"] == "la rhubarbe est mûre"
+
+
+def test_a_remote_program_reaches_the_cell_of_its_space(
+    client: httpx.Client, address: str, names: tuple[str, str], divided: Path
+) -> None:
+    items = [{"content": f"{number} " + "x" * 90_000} for number in range(13)]
+    seen = list[str]()
+    for space in names:
+        scope = Scope(space=space)
+        with connect(address, None, Config(divided)) as door:
+            # Neither a stream of progress nor a body of more than a megabyte can be sent to another cell.
+            stored = door.remember_many(
+                items[:1], scope=scope, progress=lambda *of: seen.append(of[0])
+            )
+            assert len(stored) == 1
+            assert len(door.remember_many(items[1:], scope=scope)) == 12
+            assert door.stats(scope=scope).memories == {"memory": 13}
+    assert seen == ["remembering", "remembering"]
+    # The space of the address opens nothing: that of the arguments is checked.
+    made = client.post("/api/keys", params={"space": names[0]}, json={"role": "admin"}).json()
+    for named, status in ((names[0], 200), (names[1], 403)):
+        for addressed in names:
+            body = {"arguments": [], "named": {"scope": {"space": named}}}
+            answer = client.post(
+                "/api/verbs/recent",
+                params={"space": addressed},
+                headers={"Authorization": f"Bearer {made['secret']}"},
+                json=body,
+            )
+            assert answer.status_code == status
+            assert client.post(
+                "/api/verbs/recent", params={"space": addressed}, json=body
+            ).is_success
+    run(divided, "keys", "revoke", made["key"]["id"])
 
 
 def test_a_space_moves_while_it_is_read_and_written(

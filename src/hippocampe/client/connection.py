@@ -9,7 +9,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, urlencode, urlsplit
 
 from hippocampe.client.caller import Caller, result_of
 from hippocampe.client.problems import error_of
@@ -61,7 +61,7 @@ class Connection(Caller[http.client.HTTPConnection]):
         if progress is not None:
             more["Accept"] = LINES
         content = json.dumps({"arguments": arguments, "named": named or {}}).encode()
-        with self._sent("POST", f"{VERBS}/{verb}", content, more) as response:
+        with self._sent("POST", _path(verb, named or {}), content, more) as response:
             if progress is None:
                 return json.loads(response.read())["result"]
             result = result_of(cast("BinaryIO", response), progress)
@@ -131,6 +131,15 @@ class Connection(Caller[http.client.HTTPConnection]):
 
     def _shut(self, connection: http.client.HTTPConnection) -> None:
         connection.close()
+
+
+def _path(verb: str, named: Mapping[str, Any]) -> str:
+    """The path of a verb; it names the space for a router, which cannot read every body."""
+    match named.get("scope"):
+        case {"space": str(space)}:
+            return f"{VERBS}/{verb}?{urlencode({'space': space})}"
+        case _:
+            return f"{VERBS}/{verb}"
 
 
 def _is_open(own: http.client.HTTPConnection) -> bool:
