@@ -155,6 +155,21 @@ def test_files_of_the_client_are_sent_and_received(
     assert [each.name for each in tmp_path.iterdir() if each.is_file()] == ["copy.jsonl"]
 
 
+@pytest.mark.parametrize(
+    ("name", "channel"),
+    [("Discussion WhatsApp avec Été.txt", "Été"), ("WhatsApp Chat with Amy.txt", "Amy")],
+)
+def test_a_file_that_is_sent_keeps_its_name(
+    hippo: Hippocampe, remote: Hippocampe, tmp_path: Path, name: str, channel: str
+) -> None:
+    file = tmp_path / name
+    file.write_text("17/01/2026, 10:23 - David: je pars en Grèce demain\n", encoding="utf-8")
+    for each, scope in ((hippo, ME), (remote, BIG)):
+        assert each.import_from(file, scope=scope, format="whatsapp").added == 1
+        [message] = hippo.messages(scope=Scope(space=scope.space, channel=channel))
+        assert message.content == "je pars en Grèce demain"
+
+
 def test_a_key_opens_its_space_with_its_role(hippo: Hippocampe) -> None:
     def made(space: str, role: Any) -> str:
         return hippo.create_key(scope=Scope(space=space), role=role).secret

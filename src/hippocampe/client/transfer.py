@@ -25,9 +25,11 @@ def import_from(
     progress: Any = None,
 ) -> Imported:
     """Call `Hippocampe.import_from` on a file of this machine; the server's progress is not shown."""
-    query = _query(scope, space, format=format, timezone=timezone)
+    file = _path(path)
+    # The name tells the channel of some formats.
+    query = _query(scope, space, format=format, timezone=timezone, name=file.name)
     try:
-        return decode(Imported, connection.upload(f"/api/import?{query}", _path(path)))
+        return decode(Imported, connection.upload(f"/api/import?{query}", file))
     except FileNotFoundError as exc:
         raise UnreadableFile(f"cannot read {path}: there is no such file.") from exc
     except OSError as exc:
@@ -69,4 +71,6 @@ def _path(path: str | os.PathLike[str]) -> Path:
 
 def _query(scope: Scope, space: str | None, **more: str | None) -> str:
     named = {"space": space or scope.space, "user": scope.user, "channel": scope.channel, **more}
-    return urlencode({name: value for name, value in named.items() if value is not None})
+    given = {name: value for name, value in named.items() if value is not None}
+    # The name of a file may have bytes that are no UTF-8.
+    return urlencode(given, errors="replace")
