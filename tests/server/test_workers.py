@@ -252,6 +252,17 @@ def test_pages_of_a_login_and_of_a_reader_without_key(
         assert browser.get("/api/memories").status_code == 401
 
 
+def test_a_reader_chooses_a_space_of_any_name(client: httpx.Client, divided: Path) -> None:
+    division = Divided(divided).read()
+    for cell in (0, 1):
+        space = next(s for s in map("日本 {}".format, range(64)) if division.cell_of(s) == cell)
+        remember(client, space, f"le chat de {space} dort")
+        token = re.search(r'"X-CSRF-Token":"(\w+)"', client.get("/memory").text)
+        assert token
+        client.post("/preferences", data={"space": space}, headers={"X-CSRF-Token": token[1]})
+        assert f"le chat de {space} dort" in client.get("/memory").text
+
+
 def test_odd_requests_are_answered_as_by_one_process(client: httpx.Client, address: str) -> None:
     parts = urlsplit(address)
 

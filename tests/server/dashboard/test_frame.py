@@ -131,6 +131,17 @@ def test_on_loopback_a_change_needs_it_too(client: httpx.Client) -> None:
     assert 'data-theme="dark"' in client.get("/overview").text
 
 
+@pytest.mark.parametrize("space", ["work", "cœur", "日本", 'é; "100 %', "a%20b"])
+def test_a_space_of_any_name_can_be_chosen(
+    client: httpx.Client, memory: Hippocampe, space: str
+) -> None:
+    memory.remember("Owen a un voilier", scope=Scope(space=space))
+    right = {"X-CSRF-Token": token_of(client)}
+    chosen = client.post("/preferences", data={"space": space}, headers=right)
+    assert (chosen.status_code, chosen.headers["hx-redirect"]) == (200, "/")
+    assert "Owen a un voilier" in client.get("/memory").text
+
+
 def test_a_login_ends_after_a_while() -> None:
     now = 0.0
     sessions = Sessions(clock=lambda: now)

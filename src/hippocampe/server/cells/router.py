@@ -27,7 +27,7 @@ from hippocampe.server.api.operation import DOWN
 from hippocampe.server.cells import merging, passing
 from hippocampe.server.cells.moves import Mover
 from hippocampe.server.cells.supervisor import Cell, Supervisor
-from hippocampe.server.dashboard.visit import SPACE_COOKIE
+from hippocampe.server.dashboard.visit import chosen_space
 from hippocampe.server.http import problems
 from hippocampe.server.http.access import LOGIN, PROXY, secret_of, session_of
 from hippocampe.server.http.sessions import COOKIE, SAFE_METHODS, Sessions
@@ -250,7 +250,7 @@ class Router:
         if path.startswith(PROXY):
             named = headers.get("x-hippocampe-space")
         elif not path.startswith(PROGRAMS):
-            named = cookie_parser(headers.get("cookie", "")).get(SPACE_COOKIE)
+            named = chosen_space(cookie_parser(headers.get("cookie", "")))
         with suppress(InvalidInput):
             return Scope().space if named is None else Scope(space=named).space
         return Scope().space

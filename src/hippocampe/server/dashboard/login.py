@@ -73,7 +73,8 @@ async def prefer(
         page.set_cookie(response, THEME_COOKIE, theme)
     if space is not None:
         response = Response(headers={"HX-Redirect": "/"})
-        page.set_cookie(response, SPACE_COOKIE, Scope(space=space).space)
+        # A header holds Latin-1 only.
+        page.set_cookie(response, SPACE_COOKIE, quote(Scope(space=space).space, safe=""))
     return response
 
 

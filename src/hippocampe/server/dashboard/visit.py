@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, get_args
+from urllib.parse import unquote
 
 from fastapi import Depends, HTTPException, Request
 from starlette.responses import HTMLResponse, Response
@@ -238,10 +239,16 @@ async def check_token(request: Request, visit: Visit) -> None:
         raise HTTPException(403, STALE_PAGE)
 
 
+def chosen_space(cookies: Mapping[str, str]) -> str | None:
+    """The space that a reader chose, which its cookie holds percent-encoded."""
+    value = cookies.get(SPACE_COOKIE)
+    return None if value is None else unquote(value)
+
+
 def _scope(request: Request, key: ApiKey | None) -> Scope:
     """The space of the key, else the one chosen by the reader."""
     # The choice may be older than this login.
-    chosen = None if key is not None else request.cookies.get(SPACE_COOKIE)
+    chosen = None if key is not None else chosen_space(request.cookies)
     try:
         return scope_of(key, "read", chosen)
     except InvalidInput:
