@@ -350,6 +350,49 @@ class TestMemories:
         assert (refused.code, message in refused.err) == (1, True)
         assert run("recent", "--json").json == []
 
+    @pytest.mark.parametrize(
+        ("late", "locale", "message"),
+        [
+            ({"ttl": "soon"}, "C.UTF-8", "for no expiry. Items 1 to 2 are stored."),
+            ({"replaces": ["x"]}, "C.UTF-8", "recall or recent. Items 1 to 2 are stored."),
+            ({"ttl": "soon"}, "fr_FR.UTF-8", "Les éléments 1 à 2 sont enregistrés."),
+        ],
+    )
+    def test_a_bad_line_of_a_later_part_says_what_is_stored(
+        self,
+        run: Run,
+        monkeypatch: pytest.MonkeyPatch,
+        late: dict[str, Any],
+        locale: str,
+        message: str,
+    ) -> None:
+        monkeypatch.setattr("hippocampe.validation.MAX_MANY", 2)
+        monkeypatch.setenv("LC_ALL", locale)
+        typed = (
+            f"Zoé joue du tuba\nOwen a un vélo\nPaul pêche\n{json.dumps({'content': 'b'} | late)}"
+        )
+        refused = run("remember", "--file", "-", typing=typed)
+        assert refused.code != 0
+        assert re.search(r"(item 4:|élément 4 :) ", refused.err)
+        assert refused.err.strip().endswith(message)
+        stored = {each["content"] for each in run("recent", "--json").json}
+        assert stored == {"Zoé joue du tuba", "Owen a un vélo"}
+
+    @pytest.mark.parametrize(
+        ("late", "end"),
+        [
+            ({"ttl": "soon"}, "for no expiry."),
+            ({"ttl": "-1h"}, "for no expiry."),
+            ({"occurred_at": "soon"}, "10:23:00+01:00."),
+            ({"occurred_at": 3}, "10:23:00+01:00."),
+        ],
+    )
+    def test_what_is_wrong_with_a_line_is_a_sentence(
+        self, run: Run, late: dict[str, Any], end: str
+    ) -> None:
+        refused = run("remember", "--file", "-", typing=json.dumps({"content": "b"} | late))
+        assert refused.err.strip().endswith(f"{end} No item was stored.")
+
     def test_a_statement_or_a_file_is_given(self, run: Run, tmp_path: Path) -> None:
         assert run("remember").code == 2
         assert run("remember", "Zoé", "--file", "-").code == 2
@@ -416,6 +459,67 @@ class TestMemories:
         assert refused.code == 1
         assert "standard input is not utf-8 text" in refused.err
         assert run("recent", "--json").json == []
+
+    @pytest.mark.parametrize(
+        ("locale", "message"),
+        [("C.UTF-8", "standard input is closed"), ("fr_FR.UTF-8", "l’entrée standard est fermée")],
+    )
+    @pytest.mark.parametrize("typed", [("remember", "-"), ("remember", "--file", "-")])
+    def test_standard_input_that_is_closed(
+        self, run: Run, folder: Path, typed: tuple[str, ...], locale: str, message: str
+    ) -> None:
+        # As `<&-` in a shell does it.
+        script = "import sys; sys.stdin = None; from hippocampe.cli import main; main()"
+        where = {"HIPPOCAMPE_FOLDER": str(folder), "LC_ALL": locale, "PYTHONUTF8": "1"}
+        done = children.run("-c", script, *typed, env=os.environ | where, text=True)
+        assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+        assert message in done.stderr
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+    @pytest.mark.parametrize(
+        ("locale", "message"),
+        [
+            ("C.UTF-8", "error: cannot write the output: No space left on device.\n"),
+            (
+                "fr_FR.UTF-8",
+                "erreur : impossible d’écrire la sortie : plus de place sur le disque.\n",
+            ),
+        ],
+    )
+    @pytest.mark.parametrize(
+        "typed", [("list",), ("list", "--json"), ("export", "-"), ("get", "x", "--json")]
+    )
+    def test_an_output_that_cannot_be_written(
+        self, run: Run, folder: Path, typed: tuple[str, ...], locale: str, message: str
+    ) -> None:
+        run("remember", "Zoé joue du tuba")
+        environment = os.environ | {
+            "HIPPOCAMPE_FOLDER": str(folder),
+            "LC_ALL": locale,
+            "PYTHONUTF8": "1",
+        }
+        pipes = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+        with (
+            Path("/dev/full").open("w") as full,
+            children.running(
+                "-m", "hippocampe", *typed, stdout=full, env=environment, **pipes
+            ) as process,
+        ):
+            _, said = process.communicate(timeout=60)
+        assert (process.returncode, said) == (1, message)
+
+    def test_a_reader_who_leaves_gets_no_error(self, run: Run, folder: Path) -> None:
+        run("remember", "Zoé joue du tuba")
+        environment = os.environ | {"HIPPOCAMPE_FOLDER": str(folder)}
+        read, write = os.pipe()
+        os.close(read)
+        pipes = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+        with children.running(
+            "-m", "hippocampe", "list", "--json", stdout=write, env=environment, **pipes
+        ) as process:
+            os.close(write)
+            _, said = process.communicate(timeout=60)
+        assert (process.returncode, said) == (1, "")
 
     def test_recent(self, run: Run) -> None:
         run("remember", "Zoé joue du tuba", "--channel", "lobby")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, cast
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TextIO, cast
 from zoneinfo import ZoneInfo
 
 import typer
@@ -384,10 +384,12 @@ def read_content(content: str) -> str:
     """Return the argument, or all of standard input for `-`.
 
     Raises:
-        InvalidInput: Standard input is not text.
+        InvalidInput: Standard input is closed, or not text.
     """
     if content != "-":
         return content
+    if cast("TextIO | None", sys.stdin) is None:
+        raise InvalidInput("standard input is closed: give the text itself, or a file.")
     try:
         return sys.stdin.read()
     except UnicodeDecodeError as exc:

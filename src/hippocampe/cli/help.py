@@ -67,6 +67,9 @@ class Program(Group):
         except typer.Abort:
             terminal.error("stopped: nothing was changed.")
             code = 1
+        except terminal.Unwritable as exc:
+            terminal.error(str(exc))
+            code = 1
         return sys.exit(code or 0) if standalone_mode else code
 
 

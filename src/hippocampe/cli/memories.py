@@ -1,6 +1,7 @@
 """Commands on memories, facts and reviews, and lists of spaces, users and subjects."""
 
 import json
+import re
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +13,7 @@ from hippocampe.cli.call import NOTHING_FOUND, Call, command, group, read_conten
 from hippocampe.cli.from_verb import Done, Override, add, of_verb, text
 from hippocampe.cli.show import memories as show
 from hippocampe.cli.show.layout import say
-from hippocampe.errors import InvalidInput, UnreadableFile
+from hippocampe.errors import InvalidInput, NotFound, UnreadableFile
 from hippocampe.types import ASSOCIATIONS, Remembered
 
 app = typer.Typer()
@@ -29,6 +30,11 @@ PAIRS = text(
     "parsed as JSON, anything else is text."
 )
 BY_HAND = text("", default="deleted by hand")
+_REFUSED = re.compile(
+    r"item (?P<number>\d+): (?P<reason>.*) (No item was|Items 1 to (?P<stored>\d+) are) stored\.",
+    re.DOTALL,
+)
+"""What `remember_many` says of an item that it refuses."""
 add_memories = partial(add, app, panel=PANEL)
 
 
@@ -91,8 +97,20 @@ def _remember_file(call: Call, file: str, details: dict[str, Any]) -> None:
         results: list[Remembered] = []
         for start in range(0, len(items), MAX_MANY):
             some = items[start : start + MAX_MANY]
-            results += hippo.remember_many(some, scope=call.scope, progress=progress)
+            try:
+                results += hippo.remember_many(some, scope=call.scope, progress=progress)
+            except (InvalidInput, NotFound) as exc:
+                raise _of_file(exc, start) from exc
     call.answer(results, lambda: show.remembered_many(results))
+
+
+def _of_file(error: InvalidInput | NotFound, before: int) -> InvalidInput | NotFound:
+    """An error of `remember_many` on a later part of a file, with the numbers of the whole file."""
+    if not before or (found := _REFUSED.fullmatch(str(error))) is None:
+        return error
+    number, stored = before + int(found["number"]), before + int(found["stored"] or 0)
+    reason = found["reason"]
+    return type(error)(f"item {number}: {reason} Items 1 to {stored} are stored.")
 
 
 def _statements(file: str) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from hippocampe.cli import terminal
 from hippocampe.cli.call import Call, command, group
 from hippocampe.cli.from_verb import Override, add, execute, flag, of_verb, text
 from hippocampe.cli.show import talk as show
@@ -222,5 +223,5 @@ def export(call: Call, *, path: Path, format: str | None, overwrite: bool) -> No
         copy = Path(folder, "export")
         with call.read() as hippo:
             hippo.export_to(copy, scope=call.scope, format=format)
-        with copy.open("rb") as source:
+        with copy.open("rb") as source, terminal.writing():
             shutil.copyfileobj(source, sys.stdout.buffer)

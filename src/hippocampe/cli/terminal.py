@@ -8,9 +8,9 @@ import json
 import re
 import sys
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, cast
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -54,9 +54,38 @@ def console(*, stderr: bool = False) -> "Console":
     return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
 
 
+class Unwritable(Exception):
+    """Standard output cannot be written."""
+
+
+@contextmanager
+def writing() -> "Generator[None]":
+    """Write to standard output, to its end. A reader who has left is no error of it: Typer ends the program.
+
+    Raises:
+        Unwritable: It cannot be written, as on a full disk.
+    """
+    try:
+        yield
+        if stdout := cast("TextIO | None", sys.stdout):
+            stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as exc:
+        with suppress(OSError):
+            # Python would write the rest at its end.
+            sys.stdout.close()
+        raise Unwritable(f"cannot write the output: {exc.strerror}.") from exc
+
+
 def out(shown: Shown, *, stderr: bool = False) -> None:
     """Print with Rich; a text is escaped."""
-    console(stderr=stderr).print(escaped(shown) if isinstance(shown, str) else shown)
+    text = escaped(shown) if isinstance(shown, str) else shown
+    if stderr:
+        console(stderr=True).print(text)
+        return
+    with writing():
+        console().print(text)
 
 
 def error(message: str) -> None:
@@ -89,7 +118,8 @@ def as_json(value: object) -> None:
     readable = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     text = json.dumps(encode(value), ensure_ascii=not readable, indent=2)
     # JSON has these characters only inside strings, so the output stays valid.
-    sys.stdout.write(escaped(text) + "\n")
+    with writing():
+        sys.stdout.write(escaped(text) + "\n")
 
 
 @contextmanager

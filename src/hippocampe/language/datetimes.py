@@ -45,7 +45,7 @@ def parse_ttl(ttl: str | timedelta | None) -> timedelta | None:
 def _unusable(ttl: object, problem: str) -> InvalidInput:
     return InvalidInput(
         f'ttl {shown(ttl)} {problem}: use "30m", "1h", "7d" or "2w" (minutes, hours, days, weeks),'
-        " a timedelta, or None for no expiry"
+        " a timedelta, or None for no expiry."
     )
 
 
@@ -74,22 +74,22 @@ def as_utc(value: datetime | str | None, *, name: str) -> datetime | None:
         except ValueError as exc:
             raise InvalidInput(
                 f"{name} {shown(value)} is not an ISO 8601 instant: write it like"
-                " 2026-01-17T10:23:00+01:00"
+                " 2026-01-17T10:23:00+01:00."
             ) from exc
     if not isinstance(value, datetime):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(
             f"{name} must be an aware datetime or ISO 8601 text, not {type(value).__name__}: write it"
-            " like 2026-01-17T10:23:00+01:00"
+            " like 2026-01-17T10:23:00+01:00."
         )
     if value.utcoffset() is None:
         raise InvalidInput(
             f"{name} {value.isoformat()} has no timezone: give a timezone, as in"
-            " 2026-01-17T10:23:00+01:00"
+            " 2026-01-17T10:23:00+01:00."
         )
     try:
         return value.astimezone(UTC)
     except OverflowError as exc:
-        raise InvalidInput(f"{name} {value.isoformat()} is out of range in UTC") from exc
+        raise InvalidInput(f"{name} {value.isoformat()} is out of range in UTC.") from exc
 
 
 def as_zone(timezone: str | ZoneInfo) -> ZoneInfo:
@@ -106,7 +106,7 @@ def as_zone(timezone: str | ZoneInfo) -> ZoneInfo:
         return ZoneInfo(timezone)
     except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
         raise InvalidInput(
-            f"unknown timezone {shown(timezone)}: give an IANA name such as 'Europe/Paris'"
+            f"unknown timezone {shown(timezone)}: give an IANA name such as 'Europe/Paris'."
         ) from exc
 
 
