@@ -34,7 +34,7 @@ _REFUSED = re.compile(
     r"item (?P<number>\d+): (?P<reason>.*) (No item was|Items 1 to (?P<stored>\d+) are) stored\.",
     re.DOTALL,
 )
-"""What `remember_many` says of an item that it refuses."""
+"""The error of `remember_many` for an item that it refuses."""
 add_memories = partial(add, app, panel=PANEL)
 
 
