@@ -1,5 +1,6 @@
 """What the proxy passes on untouched, with the official clients before an upstream that records."""
 
+import base64
 import gzip
 import io
 import json
@@ -303,6 +304,22 @@ def test_a_client_sends_two_keys(hashed: None, open_hippo: Opener) -> None:
         {},
         {"authorization": "Bearer sk-1"},
     ]
+
+
+@pytest.mark.parametrize(
+    "form", ["{key}", "bearer  {key}", "Token {key}", "Basic {basic}", "basic  {bare}", "k={key}"]
+)
+@pytest.mark.parametrize("name", ["authorization", "x-api-key", "api-key"])
+def test_a_key_in_another_form_stays_here(
+    hashed: None, open_hippo: Opener, name: str, form: str
+) -> None:
+    with passing(open_hippo, key=None) as (url, seen, memory):
+        mine = memory.create_key(scope=DEV, role="write").secret
+        basic = base64.b64encode(f"dev:{mine}".encode()).decode()
+        value = form.format(key=mine, basic=basic, bare=basic.rstrip("="))
+        theirs = "x-api-key" if name == "authorization" else "authorization"
+        httpx.get(f"{url}/v1/files", headers={name: value, theirs: "Basic c2stMQ"}, timeout=30)
+    assert keys_of(seen) == [{theirs: "Basic c2stMQ"}]
 
 
 def keys_of(seen: list[Got]) -> list[dict[str, str]]:

@@ -1,5 +1,6 @@
 """The servers behind the proxy: any with the API of OpenAI or of Anthropic."""
 
+import base64
 from collections.abc import AsyncIterable, Mapping
 from urllib.parse import quote
 
@@ -146,8 +147,8 @@ class Upstream:
             # The credentials of this server are not forwarded.
             return {
                 name: request.headers[name]
-                for name, secret in sent.items()
-                if not secret.startswith(KEY_PREFIX)
+                for name in sent
+                if not _holds_key(request.headers[name])
             }
         # In the header that the client used: some providers read only one.
         anthropic = provider_of(request.scope) is Provider.ANTHROPIC
@@ -185,6 +186,18 @@ def _target(url: str, request: Request) -> httpx.URL:
     if query := request.scope["query_string"]:
         target += b"?" + quote(query, safe="/%:@!$&'()*+,;=~?").encode()
     return base.copy_with(raw_path=target)
+
+
+def _holds_key(value: str) -> bool:
+    """Return whether a header holds a key of Hippocampe, in plain text or in the credentials of `Basic`."""
+    scheme, _, encoded = value.strip().partition(" ")
+    if scheme.lower() == "basic":
+        try:
+            # More padding than needed is ignored.
+            value += base64.b64decode(f"{encoded}==").decode("latin-1")
+        except ValueError:
+            """Not Base64, so nobody reads a key in it."""
+    return KEY_PREFIX in value
 
 
 def _named(header: str) -> frozenset[str]:
