@@ -21,7 +21,7 @@ from hippocampe.config import UPSTREAM_URL
 from hippocampe.server.proxy import endpoints as proxy
 from hippocampe.server.proxy import remembered_chat
 from model_server import ModelServer
-from proxying import ASK, DEV, knowing, stored
+from proxying import ASK, DEV, eventually, knowing, stored
 from recording import Got, Say, recording
 from served import served
 
@@ -251,6 +251,44 @@ def test_a_chat_that_is_too_large_to_read_is_passed_on(
         answer = httpx.post(f"{url}/v1/chat/completions", json=chat)
         assert answer.json() == {"ok": 1}
         assert json.loads(seen[0].body) == chat
+        assert memory.messages(scope=DEV) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "events"),
+    [
+        (
+            "chat/completions",
+            [
+                {"choices": [{"index": 0, "delta": {"content": "Du thé"}}]},
+                {"error": {"message": "overloaded", "code": 502}},
+            ],
+        ),
+        (
+            "responses",
+            [
+                {"type": "response.output_text.delta", "delta": "Green tea"},
+                {"type": "response.failed", "response": {"id": "resp_1", "status": "failed"}},
+            ],
+        ),
+        (
+            "messages",
+            [
+                {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "Du thé"}},
+                {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}},
+            ],
+        ),
+    ],
+)
+def test_an_answer_that_ends_with_an_error_is_not_stored(
+    hashed: None, open_hippo: Opener, path: str, events: list[Any]
+) -> None:
+    sent = b"".join(b"data: " + json.dumps(each).encode() + b"\n\n" for each in events)
+    said = Say([sent], 200, (("content-type", "text/event-stream"),))
+    with passing(open_hippo, lambda got: said) as (url, _, memory):
+        body = {"model": "m", "messages": ASK, "input": ASK, "user": "dev", "stream": True}
+        assert httpx.post(f"{url}/v1/{path}", json=body, timeout=30).content == sent
+        assert len(eventually(lambda: memory.usage(scope=DEV), 1)) == 1
         assert memory.messages(scope=DEV) == []
 
 

@@ -116,6 +116,30 @@ def test_a_message_that_the_client_has_to_answer(content: list[Any], stop: str) 
     assert whole(MESSAGES, {"content": content, "stop_reason": stop}).calls
 
 
+@pytest.mark.parametrize(
+    ("protocol", "event"),
+    [
+        (CHAT, {"error": {"message": "overloaded", "code": 502}, "choices": []}),
+        (CHAT, {"choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": "error"}]}),
+        (RESPONSES, {"type": "response.failed", "response": {"id": "1", "status": "failed"}}),
+        (RESPONSES, {"type": "error", "code": "server_error", "message": "overloaded"}),
+        (MESSAGES, {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}),
+    ],
+)
+def test_an_answer_that_ends_with_an_error(protocol: Any, event: Any) -> None:
+    assert streamed(protocol, [{}, event]).failed
+    assert not streamed(protocol, [{"error": None}, {"response": {"error": None}}]).failed
+
+
+def test_a_whole_answer_that_is_an_error() -> None:
+    choice = {"index": 0, "message": {"content": "Du"}, "finish_reason": "error"}
+    assert whole(CHAT, {"choices": [choice]}).failed
+    assert whole(CHAT, {"error": {"message": "overloaded"}}).failed
+    body = {"id": "resp_1", "output": [message("Du")], "error": None}
+    assert whole(RESPONSES, {**body, "status": "failed"}).failed
+    assert not whole(RESPONSES, {**body, "status": "incomplete"}).failed
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize(
     "body",

@@ -12,7 +12,7 @@ import pytest
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
 from model_server import Answer, Call, ModelServer
-from proxying import ASK, DEV, asked, knowing, stored, talking
+from proxying import ASK, DEV, asked, eventually, knowing, stored, talking
 
 TOOL: Any = {
     "type": "function",
@@ -188,6 +188,28 @@ def test_a_stream_that_breaks_off_is_an_error(
     with pytest.raises(openai.InternalServerError, match="closed the connection"):
         client.chat.completions.create(model="scripted", messages=ASK)
     assert stored(memory, 0) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "reply"),
+    [
+        ("<think>\nPaul ?\n</think>\n\nDu thé vert.", ["Du thé vert."]),
+        ("<think>\nL’utilisateur veut savoir", []),
+        ("<thinking>The user wants to know", []),
+        ("Okay, the user asks.\n</think>\n\nGreen tea.", ["Green tea."]),
+        ("D’accord, il demande.</think>Du thé vert.", ["Du thé vert."]),
+        ("</think>\nGreen tea.", ["Green tea."]),
+        ("La balise `</think>` finit la pensée.", ["La balise `</think>` finit la pensée."]),
+        ("Write <think>a</think> first.", ["Write <think>a</think> first."]),
+    ],
+)
+def test_thoughts_are_not_stored(
+    client: openai.OpenAI, memory: Hippocampe, server: ModelServer, text: str, reply: list[str]
+) -> None:
+    server.add(Answer(text))
+    client.chat.completions.create(model="scripted", messages=ASK, user="dev")
+    assert len(eventually(lambda: memory.usage(scope=DEV), 1)) == 1
+    assert [each.content for each in memory.messages(scope=DEV)][1:] == reply
 
 
 def test_models_are_listed(client: openai.OpenAI) -> None:

@@ -25,8 +25,13 @@ MEMORY_SECONDS = 2.0
 MAX_THREADS = 10_000
 MAX_THREAD_CHARACTERS = 32 * 2**20
 """Most characters of all threads together; the least recently used one is evicted."""
-THOUGHTS = re.compile(r"\A\s*<(think|thinking)>.*?</\1>", re.DOTALL)
-"""The thoughts of a model whose server leaves them in the text of the answer."""
+THOUGHTS = re.compile(
+    r"""\A\s*<(think|thinking)>.*?(?:</\1>|\Z)|\A(?:(?!<think(?:ing)?>).)*?(?<![`'"])</think(?:ing)?>""",
+    re.DOTALL,
+)
+"""The thoughts of a model whose server leaves them in the text of the answer, which may be cut before their end.
+
+Some servers have the opening tag in the prompt, so that only the closing one comes; a quoted one is no end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,16 +179,16 @@ class RememberedChat:
                 reminders.add(injection, now)
 
     async def ended(self, answer: Answer) -> None:
-        """Store the exchange, unless the model calls tools first, and the cost of the answer."""
+        """Store the exchange, unless the model calls tools first or fails, and the cost of the answer."""
         text = THOUGHTS.sub("", answer.text).strip()
         goes_on = answer.calls and bool(self._message)
-        if answer.id is not None:
+        if answer.id is not None and not answer.failed:
             thread = Thread(self._scope.channel, self._answers + 1)
             if goes_on:
                 thread = replace(thread, message=self._message, results=self._results)
             self._threads.keep(self._scope, answer.id, thread)
         try:
-            if self._message and text and not goes_on:
+            if self._message and text and not goes_on and not answer.failed:
                 await self._hippo.after_turn(
                     self._message, text, scope=self._scope, tool_results=self._results
                 )

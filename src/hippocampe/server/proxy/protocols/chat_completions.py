@@ -68,6 +68,7 @@ class _Answer(Answer):
                 message = as_object(choice.get(part))
                 self.text += text_of(message.get("content"))
                 self.calls |= bool(message.get("tool_calls") or message.get("function_call"))
+                self.failed |= choice.get("finish_reason") == "error"
 
 
 def _event(data: Json) -> bytes:

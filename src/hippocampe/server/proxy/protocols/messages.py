@@ -81,7 +81,7 @@ class _Answer(Answer):
                 self._stop(as_object(event.get("delta")))
                 self._count(as_object(event.get("usage")))
             case _:
-                """A ping, an end or an error."""
+                """A ping, an end or an error, which is noted for all protocols."""
 
     def _begin(self, message: Json) -> None:
         self.id = as_text(message.get("id"))

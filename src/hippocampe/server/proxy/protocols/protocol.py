@@ -19,6 +19,7 @@ class Answer(ABC):
     Attributes:
         text: Its text.
         calls: Whether it calls tools of the client, so that the turn continues.
+        failed: Whether the provider reports an error in it, after the status of success.
         id: Its id for later requests that continue it, if the provider stores the history.
         model: The model that answered.
         input_tokens: Tokens of the request, if the answer has them.
@@ -27,6 +28,7 @@ class Answer(ABC):
 
     text: str = ""
     calls: bool = False
+    failed: bool = False
     id: str | None = None
     model: str | None = None
     input_tokens: int | None = None
@@ -35,7 +37,9 @@ class Answer(ABC):
 
     def read(self, body: bytes) -> None:
         """Parse a whole answer."""
-        self._whole(parsed(body))
+        answer = parsed(body)
+        self._judge(answer)
+        self._whole(answer)
 
     def feed(self, piece: bytes) -> None:
         """Parse the next piece of a stream of events."""
@@ -43,8 +47,14 @@ class Answer(ABC):
         self._line = rest[:MAX_LINE_BYTES]
         for line in lines:
             name, _, value = line.strip().partition(b":")
+            self.failed |= name == b"event" and value.strip() == b"error"
             if name == b"data" and (event := parsed(value)):
+                self._judge(event)
                 self._event(event)
+
+    def _judge(self, found: Json) -> None:
+        """Note an error; all protocols name it so, in an answer and in an event."""
+        self.failed |= bool(found.get("error")) or found.get("type") in ("error", "response.failed")
 
     @abstractmethod
     def _whole(self, answer: Json) -> None:

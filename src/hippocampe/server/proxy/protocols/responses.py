@@ -68,6 +68,7 @@ class _Answer(Answer):
     def _whole(self, answer: Json) -> None:
         self.id = _conversation_id(answer) or as_text(answer.get("id")) or self.id
         self.model = as_text(answer.get("model")) or self.model
+        self.failed |= answer.get("status") == "failed"
         if used := as_object(answer.get("usage")):
             self.input_tokens = as_count(used.get("input_tokens"))
             self.output_tokens = as_count(used.get("output_tokens"))
