@@ -12,7 +12,7 @@ import pytest
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
 from model_server import Answer, Call, ModelServer
-from proxying import ASK, DEV, asked, eventually, knowing, stored, talking
+from proxying import ASK, DEV, FACT, asked, eventually, knowing, stored, talking
 
 TOOL: Any = {
     "type": "function",
@@ -162,6 +162,50 @@ def test_parts_and_other_roles_pass(
     assert user["content"][1:] == parts
     assert "thé vert" in user["content"][0]["text"]
     assert stored(memory, 2)[0] == "Que boit Paul sur cette image ?"
+
+
+IMAGES = [
+    ("chat/completions", "messages", {"type": "image_url", "image_url": {"url": "data:,"}}),
+    ("responses", "input", {"type": "input_image", "image_url": "data:,"}),
+    ("messages", "messages", {"type": "image", "source": {"type": "url", "url": "https://a/b"}}),
+]
+
+
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize(("path", "field", "image"), IMAGES)
+def test_an_image_alone_does_not_ask_again(
+    client: openai.OpenAI,
+    memory: Hippocampe,
+    server: ModelServer,
+    path: str,
+    field: str,
+    image: Any,
+    keep: bool,
+) -> None:
+    memory.update_settings(scope=DEV, keep_injections=keep)
+    server.add(Answer("Du thé vert."), Answer("Un chat."), Answer("Oui."))
+    talk, sent = [*ASK], list[Any]()
+    for answer, content in (
+        ("Du thé vert.", [image]),
+        ("Un chat.", "Do you like green tea?"),
+        ("Oui.", None),
+    ):
+        body = {"model": "scripted", "max_tokens": 9, field: [*talk]}
+        headers = {"X-Hippocampe-User": "dev"}
+        httpx.post(f"{client.base_url}{path}", json=body, headers=headers).raise_for_status()
+        sent.append(asked(server)[field])
+        talk.append({"role": "assistant", "content": answer})
+        talk.append({"role": "user", "content": content})
+    assert FACT in sent[0][0]["content"]
+    # What was injected stays where it was, and nothing is injected for the question again.
+    assert sent[1] == [sent[0][0] if keep else ASK[0], *talk[1:3]]
+    assert len(memory.retrievals(scope=DEV)) == 2
+    assert stored(memory, 4) == [
+        ASK[0]["content"],
+        "Du thé vert.",
+        "Do you like green tea?",
+        "Oui.",
+    ]
 
 
 @pytest.mark.parametrize("stream", [False, True])

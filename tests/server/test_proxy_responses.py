@@ -207,6 +207,24 @@ def test_what_comes_before_stays_as_it_was(
         items += [each.model_dump(exclude_none=True) for each in answer.output]
 
 
+def test_an_image_alone_continues_a_history(
+    client: openai.OpenAI, memory: Hippocampe, server: ModelServer
+) -> None:
+    """Beside the results of tools it belongs to their turn; after the answer it has no words to store."""
+    image = {"role": "user", "content": [{"type": "input_image", "image_url": "data:,"}]}
+    server.calls(Call("weather", {"city": "Nantes"}))
+    before = _response(client, QUESTION, stream=False)
+    [call] = [each for each in before.output if each.type == "function_call"]
+    output = {"type": "function_call_output", "call_id": call.call_id, "output": "pluie"}
+    server.add(Answer("Il pleut."), Answer("Un chat."))
+    for items in ([output, image], [image]):
+        before = _response(client, items, stream=False, previous_response_id=before.id)
+        assert asked(server)["input"] == items
+    eventually(lambda: memory.usage(scope=DEV), 3)
+    assert stored(memory, 3)[:2] == [QUESTION, "Il pleut."]
+    assert len(memory.messages(scope=Scope())) == 3
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_errors_of_the_upstream_come_as_they_are(
     client: openai.OpenAI, memory: Hippocampe, server: ModelServer, stream: bool

@@ -38,10 +38,11 @@ class Conversation:
     Attributes:
         messages: In order.
         names: Ids of the user's messages, by position; each covers the message and the answer before it.
-        message: The text of the last message of the user; empty if none is in the request.
+        message: The text of the message of the user that is to be answered; empty if it has none, or is not in
+            the request.
         opening: Identifies the conversation by its first message, or by the history that it continues.
         begins: Whether the model has not answered yet.
-        continued: Whether the model has answered the last message of the user already, with calls of tools.
+        continued: Whether the model has answered that message already, with calls of tools.
         results: Results of tools since.
         continues: Id of the provider's stored history that the request continues, if any.
     """
@@ -78,18 +79,32 @@ def conversation(
             answered = message.text
     if not names and continues is None:
         return None
-    last = max(names, default=-1)
+    last = max(turn_starts(messages), default=-1)
     after = messages[last + 1 :]
     return Conversation(
         tuple(messages),
         names,
-        messages[last].text if names else "",
+        messages[last].text if last in names else "",
         _digest(messages[min(names)].text if continues is None else continues),
         continues is None and not any(each.role == "assistant" for each in messages),
         bool(after),
         tuple(each.text for each in after if each.role == "tool" and each.text),
         continues,
     )
+
+
+def turn_starts(messages: Sequence[Message]) -> list[int]:
+    """The positions of the messages that begin a turn: those of the user with text, or after an answer.
+
+    One without text after another message or after results of tools, such as a screenshot, belongs to their turn.
+    """
+    starts, before = list[int](), "assistant"
+    for position, message in enumerate(messages):
+        if message.role == "user" and (message.text.strip() or before == "assistant"):
+            starts.append(position)
+        if message.role != "system":
+            before = message.role
+    return starts
 
 
 def text_of(content: object, between: str = "\n") -> str:

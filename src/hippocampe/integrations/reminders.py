@@ -51,7 +51,8 @@ class Reminders:
             keep: Include those of earlier messages.
         """
         names = self._talk.names
-        wanted = names if keep else {max(names): names[max(names)]} if names else {}
+        last = {max(names): names[max(names)]} if self._talk.message else {}
+        wanted = names if keep else last
         stored = self._channels.channel(self._scope).reminders
         found = {position: stored.get(self._name(position)) for position in wanted}
         return {

@@ -10,7 +10,7 @@ from typing import Any
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import HippocampeError
 from hippocampe.hippocampe import Hippocampe
-from hippocampe.integrations.conversation import Conversation, Message, conversation
+from hippocampe.integrations.conversation import Conversation, Message, conversation, turn_starts
 from hippocampe.integrations.reminders import Reminders
 from hippocampe.language.markers import without_injection
 from hippocampe.types import MAX_LABEL_CHARACTERS, Recollection, Scope, printable
@@ -60,7 +60,7 @@ class Turns:
         try:
             keep = keep and hippo.settings(scope=scope).keep_injections
             now = hippo.now()
-            if not reminders.known(now):
+            if talk.message and not reminders.known(now):
                 injection = hippo.before_turn(
                     talk.message, scope=scope, fresh=talk.begins, keep=keep
                 )
@@ -105,7 +105,7 @@ class Turns:
             scope: As for `before`.
         """
         talk = _cleaned(messages)
-        starts = [n for n, each in enumerate(talk) if each.role == "user" and each.text.strip()]
+        starts = turn_starts(talk)
         for start, end in zip(starts, [*starts[1:], len(talk)], strict=True):
             exchange = talk[start:end]
             if any(each.role == "assistant" and each.text.strip() for each in exchange):

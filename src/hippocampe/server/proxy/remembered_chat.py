@@ -149,7 +149,8 @@ class RememberedChat:
                 settings = await self._hippo.settings(scope=self._scope)
                 keep = settings.keep_injections
                 deadline.reschedule((deadline.when() or 0) + settings.hook_timeout_ms / 1000)
-                await self._remind(talk)
+                if talk.message:
+                    await self._remind(talk)
         except BudgetSpent:
             raise
         except (HippocampeError, TimeoutError) as exc:

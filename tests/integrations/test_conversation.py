@@ -1,0 +1,48 @@
+"""The messages of a request, as memory reads them."""
+
+import pytest
+
+from conftest import Opener
+from hippocampe import Scope
+from hippocampe.integrations.conversation import Message, conversation
+from hippocampe.integrations.turns import Turns
+
+ASKED = Message("user", "Où habite Inès ?")
+TOLD = Message("assistant", "À Quimper.")
+CALLED = Message("assistant", "")
+RESULT = Message("tool", "une photo")
+IMAGE = Message("user", "")
+DEV = Scope(user="dev")
+
+
+@pytest.mark.parametrize(
+    ("messages", "message", "results"),
+    [
+        ([ASKED], ASKED.text, ()),
+        ([ASKED, TOLD, IMAGE], "", ()),
+        ([ASKED, TOLD, Message("system", "Bref."), IMAGE], "", ()),
+        ([ASKED, CALLED, RESULT, CALLED, IMAGE, CALLED, RESULT], "", ("une photo",)),
+        ([ASKED, TOLD, IMAGE, Message("user", "Who is this?")], "Who is this?", ()),
+        # They belong to the same turn.
+        ([ASKED, IMAGE], ASKED.text, ()),
+        ([ASKED, CALLED, RESULT, IMAGE], ASKED.text, ("une photo",)),
+        ([ASKED, CALLED, RESULT, IMAGE, CALLED, RESULT], ASKED.text, ("une photo",) * 2),
+    ],
+)
+def test_a_message_without_text_begins_a_turn_after_an_answer(
+    messages: list[Message], message: str, results: tuple[str, ...]
+) -> None:
+    talk = conversation(messages)
+    assert talk is not None
+    assert (talk.message, talk.results) == (message, results)
+
+
+def test_its_answer_is_not_stored_as_that_of_the_question(hashed: None, open_hippo: Opener) -> None:
+    memory = open_hippo(embedder="hashed:64")
+    turns, seen = Turns(memory), [ASKED, TOLD, IMAGE, Message("assistant", "A cat on a sofa.")]
+    turns.after(seen, scope=DEV)
+    assert memory.messages(scope=DEV) == []
+    turns.store_all(seen, scope=DEV)
+    assert [each.content for each in memory.messages(scope=DEV)] == [ASKED.text, TOLD.text]
+    assert turns.before(seen[:3], scope=DEV) == {}
+    assert memory.retrievals(scope=DEV) == []
