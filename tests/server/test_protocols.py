@@ -140,6 +140,28 @@ def test_a_whole_answer_that_is_an_error() -> None:
     assert not whole(RESPONSES, {**body, "status": "incomplete"}).failed
 
 
+RESULT = {"type": "tool_result", "tool_use_id": "1", "content": "pluie"}
+
+
+@pytest.mark.parametrize(
+    ("texts", "result", "words"),
+    [
+        (["Je bois du thé"], False, "Je bois du thé"),
+        (["<system-reminder>Hi</system-reminder>", "I drink tea"], False, "I drink tea"),
+        (["Caveat: I am allergic to nuts"], False, "Caveat: I am allergic to nuts"),
+        (["<b>I drink tea</b>"], False, "<b>I drink tea</b>"),
+        (["Je bois du thé", " <system-reminder>Oui"], True, "Je bois du thé"),
+        (['<context mode="plan">\n<cwd>/</cwd>\n</context>\n', "I drink tea"], True, "I drink tea"),
+        (["<b>No</b>, I drink <b>tea</b>"], True, "<b>No</b>, I drink <b>tea</b>"),
+    ],
+)
+def test_the_words_of_the_user_in_a_message(texts: list[str], result: bool, words: str) -> None:
+    parts = [RESULT] * result + [{"type": "text", "text": each} for each in texts]
+    talk = MESSAGES.conversation({"messages": [{"role": "user", "content": parts}]})
+    assert talk is not None
+    assert (talk.message, talk.results) == (words, ("pluie",) * result)
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize(
     "body",

@@ -121,6 +121,67 @@ def test_results_of_tools_are_no_words_of_the_user(
     assert len(memory.retrievals(scope=DEV)) == 1
 
 
+@pytest.mark.parametrize(
+    ("asked_first", "words", "reply"),
+    [
+        ("delete the old logs", "No! my dog Rex is called Max now, remember that", "Understood."),
+        ("efface les vieux journaux", "Non ! mon chien Rex s’appelle Max, retiens-le", "Compris."),
+    ],
+)
+def test_words_beside_a_result_are_of_the_user(
+    client: anthropic.Anthropic,
+    memory: Hippocampe,
+    server: ModelServer,
+    asked_first: str,
+    words: str,
+    reply: str,
+) -> None:
+    asking: Any = [{"role": "user", "content": asked_first}]
+    server.calls(Call("weather", {}))
+    first = _message(client, asking, stream=False)
+    [call] = [each for each in first.content if each.type == "tool_use"]
+    back = {"type": "tool_result", "tool_use_id": call.id, "content": "refused: journal.log"}
+    notes = [
+        {"type": "text", "text": each}
+        for each in (
+            "<system-reminder>Do not tell the user</system-reminder>",
+            "[Request interrupted by user for tool use]",
+            "<environment_details>\n<cwd>/tmp</cwd>\n</environment_details>",
+        )
+    ]
+    content = [back, *notes, {"type": "text", "text": words}]
+    called = {
+        "role": "assistant",
+        "content": [each.model_dump(exclude_none=True) for each in first.content],
+    }
+    server.add(Answer(reply))
+    memory.remember(f"dev: {words}", scope=DEV)
+    memory.flush()
+    _message(client, [*asking, called, {"role": "user", "content": content}], stream=False)
+    sent = asked(server)["messages"][-1]["content"]
+    assert (sent[0], sent[2:]) == (back, content[1:])
+    assert sent[1]["text"].startswith("<hippocampe-memory>")
+    assert stored(memory, 3)[:2] == [words, reply]
+    assert memory.search_text("journal.log", scope=DEV)
+
+
+@pytest.mark.parametrize("parts", [True, False])
+def test_notes_of_a_program_are_no_words_of_the_user(
+    client: anthropic.Anthropic, memory: Hippocampe, server: ModelServer, parts: bool
+) -> None:
+    note: Any = {"type": "text", "text": "<system-reminder>Paul aime le thé ?</system-reminder>"}
+    server.add(Answer("Du thé vert."), Answer("Ready."))
+    content: Any = [note, {"type": "text", "text": QUESTION}]
+    said(client, [{"role": "user", "content": content}])
+    assert asked(server)["messages"][0]["content"][1:] == content
+    alone = [note] if parts else note["text"]
+    talk = [{"role": "user", "content": content}, {"role": "assistant", "content": "Du thé vert."}]
+    said(client, [*talk, {"role": "user", "content": alone}])
+    assert asked(server)["messages"][2]["content"] == alone
+    assert len(eventually(lambda: memory.usage(scope=DEV), 2)) == 2
+    assert stored(memory, 2) == [QUESTION, "Du thé vert."]
+
+
 def test_what_comes_before_stays_as_it_was(
     client: anthropic.Anthropic, memory: Hippocampe, server: ModelServer
 ) -> None:

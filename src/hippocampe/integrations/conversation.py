@@ -25,10 +25,12 @@ class Message:
     Attributes:
         role: `user` only for new words of the user; results of tools are `tool`, in messages of the user too.
         text: Its text, without images and files.
+        results: Results of tools beside new words of the user.
     """
 
     role: Role
     text: str
+    results: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class Conversation:
         opening: Identifies the conversation by its first message, or by the history that it continues.
         begins: Whether the model has not answered yet.
         continued: Whether the model has answered that message already, with calls of tools.
-        results: Results of tools since.
+        results: Results of tools beside that message and since.
         continues: Id of the provider's stored history that the request continues, if any.
     """
 
@@ -81,6 +83,7 @@ def conversation(
         return None
     last = max(turn_starts(messages), default=-1)
     after = messages[last + 1 :]
+    beside = messages[last].results if last in names else ()
     return Conversation(
         tuple(messages),
         names,
@@ -88,7 +91,7 @@ def conversation(
         _digest(messages[min(names)].text if continues is None else continues),
         continues is None and not any(each.role == "assistant" for each in messages),
         bool(after),
-        tuple(each.text for each in after if each.role == "tool" and each.text),
+        (*beside, *(each.text for each in after if each.role == "tool" and each.text)),
         continues,
     )
 

@@ -3,6 +3,8 @@
 import json
 import os
 
+from hippocampe.language.machine_made import MACHINE_MADE
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,8 +18,6 @@ _CODEX_ROLES = {
     "AgentMessage": "assistant",
 }
 """Roles by the kind of an event of Codex; in newer versions, by that of its item."""
-MACHINE_MADE = ("<command-", "<local-command-", "<system-reminder>", "<bash-", "Caveat: ")
-"""Beginnings of texts that the agent's program writes in the name of the user."""
 
 
 def last_exchange(path: str) -> tuple[str, str, str | None] | None:

@@ -1,9 +1,11 @@
 """Anthropic's messages."""
 
 import json
-from typing import ClassVar
+import re
+from typing import Any, ClassVar
 
 from hippocampe.integrations.conversation import Message, text_of
+from hippocampe.language.machine_made import MACHINE_MADE
 from hippocampe.server.proxy.protocols.json_values import (
     Json,
     all_objects,
@@ -15,6 +17,8 @@ from hippocampe.server.proxy.protocols.json_values import (
 from hippocampe.server.proxy.protocols.protocol import Answer, Protocol
 
 _RESULT = "tool_result"
+_TAGGED = re.compile(r"<([\w-]+)(?:\s[^<>]*)?>(?:(?!</\1>).)*</\1>\Z", re.DOTALL)
+"""A text in one tag, in which clients put what they add to results of tools."""
 _INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 """The token counts of a request; a stream has them at its start, or corrects them at its end."""
 
@@ -50,16 +54,38 @@ class Messages(Protocol):
 
     def _message(self, item: Json) -> Message:
         role, content = item.get("role"), item.get("content")
-        results = [part for part in objects(content) if part.get("type") == _RESULT]
-        if role == "user" and results:
-            # Clients put notes of their own beside results: such a message has no new words of the user.
-            return Message("tool", "\n".join(text_of(each.get("content")) for each in results))
-        if role == "user" or role == "assistant":
-            return Message(role, text_of(content))
-        return Message("system", text_of(content))
+        if role == "user":
+            return _of_user(content)
+        return Message("assistant" if role == "assistant" else "system", text_of(content))
 
     def _continues(self, request: Json) -> str | None:
         return as_text(as_object(request.get("thread")).get("previous_message_id"))
+
+    def _place(self, content: list[Any]) -> int:
+        # Results have to come first.
+        found = [at for at, part in enumerate(content) if _is_result(part)]
+        return found[-1] + 1 if found else 0
+
+
+def _of_user(content: object) -> Message:
+    """A message in the name of the user: new words, or results of tools, without notes of the client's program."""
+    parts = [{"text": content}] if isinstance(content, str) else objects(content)
+    results = [text_of(each.get("content")) for each in parts if _is_result(each)]
+    words = [each for each in parts if not _is_result(each) and not _is_note(each, bool(results))]
+    text = text_of(words)
+    if results and not text.strip():
+        return Message("tool", "\n".join(results))
+    return Message("user", text, tuple(each for each in results if each))
+
+
+def _is_result(part: object) -> bool:
+    return as_object(part).get("type") == _RESULT
+
+
+def _is_note(part: Json, beside_results: bool) -> bool:
+    """Return whether a client's program wrote a part: beside results of tools, any text in one tag."""
+    text = (as_text(part.get("text")) or "").strip()
+    return text.startswith(MACHINE_MADE) or (beside_results and bool(_TAGGED.match(text)))
 
 
 class _Answer(Answer):

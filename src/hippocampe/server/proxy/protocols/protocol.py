@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from hippocampe.integrations.conversation import Conversation, Message, conversation
 from hippocampe.server.proxy.protocols.json_values import Json, parsed
@@ -111,7 +111,9 @@ class Protocol(ABC):
             if isinstance(content, str):
                 content = f"{text}\n\n{content}"
             else:
-                content = [{"type": self._text_type(), "text": text}, *content]
+                at = self._place(content)
+                part = {"type": self._text_type(), "text": text}
+                content = [*content[:at], part, *content[at:]]
             items[position] = {**item, "content": content}
         return self._with_items(request, items)
 
@@ -130,6 +132,10 @@ class Protocol(ABC):
     def _continues(self, request: Json) -> str | None:
         """The id of the provider's stored history that the request continues, if any."""
         return None
+
+    def _place(self, content: list[Any]) -> int:
+        """The position of an injection among the parts of a message of the user."""
+        return 0
 
     def _text_type(self) -> str:
         """The type of a part of text of the user."""
