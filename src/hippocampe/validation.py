@@ -101,20 +101,13 @@ def clean_key(key: str) -> str:
     return unicodedata.normalize("NFC", cleaned)
 
 
-def redact(
-    content: str,
-    *,
-    refuse: bool,
-    what: str = "content",
-    known: Mapping[str, secrets.SecretKind] = secrets.NOTHING_KNOWN,
-) -> str:
+def redact(content: str, *, refuse: bool, what: str = "content") -> str:
     """Mask the secrets in a text.
 
     Args:
         content: The text.
         refuse: Raise instead of masking.
         what: Name of the argument, for error messages.
-        known: Secrets of texts beside it, masked too where it repeats them.
 
     Raises:
         InvalidInput: The text contains a secret and `refuse` is set.
@@ -124,7 +117,7 @@ def redact(
         raise InvalidInput(
             f"{what} contains a secret ({found[0].kind}); it was not stored. Remove the secret."
         )
-    return secrets.mask(content, known) if found or known else content
+    return secrets.mask(content) if found else content
 
 
 def redact_named(name: str, value: str, *, refuse: bool, what: str = "content") -> str:

@@ -87,13 +87,3 @@ def test_a_current_value_is_given_rather_than_the_one_it_returned_to(
     ]
     assert last in given
     assert first not in given
-
-
-def test_a_follow_up_goes_on_with_what_its_speaker_asked(
-    hippo: Hippocampe, clock: FakeClock
-) -> None:
-    for user, asked in (("tom", "who cooks on thursday?"), ("ines", "what day is swimming?")):
-        hippo.after_turn(asked, "One moment.", scope=room(user))
-        clock.advance(seconds=20)
-    given = hippo.before_turn("and friday?", scope=room("tom")).items
-    assert "Matteo cooks" in given[0].content

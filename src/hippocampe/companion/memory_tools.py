@@ -115,7 +115,7 @@ async def delete_memory(
     """Delete a fact; with `said`, hide what was said about it too, if it is little or the person confirmed it."""
     memory = await _found(access, id, "memory")
     if said:
-        # "I" in the topic is whoever told the fact, not the caller.
+        # "I" in the topic is the person who told the fact, not the caller.
         topic, scope = memory.content, replace(access.scope, user=memory.user)
         about = await access.hippo.forget(topic, scope=scope, dry_run=True)
         if len(about.ids) > MOST_AT_ONCE and not confirmed:

@@ -1,6 +1,6 @@
 """Store conversations: messages, the turns they form, and live messages of observed rooms."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -16,7 +16,7 @@ from hippocampe.engine.writer import Writer
 from hippocampe.errors import InvalidInput
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.mentions import mentions
-from hippocampe.language.secrets import NOTHING_KNOWN, SecretKind, values_in
+from hippocampe.language.secrets import mask_values, values_in
 from hippocampe.language.text import fold
 from hippocampe.store import job_runs, message_rows, schema, turn_rows, working_history
 from hippocampe.store.turn_rows import Turn
@@ -65,13 +65,11 @@ def make_message(
     live: bool = False,
     working: bool = False,
     expression: str | None = None,
-    known_secrets: Mapping[str, SecretKind] = NOTHING_KNOWN,
 ) -> Message:
     """Check one utterance, strip injected text from it, and give it an id.
 
     Args:
         refuse: Whether a secret is refused, instead of masked.
-        known_secrets: Secrets of the other utterances of its exchange, masked too where it repeats them.
 
     Raises:
         InvalidInput: The content or a label cannot be stored.
@@ -91,7 +89,6 @@ def make_message(
             ),
             refuse=refuse,
             what="message",
-            known=known_secrets,
         ),
         author=None if author is None else normal_label(author),
         role=role,
@@ -211,7 +208,6 @@ def after_turn(
         space=scope.space,
         channel=scope.channel,
         at=when,
-        known_secrets=values_in([*(content for content, *_ in utterances), *results]),
     )
     spoken = [
         make(
@@ -230,6 +226,11 @@ def after_turn(
         for content in results
         if content.strip() and not is_injection(content)
     ]
+    known = values_in([*(content for content, *_ in utterances), *results])
+    spoken, returned = (
+        [replace(each, content=mask_values(each.content, known)) for each in some]
+        for some in (spoken, returned)
+    )
     turn = make_turn(spoken).turn
     if forgotten is not None:
         turn = replace(turn, forgotten_at=corpus.store.now(), forgotten_reason=forgotten)

@@ -36,7 +36,6 @@ class Secret:
     end: int
 
 
-NOTHING_KNOWN: Final[Mapping[str, SecretKind]] = {}
 MASKED: Final = "[secret: "
 """The beginning of the placeholder of a masked secret."""
 _WORDS: Final = load_all("secrets")
@@ -464,21 +463,21 @@ def values_in(texts: Iterable[str]) -> dict[str, SecretKind]:
     return {text[each.start : each.end]: each.kind for text in texts for each in find_secrets(text)}
 
 
-def mask(text: str, known: Mapping[str, SecretKind] = NOTHING_KNOWN) -> str:
+def mask(text: str) -> str:
     """Replace each secret by a placeholder such as ``[secret: card number]``.
 
     Idempotent. The placeholder is the same in every language.
-
-    Args:
-        text: The text.
-        known: Secrets of other texts, which this one may repeat without a word that tells them.
     """
     pieces: list[str] = []
     done = 0
     for secret in find_secrets(text):
         pieces += text[done : secret.start], f"{MASKED}{secret.kind}]"
         done = secret.end
-    masked = "".join(pieces) + text[done:]
+    return "".join(pieces) + text[done:]
+
+
+def mask_values(text: str, known: Mapping[str, SecretKind]) -> str:
+    """Replace the secrets of other texts where this one repeats them, with no word that tells them."""
     for value, kind in known.items():
-        masked = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", f"{MASKED}{kind}]", masked)
-    return masked
+        text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", f"{MASKED}{kind}]", text)
+    return text

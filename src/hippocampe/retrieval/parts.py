@@ -64,21 +64,21 @@ def _complete(
     named, told = _proper_names(question), _around(question, message)
     if not (follows or is_elliptical(question, named)):
         return (question,)
+    before = _Before(told) if told else _before(corpus, request, now)
+    named, names_before = before.named_in(question), before.named_in(before.text)
     complete: list[str] = []
-    for before in [_Before(told)] if told else _befores(corpus, request, now):
-        named, names_before = before.named_in(question), before.named_in(before.text)
-        if other := asked_of_another(question, before.text, named, names_before):
-            complete.append(other)
-        elif of_somebody and not named and not asks_own(question):
-            names = _names(corpus, before.text, request)
-            complete += [f"{question} ({', '.join(names)})"] if names else []
-        of_before = is_elliptical(question, named) or (follows and not of_somebody and not named)
-        if of_before:
-            complete.append(_follow_up(question, before.text, named))
+    if other := asked_of_another(question, before.text, named, names_before):
+        complete.append(other)
+    elif of_somebody and not named and not asks_own(question):
+        names = _names(corpus, before.text, request)
+        complete += [f"{question} ({', '.join(names)})"] if names else []
+    of_before = is_elliptical(question, named) or (follows and not of_somebody and not named)
+    if before.text and of_before:
+        complete.append(_follow_up(question, before.text, named))
     if told:
         # The statements around the question give its topic.
         return tuple(complete) or ((question, message) if follows and not named else (question,))
-    return (*dict.fromkeys(complete), question)
+    return (*complete, question)
 
 
 def _follow_up(question: str, before: str, named: Set[str]) -> str:
@@ -127,13 +127,10 @@ class _Before:
         return _proper_names(text) | self.speakers.intersection(words(text))
 
 
-def _befores(corpus: Corpus, request: RecallRequest, now: datetime) -> list[_Before]:
-    """The last text of the asker in the channel, in this session, and the last of anybody, as the space spells them.
-
-    Neither is a follow-up itself.
-    """
+def _before(corpus: Corpus, request: RecallRequest, now: datetime) -> _Before:
+    """The last text of a user in the channel, in this session, as the space spells it; not a follow-up itself."""
     if not request.follows:
-        return []
+        return _Before("")
     scope = request.scope
     session = timedelta(minutes=corpus.settings.of(scope.space).session_timeout_minutes)
     with corpus.store.read() as connection:
@@ -147,13 +144,8 @@ def _befores(corpus: Corpus, request: RecallRequest, now: datetime) -> list[_Bef
         )
         said = message_rows.said_in(connection, [each.id for each in turns])
     speakers = frozenset(word for turn in turns for word in words(turn.author or ""))
-    complete = [
-        (turn.author, text)
-        for turn in turns
-        if turn.id in said
-        and not is_small_talk(text := spelled(corpus, said[turn.id], scope.space))
-        and not is_elliptical(text, _proper_names(text) | speakers)
-    ]
-    own = [text for author, text in complete if author == scope.user]
-    last = dict.fromkeys([*own[:1], *(text for _, text in complete[:1])])
-    return [_Before(text, speakers) for text in last]
+    texts = (spelled(corpus, said[turn.id], scope.space) for turn in turns if turn.id in said)
+    for text in texts:
+        if not is_small_talk(text) and not is_elliptical(text, _proper_names(text) | speakers):
+            return _Before(text, speakers)
+    return _Before("", speakers)
