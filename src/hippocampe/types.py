@@ -186,6 +186,10 @@ class Memory:
         """True if the memory is neither forgotten nor superseded."""
         return self.forgotten_at is None and self.superseded_by is None
 
+    def has_expired(self, now: datetime) -> bool:
+        """Return whether the time to live is over; the memory may still be current, until `expire` hides it."""
+        return self.expires_at is not None and self.expires_at <= now
+
 
 @dataclass(frozen=True, slots=True)
 class Page:

@@ -7,7 +7,7 @@ from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import InvalidInput, NotFound, shown
 from hippocampe.ingest.memory_writes import supersede, update_memory
-from hippocampe.retrieval.lookup import has_expired, require
+from hippocampe.retrieval.lookup import require
 from hippocampe.store import associations, memories
 from hippocampe.store.store import Store
 from hippocampe.types import ASSOCIATIONS, Association, Memory, Review, Scope
@@ -133,7 +133,7 @@ def settle(
             if not (survivor.current and lost.current):
                 raise NotFound("one of the two is no longer current: look at them again.")
             now = writer.corpus.store.now()
-            if has_expired(survivor, now):
+            if survivor.has_expired(now):
                 raise NotFound(f"memory {keep!r} has expired: restore it first.")
             former = stays_former(lost, survivor)
             replace_by(change, survivor, lost, associations.BY_HAND, now, former=former)

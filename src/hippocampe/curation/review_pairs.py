@@ -7,7 +7,6 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.ingest.remember import decide_and_store
-from hippocampe.retrieval.lookup import has_expired
 from hippocampe.store import associations, memories
 from hippocampe.store.store import Store
 from hippocampe.types import Association, Memory, Review, Scope
@@ -59,7 +58,7 @@ def pairs_waiting(store: Store, space: str) -> list[Pair]:
     with store.read() as connection:
         for review in reviews:
             pair = _pair(review)
-            if has_expired(pair.older, now) or has_expired(pair.newer, now):
+            if pair.older.has_expired(now) or pair.newer.has_expired(now):
                 continue
             edges = associations.between(connection, space, *pair.ids)
             if not any(map(associations.is_for_a_person, edges)):

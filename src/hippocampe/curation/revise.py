@@ -21,7 +21,7 @@ from hippocampe.ingest.memory_writes import supersede_and_link, update_memory
 from hippocampe.ingest.remember import inherited_importance
 from hippocampe.language.datetimes import as_utc, parse_ttl
 from hippocampe.language.subjects import subjects_of
-from hippocampe.retrieval.lookup import get, has_expired, require
+from hippocampe.retrieval.lookup import get, require
 from hippocampe.retrieval.results import of_turn
 from hippocampe.store import associations, embeddings, memories, turn_rows
 from hippocampe.store.turn_rows import Turn
@@ -94,7 +94,7 @@ def edit(
         state = "forgotten" if old.forgotten_at else "replaced by a newer one"
         raise NotFound(f"memory {id!r} is {state}: restore it first.")
     now = corpus.store.now()
-    expired = has_expired(old, now)
+    expired = old.has_expired(now)
     if expired and isinstance(ttl, Unset):
         raise NotFound(f"memory {id!r} has expired: restore it first.")
     refuse = corpus.config.refuse_secrets
@@ -202,7 +202,7 @@ def _restore_memory(writer: Writer, id: str, scope: Scope) -> Memory:
     prepared = corpus.vocabulary.prepare([memory_embedding_text(old)], [memory_text(old)])[0]
     with writer.change() as change:
         memory = require(memories.get(change.connection, scope.space, [id]), id, scope)
-        expired = has_expired(memory, now)
+        expired = memory.has_expired(now)
         if memory.current and not expired:
             raise InvalidInput(f"memory {id!r} is current: there is nothing to restore.")
         restored = replace(

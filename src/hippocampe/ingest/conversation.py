@@ -134,17 +134,12 @@ def store_turns(writer: Writer, drafts: Sequence[TurnDraft], prepared: Sequence[
         False if one of the messages is stored already, by external id; then nothing is stored.
     """
     messages = [message for draft in drafts for message in draft.messages]
+    turn_ids = [draft.turn.id for draft in drafts for _ in draft.messages]
     with writer.change() as change:
         if known_identities(change.connection, messages):
             return False
         turn_rows.add(change.connection, [draft.turn for draft in drafts])
-        pairs = [(message, draft.turn.id) for draft in drafts for message in draft.messages]
-        message_rows.add(
-            change.connection,
-            [message for message, _ in pairs],
-            writer.corpus.store.now(),
-            [turn_id for _, turn_id in pairs],
-        )
+        message_rows.add(change.connection, messages, writer.corpus.store.now(), turn_ids)
         for draft, embedded in zip(drafts, prepared, strict=True):
             change.index("turn", turn_point(draft.turn, embedded.dense), embedded)
     return True

@@ -98,7 +98,7 @@ class StatementImport:
 
     def _decide(self, change: UnitOfWork, draft: Draft, prepared: Prepared, now: datetime) -> None:
         memory = draft.memory
-        if memory.expires_at is not None and memory.expires_at <= now:
+        if memory.has_expired(now):
             # What is no longer true decides nothing about the rest.
             insert_memory(change, memory, draft.names, prepared)
             self.added += 1

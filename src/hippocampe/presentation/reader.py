@@ -174,7 +174,7 @@ def state_of(memory: Memory) -> State:
 
 def standing(memory: Memory, now: datetime) -> str:
     """The state of a memory in more detail: a current one may be expired, a replaced one may be `former`."""
-    if state_of(memory) == "current" and memory.expires_at is not None and memory.expires_at <= now:
+    if state_of(memory) == "current" and memory.has_expired(now):
         return "expired"
     return "former" if memory.former and state_of(memory) == "superseded" else state_of(memory)
 

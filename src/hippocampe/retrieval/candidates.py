@@ -171,7 +171,7 @@ def _fits(memory: Memory, request: RecallRequest, now: datetime) -> bool:
     return (
         memory.current
         and memory.collection in request.collections
-        and (memory.expires_at is None or memory.expires_at > now)
+        and not memory.has_expired(now)
         and (request.types is None or memory.type in request.types)
         and (request.category is None or memory.category == request.category)
         and (request.user is None or memory.user == request.user)

@@ -37,11 +37,6 @@ def require(found: Mapping[str, Memory], id: str, scope: Scope) -> Memory:
     return found[id]
 
 
-def has_expired(memory: Memory, now: datetime) -> bool:
-    """Return whether the time to live of a memory is over; it may not be hidden yet."""
-    return memory.expires_at is not None and memory.expires_at <= now
-
-
 def recent(
     store: Store,
     limit: int = 10,

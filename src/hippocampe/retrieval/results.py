@@ -178,7 +178,7 @@ def _shown(connection: Connection, memory: Memory, now: datetime) -> bool:
         memory.forgotten_at is None
         and newer is not None
         and newer.current
-        and all(each.expires_at is None or each.expires_at > now for each in (memory, newer))
+        and not any(each.has_expired(now) for each in (memory, newer))
     )
 
 

@@ -165,5 +165,5 @@ def by_users(
         for id in ids
         if id in found
         and (channel is None or found[id].channel == channel)
-        and ((until := found[id].expires_at) is None or until > now)
+        and not found[id].has_expired(now)
     ]
