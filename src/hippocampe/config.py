@@ -226,7 +226,7 @@ class Config:
         if isinstance(where, Config):
             return where
         path = cast("object", os.fspath(where) if isinstance(where, os.PathLike) else where)
-        if not (isinstance(path, str) and path):
+        if not (isinstance(path, str) and path) or "\0" in path:
             raise InvalidInput(
                 f"cannot open {where!r}: give the path of a data folder, or a Config."
             )

@@ -487,7 +487,8 @@ class TestMemories:
         ],
     )
     @pytest.mark.parametrize(
-        "typed", [("list",), ("list", "--json"), ("export", "-"), ("get", "x", "--json")]
+        "typed",
+        [("list",), ("list", "--json"), ("export", "-"), ("get", "x", "--json"), ("--help",)],
     )
     def test_an_output_that_cannot_be_written(
         self, run: Run, folder: Path, typed: tuple[str, ...], locale: str, message: str
@@ -507,6 +508,17 @@ class TestMemories:
         ):
             _, said = process.communicate(timeout=60)
         assert (process.returncode, said) == (1, message)
+
+    @pytest.mark.parametrize("typed", [("list", "--json"), ("list",), ("--help",)])
+    def test_a_closed_output_gets_no_error(
+        self, run: Run, folder: Path, typed: tuple[str, ...]
+    ) -> None:
+        run("remember", "Zoé joue du tuba")
+        # As `>&-` in a shell does it.
+        script = "import sys; sys.stdout = None; from hippocampe.cli import main; main()"
+        where = {"HIPPOCAMPE_FOLDER": str(folder), "PYTHONUTF8": "1"}
+        done = children.run("-c", script, *typed, env=os.environ | where, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
 
     def test_a_reader_who_leaves_gets_no_error(self, run: Run, folder: Path) -> None:
         run("remember", "Zoé joue du tuba")

@@ -423,7 +423,7 @@ def test_a_folder_that_cannot_be_written(
         folder.chmod(0o755)
 
 
-@pytest.mark.parametrize("where", [None, 123, b"data", "", object()])
+@pytest.mark.parametrize("where", [None, 123, b"data", "", "a\0b", object()])
 def test_what_is_no_folder(where: Any) -> None:
     with pytest.raises(InvalidInput, match="give the path of a data folder"):
         Hippocampe.open(where)

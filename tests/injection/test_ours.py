@@ -158,7 +158,9 @@ def test_accents_have_a_case_too(hippo: Hippocampe, told_by: str, asked_by: str)
 
 @pytest.mark.parametrize("message", ["tell me about my brother", "parle-moi de mon frère"])
 def test_my_brother_is_no_brother_of_somebody_else(hippo: Hippocampe, message: str) -> None:
-    hippo.remember("My brother Al is a pilot", scope=DAVID, subjects=["brother", "frère"])
+    for name in ("Al", "Ben", "Cal", "Dan", "Ed", "Flo", "Gus", "Hal"):
+        told = f"My brother {name} is a pilot"
+        hippo.remember(told, scope=DAVID, subjects=["brother", "frère"], importance=0.9)
     own = "Mon frère Théo est allergique aux arachides"
     hippo.remember(own, scope=MICKAEL, subjects=["brother", "frère"])
     given = hippo.before_turn(message, scope=MICKAEL).trace.considered

@@ -127,6 +127,7 @@ SECRETS = [
     ("password", "j'utilise hunter2 comme mot de passe", "hunter2"),
     ("password", "I use hunter2 as my password", "hunter2"),
     ("password", "le mot de passe Soleil42! marche pour tout", "Soleil42!"),
+    ("password", "mdp netflix azerty123", "azerty123"),
     ("password", "hunter22 is my password", "hunter22"),
     (
         "recovery phrase",
@@ -285,6 +286,8 @@ INNOCENT = [
     'la clé wifi est sous le modem',
     'code du wifi à demander à Camille',
     'my password manager is 1Password',
+    'reset the password with ada@mail2.com',
+    'the password reset 2026-11-27T10:00',
     'I prefer 1Password as my password manager',
     'the alarm code is changed every month',
     'le digicode est cassé',

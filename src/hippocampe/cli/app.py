@@ -3,7 +3,8 @@
 import io
 import os
 import sys
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -88,6 +89,9 @@ app.add_typer(declared())
 
 def main() -> None:
     """Run the command line."""
+    if cast("object", sys.stdout) is None:
+        # Closed by the caller.
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # Windows code pages cannot encode every character.

@@ -38,7 +38,8 @@ class _Translated:
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         _translate(self, ctx)
-        cast("Any", super()).format_help(ctx, formatter)
+        with terminal.writing():
+            cast("Any", super()).format_help(ctx, formatter)
 
     def format_usage(self, ctx: Any, formatter: Any) -> None:
         pieces = cast("Any", self).collect_usage_pieces(ctx)

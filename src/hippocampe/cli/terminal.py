@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -67,8 +67,7 @@ def writing() -> "Generator[None]":
     """
     try:
         yield
-        if stdout := cast("TextIO | None", sys.stdout):
-            stdout.flush()
+        sys.stdout.flush()
     except BrokenPipeError:
         raise
     except OSError as exc:

@@ -122,9 +122,7 @@ class ContextReader:
                 limit=limit if names is None else OF_OTHERS * limit,
             )
             talk = self._talk(connection, names)
-            known = self._known(connection, person, subject)
-            if subject and is_about_speaker(self.text):
-                known = [item for item in known if item.memory and concerns(item.memory, names)]
+            known = self._known(connection, person, subject, names)
             by_path = {
                 path: [results.of_memory(each) for each in found if concerns(each, names)][:limit]
                 for path, found in listed.items()
@@ -232,11 +230,16 @@ class ContextReader:
         )
 
     def _known(
-        self, connection: Connection, person: str | None, subject: str | None
+        self,
+        connection: Connection,
+        person: str | None,
+        subject: str | None,
+        own: frozenset[str] | None,
     ) -> list[Recollection]:
         """Memories about a person or a subject, most important first.
 
-        Statements in the first person are about their user.
+        Statements in the first person are about their user. "My brother" is the brother of the speaker, whose names
+        are `own`.
         """
         space, channel = self.scope.space, self._channel()
         limit = 2 * self._share()
@@ -253,8 +256,15 @@ class ContextReader:
         names |= {other for each in names for other in aliases.get(each, ())}
         if self._asks_about_asker():
             limit = self.settings.always_on_limit
+        if person or not is_about_speaker(self.text):
+            own = None
         about = always_on.about_names(
-            connection, space, sorted(names), self.now, channel=channel, limit=limit
+            connection,
+            space,
+            sorted(names),
+            self.now,
+            channel=channel,
+            limit=limit if own is None else MAX_TOLD,
         )
         from_them = always_on.by_users(
             connection,
@@ -267,7 +277,8 @@ class ContextReader:
         found = {memory.id: memory for memory in about}
         found |= {each.id: each for each in from_them if is_about_speaker(each.content)}
         ordered = sorted(
-            found.values(), key=lambda each: (-each.importance, -each.created_at.timestamp())
+            (each for each in found.values() if concerns(each, own)),
+            key=lambda each: (-each.importance, -each.created_at.timestamp()),
         )
         return [results.of_memory(memory) for memory in ordered[:limit]]
 

@@ -104,6 +104,8 @@ _PASSWORD_AFTER = re.compile(
 # "le mot de passe Soleil42! marche": without a verb, only a value that no word looks like.
 _PASSWORD_BESIDE = re.compile(
     rf"{_PASSWORDS}\s+"
+    # "mdp netflix azerty123": after a word between, only a longer value that begins as no number does.
+    rf"(?:(?!{_any('verbs')}\b)[^\W\d_]{{2,20}}\s+(?!\S+@\S+\.)(?=[^\W\d_][^\s,;]{{7}}))?"
     r"(?P<bare>(?=[^\s,;]{0,59}\d)(?=[^\s,;]{0,59}[^\W\d_])(?=[^\s,;]{0,59}[A-Z#$%&*+=!@_-]|[^\s,;]{8})[^\s\"'«»“”`\[<,;()]{6,60})",
     re.IGNORECASE,
 )
