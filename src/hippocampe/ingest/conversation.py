@@ -190,46 +190,21 @@ def after_turn(
         forgotten: Why the turn is hidden from the beginning; None if it is not.
     """
     corpus = context.corpus
-    when = as_utc(at, name="at") or corpus.store.now()
     check_id(assistant, name="assistant")
     utterances = [(user_message, scope.user, "user")]
     if reply is not None:
         utterances.append((reply, assistant, "assistant"))
-    utterances = [each for each in utterances if not is_injection(each[0])] or utterances
-    results = _tool_results(tool_results)
-    make = partial(
-        make_message,
+    turn, messages = _exchange(
+        utterances,
+        _tool_results(tool_results),
         refuse=corpus.config.refuse_secrets,
-        space=scope.space,
-        channel=scope.channel,
-        at=when,
+        scope=scope,
+        at=as_utc(at, name="at") or corpus.store.now(),
+        external_id=external_id,
+        expression=expression,
     )
-    spoken = [
-        make(
-            content,
-            author=author,
-            role=role,
-            # Only one message has it, since it is unique in a channel.
-            external_id=external_id if number == 0 else None,
-            working=True,
-            expression=expression if role == "assistant" else None,
-        )
-        for number, (content, author, role) in enumerate(utterances)
-    ]
-    returned = [
-        make(content, author=None, role="tool")
-        for content in results
-        if content.strip() and not is_injection(content)
-    ]
-    known = values_in([*(content for content, *_ in utterances), *results])
-    spoken, returned = (
-        [replace(each, content=mask_values(each.content, known)) for each in some]
-        for some in (spoken, returned)
-    )
-    turn = make_turn(spoken).turn
     if forgotten is not None:
         turn = replace(turn, forgotten_at=corpus.store.now(), forgotten_reason=forgotten)
-    messages = [*spoken, *returned]
     recent = corpus.settings.of(scope.space).recent_messages
     with context.writer.change() as change:
         # Check and insert in one transaction, so that concurrent retries store one exchange.
@@ -255,6 +230,54 @@ def after_turn(
         _queue_compaction(change.connection, corpus.store.now(), turn, recent)
     backlog.embed_soon(context.writer)
     return turn.id
+
+
+def _exchange(
+    utterances: Sequence[tuple[str, str | None, str]],
+    results: Sequence[str],
+    *,
+    refuse: bool,
+    scope: Scope,
+    at: datetime,
+    external_id: str | None,
+    expression: str | None,
+) -> tuple[Turn, list[Message]]:
+    """The turn of an exchange, and its messages with the results of tools, which are no part of the turn.
+
+    Args:
+        utterances: Content, author and role of each.
+        results: Results of tools.
+        refuse: Whether a secret is refused, instead of masked.
+        scope: Where it was said.
+        at: When it was said.
+        external_id: Of the first message: it is unique in a channel.
+        expression: Of the assistant.
+    """
+    said = [each for each in utterances if not is_injection(each[0])] or utterances
+    make = partial(make_message, refuse=refuse, space=scope.space, channel=scope.channel, at=at)
+    spoken = [
+        make(
+            content,
+            author=author,
+            role=role,
+            external_id=external_id if number == 0 else None,
+            working=True,
+            expression=expression if role == "assistant" else None,
+        )
+        for number, (content, author, role) in enumerate(said)
+    ]
+    returned = [
+        make(content, author=None, role="tool")
+        for content in results
+        if content.strip() and not is_injection(content)
+    ]
+    # A reply or a tool may repeat a secret without the words that announce it.
+    secrets = values_in([*(content for content, *_ in said), *results])
+    spoken, returned = (
+        [replace(each, content=mask_values(each.content, secrets)) for each in some]
+        for some in (spoken, returned)
+    )
+    return make_turn(spoken).turn, [*spoken, *returned]
 
 
 def _tool_results(results: Sequence[str]) -> tuple[str, ...]:

@@ -64,32 +64,12 @@ def make_server(caller_of: Callable[[Context], Caller]) -> Server[Any]:
     async def list_resources(
         context: Context, params: mcp.PaginatedRequestParams | None
     ) -> mcp.ListResourcesResult:
-        return mcp.ListResourcesResult(
-            resources=[
-                mcp.Resource(
-                    name="recent_memories",
-                    title="Recent memories",
-                    uri=RECENT,
-                    description=f"The {RECENT_LIMIT} facts learnt last, one per line, quoted.",
-                    mime_type="text/plain",
-                )
-            ]
-        )
+        return mcp.ListResourcesResult(resources=[_RECENT])
 
     async def list_templates(
         context: Context, params: mcp.PaginatedRequestParams | None
     ) -> mcp.ListResourceTemplatesResult:
-        return mcp.ListResourceTemplatesResult(
-            resource_templates=[
-                mcp.ResourceTemplate(
-                    name="memory",
-                    title="One memory",
-                    uri_template=f"{ONE}{{id}}",
-                    description="A memory by its id, as JSON.",
-                    mime_type="application/json",
-                )
-            ]
-        )
+        return mcp.ListResourceTemplatesResult(resource_templates=[_ONE])
 
     async def read_resource(
         context: Context, params: mcp.ReadResourceRequestParams
@@ -139,6 +119,20 @@ def make_server(caller_of: Callable[[Context], Caller]) -> Server[Any]:
     return server
 
 
+_RECENT = mcp.Resource(
+    name="recent_memories",
+    title="Recent memories",
+    uri=RECENT,
+    description=f"The {RECENT_LIMIT} facts learnt last, one per line, quoted.",
+    mime_type="text/plain",
+)
+_ONE = mcp.ResourceTemplate(
+    name="memory",
+    title="One memory",
+    uri_template=f"{ONE}{{id}}",
+    description="A memory by its id, as JSON.",
+    mime_type="application/json",
+)
 _REMEMBER = mcp.Prompt(
     name=REMEMBER,
     title="Remember this conversation",
