@@ -6,7 +6,7 @@ serving process must never open it directly.
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -18,10 +18,13 @@ _EMPTY: Final = bytes(1 << 20)
 """An empty block, of the size that is read at once."""
 
 
-def found_in_files(folder: Path, texts: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+def found_in_files(
+    folder: Path, texts: Sequence[str], names: Sequence[str]
+) -> Mapping[str, tuple[str, ...]]:
     """Search texts in the files below a folder; return each text found, with the relative paths of these files.
 
-    Each text is searched in all its `spellings`.
+    Each text is searched in all its `spellings`, other than as a part of one of the names of the program: "table" and
+    "alias" after each other are no Léa.
 
     Raises:
         StoreError: The files could not be read.
@@ -29,7 +32,7 @@ def found_in_files(folder: Path, texts: Sequence[str]) -> Mapping[str, tuple[str
     if not texts:
         return {}
     try:
-        found = worker.run(("-m", "hippocampe.folder.residue"), [str(folder), *texts])
+        found = worker.run(("-m", "hippocampe.folder.residue"), [str(folder), names, texts])
     except worker.ChildFailed as exc:
         raise StoreError(f"the files in {folder} could not be searched: {exc}.") from exc
     return {text: tuple(paths) for text, paths in json.loads(found).items() if paths}
@@ -46,37 +49,74 @@ def _needles(text: str) -> set[bytes]:
     return {form.encode() for form in forms | {json.dumps(form)[1:-1] for form in forms}}
 
 
-def _search(folder: Path, texts: Sequence[str]) -> dict[str, list[str]]:
+def _search(folder: Path, names: Sequence[str], texts: Sequence[str]) -> dict[str, list[str]]:
     needles = {text: _needles(text) for text in texts}
+    of_program = [name.encode() for name in names]
     found: dict[str, list[str]] = {text: [] for text in texts}
     for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            for text in _held(path, needles):
+        # The configuration of the index is JSON, and holds no content.
+        if path.is_file() and not (
+            path.suffix == ".json" and path.is_relative_to(folder / "index")
+        ):
+            for text in held(path, needles, of_program):
                 found[text].append(str(path.relative_to(folder)))
     return found
 
 
-def _held(path: Path, needles: Mapping[str, set[bytes]]) -> set[str]:
-    """The texts that a file contains."""
-    overlap = max(len(needle) for of_text in needles.values() for needle in of_text) - 1
+def held(path: Path, needles: Mapping[str, set[bytes]], names: Sequence[bytes]) -> set[str]:
+    """The texts that a file contains, other than as a part of one of the names of the program.
+
+    Args:
+        path: The file.
+        needles: The texts, each with the bytes to find.
+        names: The names of the program.
+    """
+    longest = max(len(needle) for of_text in needles.values() for needle in of_text)
+    around = max(map(len, names), default=0)
+    overlap = longest - 1 + around
     found: set[str] = set()
-    tail = b""
+    # Hits are judged once, when what is around them has been read.
+    window, judged, more = b"", 0, True
     with path.open("rb") as file:
-        while len(found) < len(needles) and (block := file.read(len(_EMPTY))):
-            if block == _EMPTY:
+        while more and len(found) < len(needles):
+            block = file.read(len(_EMPTY))
+            more = bool(block)
+            if block == _EMPTY and not window.strip(b"\0"):
                 # The index preallocates its files: most of a small folder is empty.
-                tail = b""
+                window, judged = bytes(around), around
                 continue
-            window = tail + block
-            found |= {
-                text
-                for text, of_text in needles.items()
-                if text not in found and any(needle in window for needle in of_text)
-            }
-            tail = window[-overlap:] if overlap else b""
+            window += block
+            end = len(window) - overlap if more else len(window)
+            for text in needles.keys() - found:
+                hits = (hit for each in needles[text] for hit in _hits(each, window, judged, end))
+                if any(not _is_within(hit, window, names, around) for hit in hits):
+                    found.add(text)
+            judged = max(end, judged)
+            window, judged = window[max(0, judged - around) :], min(judged, around)
     return found
 
 
+def _hits(needle: bytes, window: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The places of a text that begin within some bytes."""
+    at = window.find(needle, start)
+    while 0 <= at < end:
+        yield at, at + len(needle)
+        at = window.find(needle, at + 1)
+
+
+def _is_within(hit: tuple[int, int], window: bytes, names: Sequence[bytes], around: int) -> bool:
+    """Return whether a hit is a part of one of the names, and not all of it."""
+    start, end = hit
+    first = max(0, end - around)
+    beside = window[first : start + around]
+    return any(
+        place <= start - first and end - first <= place + len(name)
+        for name in names
+        if len(name) > end - start
+        for place, _ in _hits(name, beside, 0, len(beside))
+    )
+
+
 if __name__ == "__main__":
-    folder, *texts = json.load(sys.stdin)
-    print(json.dumps(_search(Path(folder), texts)))
+    folder, names, texts = json.load(sys.stdin)
+    print(json.dumps(_search(Path(folder), names, texts)))

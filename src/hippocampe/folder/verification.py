@@ -109,7 +109,7 @@ def _unembedded(writer: Writer, connection: Connection, kind: str, missing: set[
 
 def _places(corpus: Corpus, texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Find texts in settings, which `erase` never changes, and in files."""
-    in_files = found_in_files(corpus.config.folder, texts)
+    in_files = found_in_files(corpus.config.folder, texts, corpus.store.names())
     with corpus.store.read() as connection:
         stored = settings_rows.everything(connection)
     found: dict[str, tuple[str, ...]] = {}

@@ -335,6 +335,10 @@ class PostgresStore(Store):
         """The places where bytes of erased rows are left."""
         return (*REWRITTEN, *KEPT)
 
+    def names(self) -> tuple[str, ...]:
+        """The texts of the program in the files of the folder: none, since the database is elsewhere."""
+        return ()
+
     def holds(self, forms: Collection[str]) -> tuple[str, ...]:
         """The tables with a row that contains one of some texts."""
         found: list[str] = []

@@ -11,7 +11,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DisconnectionError
 
 from hippocampe.errors import StoreBusy, StoreCorrupt
-from hippocampe.store.schema import to_json
+from hippocampe.store.schema import metadata, to_json
 
 BUSY_MILLISECONDS = 1_500
 """Longest wait for a lock of another process; the writers of this process wait for each other elsewhere."""
@@ -309,6 +309,18 @@ def check_file(path: Path) -> None:
             f"cannot open {path}: it is damaged or not a database ({exc}). Nothing was changed. "
             f"Restore a copy from {path.parent / 'backups'}, or move the file away to start empty."
         ) from exc
+
+
+def names(connection: Connection) -> tuple[str, ...]:
+    """The records of the schema and of the marks, as the file has them, and the names of the columns.
+
+    The file has the texts of a row after each other, and the index has columns as keys.
+    """
+    rows = connection.exec_driver_sql(
+        "SELECT type || name || tbl_name, coalesce(sql, '') FROM sqlite_schema UNION SELECT name || value, '' FROM meta"
+    )
+    columns = {column.name for table in metadata.sorted_tables for column in table.columns}
+    return (*columns, *(name for row in rows for name in row if name))
 
 
 def integrity(connection: Connection) -> str:

@@ -269,6 +269,11 @@ class Store:
         """The tables with a row that contains one of some texts; none here, where the files are searched."""
         return ()
 
+    def names(self) -> tuple[str, ...]:
+        """The texts of the program in the files of the folder: its tables, columns, indexes and marks."""
+        with self.read() as connection:
+            return sqlite.names(connection)
+
     def integrity(self) -> str:
         """`ok`, or the damage that the database reports."""
         with self.read() as connection:
