@@ -560,6 +560,81 @@ def test_telegram_whole_account_in_any_order_of_keys(tmp_path: Path) -> None:
     assert [problem.line for problem in problems] == [5, 10]
 
 
+# --- Discord ----------------------------------------------------------------------------------
+
+
+def discord_channel(**more: object) -> dict[str, object]:
+    david = {"id": "5", "name": "dav1d", "nickname": "David", "isBot": False}
+    return {
+        "guild": {"id": "77", "name": "Les cousins", "iconUrl": ""},
+        "channel": {"id": "78", "type": "GuildTextChat", "category": "Salons", "name": "général"},
+        "dateRange": {"after": None, "before": None},
+        "messages": [
+            {
+                "id": "1",
+                "type": "GuildMemberJoin",
+                "timestamp": "x",
+                "content": "",
+                "author": david,
+            },
+            {
+                "id": "2",
+                "type": "Default",
+                "timestamp": "2026-01-17T10:23:00.12+01:00",
+                "content": "qui vient samedi ?",
+                "author": david,
+            },
+            {
+                "id": "3",
+                "type": "Reply",
+                "timestamp": "2026-01-17T10:24:00+01:00",
+                "content": "moi",
+                "author": {"id": "6", "name": "ana", "nickname": None},
+                "reference": {"messageId": "2", "channelId": "78", "guildId": "77"},
+            },
+            {"id": "4", "type": "Default", "timestamp": "", "content": "", "author": david},
+            {"id": "5", "type": "Default", "timestamp": "x", "content": "perdu", "author": david},
+        ],
+        "messageCount": 5,
+        **more,
+    }
+
+
+def test_discord_channel(tmp_path: Path) -> None:
+    path = write(tmp_path, "cousins - général [78].json", json.dumps(discord_channel(), indent=2))
+
+    messages, problems = read(path)
+
+    assert detect_format(path) == "discord"
+    assert said(messages) == [("David", "qui vient samedi ?"), ("ana", "moi")]
+    assert messages[1].at == utc(2026, 1, 17, 9, 24)
+    assert messages[0].external_id == messages[1].reply_to == "discord:2"
+    assert {message.channel for message in messages} == {"Les cousins #général"}
+    assert [problem.line for problem in problems] == [5]
+
+
+def test_discord_direct_messages_in_any_order_of_keys(tmp_path: Path) -> None:
+    chat = discord_channel(
+        guild={"id": "0", "name": "Direct Messages"},
+        channel={"id": "79", "type": "DirectTextChat", "name": "ana"},
+    )
+    keys = sorted(chat, reverse=True)
+    path = write(tmp_path, "x.json", json.dumps({key: chat[key] for key in keys}))
+    assert {message.channel for message in read(path)[0]} == {"ana"}
+
+
+@pytest.mark.parametrize(
+    "talk",
+    [
+        [{"role": "user", "content": "salut"}, {"role": "assistant", "content": "bonjour"}],
+        {"room": "x", "messages": [{"content": "salut", "by": "Ana"}]},
+    ],
+)
+def test_talk_of_an_unknown_program_is_no_memory_of_chatgpt(tmp_path: Path, talk: object) -> None:
+    with pytest.raises(InvalidInput, match="cannot tell the format"):
+        detect_format(write(tmp_path, "talk.json", json.dumps(talk)))
+
+
 # --- every format -----------------------------------------------------------------------------
 
 
@@ -571,6 +646,7 @@ def samples(folder: Path) -> Iterator[tuple[str, Path]]:
     yield "chatgpt", write(folder, "chatgpt.json", json.dumps([chatgpt_conversation()]))
     yield "claude", write(folder, "claude.json", json.dumps([claude]))
     yield "telegram", write(folder, "result.json", json.dumps(telegram_chat()))
+    yield "discord", write(folder, "discord.json", json.dumps(discord_channel()))
 
 
 def test_reading_twice_gives_the_same_ids(tmp_path: Path) -> None:
@@ -589,7 +665,7 @@ def test_ids_are_derived_where_the_file_has_none(tmp_path: Path) -> None:
     assert len({message.external_id for message in messages}) == 2
 
 
-@pytest.mark.parametrize("format", ["chatgpt", "claude", "telegram"])
+@pytest.mark.parametrize("format", ["chatgpt", "claude", "telegram", "discord"])
 def test_cut_document_is_refused_before_any_message(tmp_path: Path, format: str) -> None:
     whole = dict(samples(tmp_path))[format].read_bytes()
     for size in range(1, len(whole), 7):
@@ -598,7 +674,7 @@ def test_cut_document_is_refused_before_any_message(tmp_path: Path, format: str)
             next(read_file(path, format=format))
 
 
-@pytest.mark.parametrize("format", ["chatgpt", "claude", "telegram"])
+@pytest.mark.parametrize("format", ["chatgpt", "claude", "telegram", "discord"])
 def test_damaged_document_is_refused(tmp_path: Path, format: str) -> None:
     whole = dict(samples(tmp_path))[format].read_text(encoding="utf-8")
     for damaged in (whole.replace('":', '"', 1), whole + "x", "[" * 200_000):

@@ -18,6 +18,7 @@ from uuid6 import uuid7
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.errors import InvalidInput, StoreError, UnreadableFile
+from hippocampe.hippocampe import preview_import
 from hippocampe.ingest import archive, conversation, importer, problems
 from hippocampe.ingest.formats.registry import read_file
 from hippocampe.types import Memory
@@ -123,6 +124,17 @@ def test_talk_comes_in_once_with_its_times(
     assert (again.read, again.added, again.known, again.turns) == (done.read, 0, done.read, 0)
     assert hippo.stats(scope=scope).messages == done.added
     assert hippo.verify().ok
+
+
+def test_a_preview_masks_secrets_as_the_import_does(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    path = tmp_path / "talk.jsonl"
+    path.write_text(lines({"content": "mon code est 4821", "author": "Ana", "at": AT}))
+    [shown] = preview_import(path).first
+    hippo.import_from(path, scope=scope)
+    [stored] = hippo.recall("code", scope=scope, collections=["turn"], mode="text")
+    assert shown.content == stored.content == "mon code est [secret: password]"
 
 
 @pytest.mark.parametrize("first", [1, 2], ids=["a part of it", "the same file"])

@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from hippocampe.ingest.formats.registry import detect_format, read_file
 from hippocampe.ingest.problems import Problems
 from hippocampe.ingest.statement_import import StatementImport
 from hippocampe.language.datetimes import as_zone
+from hippocampe.language.secrets import mask
 from hippocampe.store.store import Store
 from hippocampe.types import Imported, Message, Progress, Scope
 from hippocampe.validation import check_choice, check_flag, check_path, check_text
@@ -157,12 +158,12 @@ def preview(
         if isinstance(item, Statement):
             memories += 1
             if len(statements) < PREVIEWED:
-                statements.append(item)
+                statements.append(replace(item, content=mask(item.content)))
             continue
         authors[item.author] += 1
         channels[item.channel or ""] += 1
         if len(first) < PREVIEWED:
-            first.append(item)
+            first.append(replace(item, content=mask(item.content)))
     counts = {"memory": memories, "message": authors.total()}
     return ImportPreview(
         format,

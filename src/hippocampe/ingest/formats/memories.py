@@ -238,7 +238,10 @@ CHATGPT_MEMORIES = _list_format(
         enabled="enabled",
     ),
     "ChatGPT",
-    has_key(r'"content"\s*:\s*"'),
+    # An object with a role or messages is talk of a program that is not known.
+    lambda head: (
+        has_key(r'"content"\s*:\s*"')(head) and not has_key(r'"(?:role|messages)"\s*:')(head)
+    ),
     files=r"memor(?:y|ies)\.json",
 )
 """The saved memories of an export; those that are turned off are left out."""

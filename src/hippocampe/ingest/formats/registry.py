@@ -12,6 +12,7 @@ from pathlib import Path
 
 from hippocampe.errors import InvalidInput, UnreadableFile, shown
 from hippocampe.ingest.formats.assistants import CHATGPT, CLAUDE
+from hippocampe.ingest.formats.discord import DISCORD
 from hippocampe.ingest.formats.format import Format
 from hippocampe.ingest.formats.jsonl import JSONL
 from hippocampe.ingest.formats.letta import LETTA
@@ -37,6 +38,7 @@ FORMATS: Mapping[str, Format] = {
         CHATGPT,
         CLAUDE,
         TELEGRAM,
+        DISCORD,
         LETTA,
         CLAUDE_MEMORIES,
         MEM0,

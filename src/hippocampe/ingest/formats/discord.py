@@ -1,0 +1,94 @@
+"""Read the JSON export that DiscordChatExporter makes of a channel of Discord."""
+
+from collections.abc import Iterator
+from datetime import tzinfo
+
+from hippocampe.errors import UnreadableFile
+from hippocampe.ingest.formats.document import Document
+from hippocampe.ingest.formats.format import Format, has_key
+from hippocampe.ingest.formats.record import (
+    Problem,
+    Record,
+    TalkMessage,
+    as_object,
+    label_or,
+    parse_content,
+    parse_identifier,
+    parse_label,
+    parse_time,
+    parsed,
+    to_utc,
+)
+from hippocampe.ingest.formats.source import Source
+
+_SPOKEN = ("Default", "Reply")
+"""Types of the messages that somebody wrote; Discord writes the others."""
+_DIRECT = "0"
+"""The id of the server of direct messages."""
+
+
+def read_discord(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
+    """Read the messages of a channel, without those of Discord itself and those without text.
+
+    Raises:
+        UnreadableFile: The document is not valid JSON, or contains no channel.
+    """
+    # The first pass validates the document and collects the properties of the channel.
+    properties = {key: as_object(value) for key, value in _entries(source) if key != "messages"}
+    if "channel" not in properties:
+        raise UnreadableFile(f"cannot import {source.name}: it contains no channel of Discord.")
+    channel = _channel(properties["channel"], properties.get("guild", {}))
+    messages = (as_object(value) for key, value in _entries(source) if key == "messages")
+    yield from parsed(enumerate(messages, start=1), lambda raw: _message(raw, channel, zone))
+
+
+def _entries(source: Source) -> Iterator[tuple[str, object]]:
+    """Walk the document: `messages` with each message, and each property by its key."""
+    with source.open() as stream:
+        document = Document(source, stream)
+        if document.peek() != "{":
+            raise UnreadableFile(f"cannot import {source.name}: it is not an export of Discord.")
+        for key in document.members():
+            if key == "messages" and document.peek() == "[":
+                for _ in document.elements():
+                    yield key, document.value()
+            else:
+                yield key, document.value()
+        document.end()
+
+
+def _channel(channel: dict[str, object], guild: dict[str, object]) -> str:
+    """The name of the channel, after that of its server."""
+    name = label_or(channel.get("name"), f"Discord {parse_identifier(channel.get('id')) or ''}")
+    if parse_identifier(guild.get("id")) in (None, _DIRECT):
+        return name
+    return label_or(f"{guild.get('name')} #{name}", name)
+
+
+def _message(raw: dict[str, object], channel: str, zone: tzinfo) -> Iterator[TalkMessage]:
+    text = raw.get("content")
+    if raw.get("type", _SPOKEN[0]) not in _SPOKEN or not (isinstance(text, str) and text.strip()):
+        return
+    author = as_object(raw.get("author"))
+    yield TalkMessage(
+        content=parse_content(text),
+        author=parse_label(author.get("nickname") or author.get("name"), "author"),
+        channel=channel,
+        at=to_utc(parse_time(raw.get("timestamp")), zone),
+        external_id=_external_id(raw.get("id")),
+        reply_to=_external_id(as_object(raw.get("reference")).get("messageId")),
+    )
+
+
+def _external_id(message: object) -> str | None:
+    identifier = parse_identifier(message)
+    return f"discord:{identifier}" if identifier else None
+
+
+DISCORD = Format(
+    "discord",
+    "Discord",
+    read_discord,
+    recognises=has_key(r'"guild"\s*:\s*\{'),
+    files=r".+\[\d{5,}\].*\.json",
+)
