@@ -671,6 +671,12 @@ class TestTalk:
         again = run("import", str(file), "--format", "jsonl", "--channel", "lobby", "--json").json
         assert (again["added"], again["known"]) == (0, 2)
 
+    def test_an_import_of_which_nothing_could_be_read_fails(self, run: Run, tmp_path: Path) -> None:
+        path = tmp_path / "memories.json"
+        path.write_text(json.dumps([{"content": 3}]))
+        done = run("import", str(path), "--format", "chatgpt-memories")
+        assert (done.code, "1 problem" in done.out) == (1, True)
+
     def test_a_dry_run_shows_what_would_come_in(self, run: Run, file: Path, tmp_path: Path) -> None:
         shown = run("import", str(file), "--dry-run").out
         assert "JSON Lines: 2 messages" in shown

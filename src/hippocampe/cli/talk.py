@@ -187,6 +187,8 @@ def import_file(
     with call.of_verb("import_from") as hippo:
         done = execute(call, hippo, "import_from", arguments)
     call.answer(done.result, lambda: show.imported(done.result))
+    if done.result.problems and not done.result.read:
+        raise typer.Exit(1)
 
 
 @of_verb(
