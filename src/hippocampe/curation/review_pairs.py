@@ -21,14 +21,11 @@ class Pair:
         older: The one that was stored first.
         newer: The other one.
         rule: Why they are listed.
-        as_compared: Whether the newer one was compared with the older one; else the older one was
-            edited since.
     """
 
     older: Memory
     newer: Memory
     rule: str
-    as_compared: bool
 
     @property
     def ids(self) -> list[str]:
@@ -68,7 +65,7 @@ def pairs_waiting(store: Store, space: str) -> list[Pair]:
 
 def _pair(review: Review) -> Pair:
     both = sorted((review.memory, review.other), key=lambda each: (each.created_at, each.id))
-    return Pair(both[0], both[1], review.reason, review.memory.id == both[1].id)
+    return Pair(both[0], both[1], review.reason)
 
 
 def lasting(pair: Pair) -> Memory:
