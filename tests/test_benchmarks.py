@@ -7,6 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import children
@@ -70,6 +71,21 @@ def test_a_date_that_cannot_be_read_is_an_error(monkeypatch: pytest.MonkeyPatch)
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("results")
+
+
+def test_a_word_space_is_centred_and_keeps_the_main_directions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    word_space = importlib.import_module("word_space")
+    chance = np.random.default_rng(3)
+    cloud = (chance.normal(size=(500, 6)) * [5, 4, 0.01, 0.01, 0.01, 0.01] + 7).astype(np.float32)
+    space = word_space.fit(cloud, 2)
+    placed = space.place(cloud)
+    assert placed.shape == (500, 2)
+    assert np.allclose(np.linalg.norm(placed, axis=1), 1, atol=1e-5)
+    assert space.projection is not None
+    assert np.abs(space.projection[2:]).max() < 0.01
 
 
 def test_recall_of_talk_and_of_memories(tmp_path: Path, results: Path) -> None:

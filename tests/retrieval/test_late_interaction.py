@@ -110,21 +110,9 @@ def test_a_byte_per_dimension_is_nearly_a_vector() -> None:
     assert np.diag(cosines) == pytest.approx(1.0, abs=1e-5)
 
 
-def test_fitting_centres_and_keeps_the_main_directions() -> None:
-    chance = np.random.default_rng(3)
-    cloud = (chance.normal(size=(500, 6)) * [5, 4, 0.01, 0.01, 0.01, 0.01] + 7).astype(np.float32)
-    space = word_space.fit(cloud, 2)
-    placed = space.place(cloud)
-    assert placed.shape == (500, 2)
-    assert np.allclose(np.linalg.norm(placed, axis=1), 1, atol=1e-5)
-    assert space.projection is not None
-    assert np.abs(space.projection[2:]).max() < 0.01
-
-
 def test_a_space_without_projection_keeps_every_dimension() -> None:
     space = WordSpace(np.ones(4, dtype=np.float32))
     assert np.allclose(space.place(VECTORS[:1] + 1), VECTORS[:1])
-    assert word_space.fit(VECTORS).projection is None
 
 
 def test_the_default_embedder_has_a_shipped_space_and_others_none() -> None:

@@ -91,21 +91,6 @@ class WordVectors:
         return (query @ steps.T) * self.scales[words]
 
 
-def fit(vectors: Floats, dimensions: int | None = None) -> WordSpace:
-    """Fit a word space: the mean and the principal directions of many word vectors.
-
-    Args:
-        vectors: Shape (words, dimensions).
-        dimensions: Principal directions to keep; None keeps all dimensions.
-    """
-    mean = vectors.mean(axis=0)
-    if dimensions is None or dimensions >= vectors.shape[1]:
-        return WordSpace(mean)
-    centred = (vectors - mean).astype(np.float64)
-    _, directions = np.linalg.eigh(centred.T @ centred)
-    return WordSpace(mean, directions[:, ::-1][:, :dimensions].astype(np.float32))
-
-
 @functools.cache
 def shipped(model: str) -> WordSpace | None:
     """The word space shipped with the package for an embedder, if there is one."""

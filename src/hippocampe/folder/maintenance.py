@@ -11,7 +11,7 @@ import numpy as np
 
 from hippocampe.curation import erase
 from hippocampe.embed import is_remote
-from hippocampe.embed.word_space import Floats, WordSpace, fit, shipped
+from hippocampe.embed.word_space import Floats, WordSpace, shipped
 from hippocampe.engine import backlog, deliveries, generations, projection, replies
 from hippocampe.engine.context import Context
 from hippocampe.engine.corpus import Corpus, Retired
@@ -53,17 +53,17 @@ def word_space(store: Store, embedder: Embedder) -> WordSpace:
     opening needs no answer of it.
     """
     measured = shipped(embedder.model)
-    if measured is not None or not is_remote(embedder.model):
-        return measured or fit(embedder.embed(sorted(STOP_WORDS)))
-    mean = stored_mean(store, embedder.model)
-    if mean is not None:
-        return WordSpace(mean)
-    fitted = fit(embedder.embed(sorted(STOP_WORDS)))
-    if not store.read_only:
-        with store.write() as connection:
-            text = base64.b64encode(fitted.mean.tobytes()).decode()
-            meta.put(connection, f"{_MEAN} {embedder.model}", text)
-    return fitted
+    if measured is not None:
+        return measured
+    kept = is_remote(embedder.model)
+    mean = stored_mean(store, embedder.model) if kept else None
+    if mean is None:
+        mean = embedder.embed(sorted(STOP_WORDS)).mean(axis=0)
+        if kept and not store.read_only:
+            with store.write() as connection:
+                text = base64.b64encode(mean.tobytes()).decode()
+                meta.put(connection, f"{_MEAN} {embedder.model}", text)
+    return WordSpace(mean)
 
 
 def stored_mean(store: Store, model: str) -> Floats | None:
