@@ -2,22 +2,35 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
-from fastapi import Header
+from fastapi import FastAPI, Header
 from starlette.responses import Response, StreamingResponse
 
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import AdminPage, Visit
 from hippocampe.server.http.log_tail import LogLine, LogTail
 
-router = page_router()
 LOOK_SECONDS = 0.3
 """Poll interval for new lines."""
 SILENT_SECONDS = 15
 """Silence after which a comment keeps the connection alive."""
+
+
+@asynccontextmanager
+async def _listening(app: FastAPI) -> AsyncGenerator[None]:
+    tail: LogTail = app.state.log_tail
+    tail.attach()
+    try:
+        yield
+    finally:
+        tail.detach()
+
+
+router = page_router(lifespan=_listening)
 
 
 @router.get("/logs")

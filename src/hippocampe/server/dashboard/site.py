@@ -39,7 +39,7 @@ from hippocampe.server.dashboard.assets import Assets
 from hippocampe.server.dashboard.rendering import STATIC_FOLDER
 from hippocampe.server.dashboard.routing import refused
 from hippocampe.server.http.access import STATIC
-from hippocampe.server.http.log_tail import Listening, LogTail
+from hippocampe.server.http.log_tail import LogTail
 
 HOME = "/overview"
 PAGES = (
@@ -128,7 +128,6 @@ def install(app: FastAPI) -> None:
     app.state.digests = digesting.Digests()
     app.state.imports = importing.Imports()
     app.state.log_tail = LogTail()
-    app.add_middleware(Listening, tail=app.state.log_tail)
     app.add_api_route("/", _home, include_in_schema=False)
     app.add_exception_handler(HTTPException, refused)
     for page in PAGES:

@@ -7,14 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
-from typing import Literal
-
-from starlette.types import ASGIApp, Receive, Send
-from starlette.types import Scope as Connection
 
 from hippocampe.server.http.logs import FIELDS
 
-Level = Literal["debug", "info", "warning", "error"]
 LOGGERS = ("hippocampe", "uvicorn.error")
 """Loggers whose lines contain no text of a user."""
 QUIET = frozenset({"none", "/digest", "/jobs/list", "/logs/stream"})
@@ -25,11 +20,11 @@ MOST_CHARACTERS = 4_000
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """One line of the log; `number` grows by one from line to line."""
+    """One line of the log; `number` grows by one from line to line, `level` is `error` for all worse ones too."""
 
     number: int
     at: datetime
-    level: Level
+    level: str
     logger: str
     text: str
 
@@ -58,7 +53,8 @@ class LogTail(logging.Handler):
         if record.exc_info and record.exc_info[0]:
             text = f"{text} ({record.exc_info[0].__name__})"
         at = datetime.fromtimestamp(record.created, UTC)
-        line = LogLine(next(self._numbers), at, _level(record.levelno), record.name, text)
+        level = "error" if record.levelno > logging.ERROR else record.levelname.lower()
+        line = LogLine(next(self._numbers), at, level, record.name, text)
         self._lines.append(line)
 
     def after(self, number: int) -> Sequence[LogLine]:
@@ -82,34 +78,3 @@ class LogTail(logging.Handler):
         for logger in self._raised:
             logger.setLevel(logging.NOTSET)
         self._raised.clear()
-
-
-def _level(number: int) -> Level:
-    if number >= logging.ERROR:
-        return "error"
-    if number >= logging.WARNING:
-        return "warning"
-    return "info" if number >= logging.INFO else "debug"
-
-
-class Listening:
-    """Captures the log from the start of an application to its end.
-
-    Args:
-        app: The application behind it.
-        tail: The buffer of lines.
-    """
-
-    def __init__(self, app: ASGIApp, tail: LogTail) -> None:
-        self._app = app
-        self._tail = tail
-
-    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
-        if connection["type"] != "lifespan":
-            await self._app(connection, receive, send)
-            return
-        self._tail.attach()
-        try:
-            await self._app(connection, receive, send)
-        finally:
-            self._tail.detach()
