@@ -14,14 +14,14 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, create_engine, inspect
+from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from hippocampe.errors import InvalidInput
 from hippocampe.store import driver, full_text, locks, replies, schema
 from hippocampe.store.postgres_schema import EVERY, SPACE
-from hippocampe.store.store import Store
+from hippocampe.store.store import Store, revision_of
 from hippocampe.store.translation import translated
 from hippocampe.system.command_line import install_line
 
@@ -354,21 +354,15 @@ class PostgresStore(Store):
         with translated(), self.engine.connect() as connection:
             connection.exec_driver_sql(statement)
 
-    def revision(self) -> str | None:
-        """The migration of the tables; None for an empty database."""
-        with self.read() as connection:
-            return _revision(connection)
-
     def _upgrade(self) -> None:
-        with self.read() as connection:
-            if _revision(connection) == schema.REVISION:
-                return
+        if self.revision() == schema.REVISION:
+            return
         from hippocampe.store import migrate, postgres_schema
 
         with self.write() as connection:
             # The first of several processes that start together does it.
             locks.lock_upgrade(connection)
-            current = _revision(connection)
+            current = revision_of(connection)
             if current == schema.REVISION:
                 return
             if current is not None and current > schema.REVISION:
@@ -378,10 +372,3 @@ class PostgresStore(Store):
                 migrate.stamp(connection)
             else:
                 migrate.upgrade(connection, current)
-
-
-def _revision(connection: Connection) -> str | None:
-    if not inspect(connection).has_table("alembic_version"):
-        return None
-    row = connection.exec_driver_sql("SELECT version_num FROM alembic_version").first()
-    return row[0] if row else None

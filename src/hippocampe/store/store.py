@@ -292,10 +292,7 @@ class Store:
     def revision(self) -> str | None:
         """The migration of the tables; None for an empty database."""
         with self.read() as connection:
-            if not inspect(connection).has_table("alembic_version"):
-                return None
-            row = connection.exec_driver_sql("SELECT version_num FROM alembic_version").first()
-        return row[0] if row else None
+            return revision_of(connection)
 
     def check_writable(self) -> None:
         """Raise `StoreReadOnly` if the store was opened read-only."""
@@ -347,6 +344,14 @@ class Store:
         self.backup_before(schema.REVISION)
         with self.write() as connection:
             migrate.upgrade(connection, current)
+
+
+def revision_of(connection: Connection) -> str | None:
+    """The migration of the tables of a database; None for an empty one."""
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    row = connection.exec_driver_sql("SELECT version_num FROM alembic_version").first()
+    return row[0] if row else None
 
 
 def check_exists(database: Path, folder: Path) -> None:
