@@ -6,6 +6,7 @@ import re
 
 from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
@@ -60,8 +61,10 @@ class Idempotency:
             return
         try:
             _check(connection["path"], key)
-            body = await _whole(receive)
+            body = await Request(connection, receive).body()
             response = await self._once(connection, key, body, receive)
+        except ClientDisconnect:
+            response = problems.response(problems.of_status(400, "the body is not complete."))
         except HTTPException as exc:
             problem = problems.of_status(exc.status_code, exc.detail)
             response = problems.response(problem, exc.headers)
@@ -161,17 +164,6 @@ def _replayed(status: int | None, body: bytes | None) -> Response:
     response = Response(body, status, media_type=media_type)
     MutableHeaders(raw=response.raw_headers)["Idempotent-Replayed"] = "true"
     return response
-
-
-async def _whole(receive: Receive) -> bytes:
-    pieces: list[bytes] = []
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise HTTPException(400, "the body is not complete.")
-        pieces.append(message.get("body", b""))
-        if not message.get("more_body", False):
-            return b"".join(pieces)
 
 
 def _received(body: bytes, receive: Receive) -> Receive:
