@@ -30,32 +30,20 @@ class Migrated:
     queries: int
 
 
-def target_of(config: Config, to: str, index: str | None, collection: str | None) -> Config:
+def target_of(config: Config, to: str, index: str | None) -> Config:
     """The configuration of the place that data is moved to.
 
     Args:
         config: The configuration of the source.
         to: A folder, or the URL of a database in PostgreSQL.
         index: The URL of the Qdrant server, for a database.
-        collection: The beginning of the name of its collection; default: that of `config`.
 
     Raises:
         InvalidInput: It cannot be used.
     """
     if is_database_url(to):
-        chosen = config.qdrant_collection if collection is None else collection
-        return replace(
-            config,
-            database_url=to,
-            qdrant_url=index or config.qdrant_url,
-            qdrant_collection=chosen,
-        )
-    return replace(
-        config,
-        folder=Path(to),
-        database_url=None,
-        qdrant_url=None,
-    )
+        return replace(config, database_url=to, qdrant_url=index or config.qdrant_url)
+    return replace(config, folder=Path(to), database_url=None, qdrant_url=None)
 
 
 def migrate(source: Config, target: Config, progress: Progress | None = None) -> Migrated:

@@ -200,16 +200,16 @@ def check_scope(scope: Scope) -> Scope:
     return scope
 
 
-def check_text(name: str, value: str | None, *, limit: int = MAX_LABEL_CHARACTERS) -> str | None:
-    """Check that a value is text of at most `limit` characters, or None.
+def check_text(name: str, value: str | None) -> str | None:
+    """Check that a value is text of at most `MAX_LABEL_CHARACTERS`, or None.
 
     Raises:
         InvalidInput: It is neither, or longer, or contains lone surrogates.
     """
     if value is not None and not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"{name} must be text, not {type(value).__name__}.")
-    if value is not None and len(value) > limit:
-        raise _too_long(name, len(value), limit)
+    if value is not None and len(value) > MAX_LABEL_CHARACTERS:
+        raise _too_long(name, len(value), MAX_LABEL_CHARACTERS)
     if value is not None:
         _check_encodable(name, value)
     return value

@@ -106,9 +106,9 @@ def test_data_of_its_own_is_no_target(folder: Config, servers: Config, tmp_path:
         hippo.remember("Déjà là", scope=ME)
     with pytest.raises(InvalidInput, match="exists"):
         migration.migrate(folder, servers)
-    assert migration.target_of(folder, str(tmp_path / "x"), None, None).database_url is None
+    assert migration.target_of(folder, str(tmp_path / "x"), None).database_url is None
     with pytest.raises(InvalidInput, match="qdrant_url"):
-        migration.target_of(folder, "postgresql://localhost/x", None, None)
+        migration.target_of(folder, "postgresql://localhost/x", None)
 
 
 def test_the_command_line_moves_and_scrubs(

@@ -84,7 +84,7 @@ def migrate(
     from hippocampe import migration
 
     config = call.config
-    target = migration.target_of(config, to, index, None)
+    target = migration.target_of(config, to, index)
     with terminal.progress() as progress:
         done = migration.migrate(config, target, progress)
     call.answer(done, lambda: show.migrated(done))

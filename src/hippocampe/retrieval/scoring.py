@@ -92,17 +92,14 @@ def score(measured: Floats, model: Model | None = None) -> tuple[Floats, Floats]
     return sigmoid(odds + rival_adjustment(model.rivals, measured, others)), others
 
 
-def odds_to_read(
-    measured: Floats, scores: Floats, model: Model | None = None
-) -> NDArray[np.float64]:
+def odds_to_read(measured: Floats, scores: Floats) -> NDArray[np.float64]:
     """The log-odds of each candidate if it is read, by its signals alone: shape (n,).
 
     Args:
         measured: Shape (n, len(SIGNALS)), from `signals.measure`.
         scores: Shape (n,): probabilities from `score`.
-        model: Default: the shipped one.
     """
-    model = model or load_model()
+    model = load_model()
     odds, applied = log_odds(scores), rules_of_statements(measured)
     if not applied.any():
         return odds
@@ -138,9 +135,7 @@ def _statements(measured: Floats) -> NDArray[np.bool_]:
     return ~np.isnan(measured[:, SIGNALS.index("importance")])
 
 
-def with_reader(
-    scores: Floats, odds: NDArray[np.float64], read: Floats, model: Model | None = None
-) -> Floats:
+def with_reader(scores: Floats, odds: NDArray[np.float64], read: Floats) -> Floats:
     """The probability of each result, given what the reader says of the first ones: shape (n,).
 
     The others count as read with the lowest log-odds among the first.
@@ -152,7 +147,7 @@ def with_reader(
     """
     if not len(read):
         return scores
-    of_signals, of_reader, constant = (model or load_model()).reader
+    of_signals, of_reader, constant = load_model().reader
     said = np.full(len(scores), read.min(), np.float32)
     said[: len(read)] = read
     own = np.concatenate([odds[: len(read)], log_odds(scores[len(read) :])])
