@@ -3,9 +3,9 @@
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, Literal
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from fastapi import Depends, Query
 from starlette.responses import Response
@@ -13,7 +13,7 @@ from starlette.responses import Response
 from hippocampe.language.subject_names import as_written
 from hippocampe.language.text import fold
 from hippocampe.server.dashboard.days import by_day
-from hippocampe.server.dashboard.routing import page_router
+from hippocampe.server.dashboard.routing import address_of, page_router
 from hippocampe.server.dashboard.search import numbers
 from hippocampe.server.dashboard.visit import ReadPage, Visit
 from hippocampe.types import DEFAULT_IMPORTANCE, Counts, Memory
@@ -39,9 +39,7 @@ class Listed:
     def address(self, path: str, **changes: Any) -> str:
         """The address of the list with some fields changed; its first page unless one is given."""
         asked = replace(self, **{"page": 1, **changes})
-        values = {"q": asked.q, "order": asked.order, "page": asked.page}
-        query = {name: each for name, each in values.items() if each != getattr(_EVERY, name)}
-        return f"{path}?{urlencode(query)}" if query else path
+        return address_of(path, asdict(asked), asdict(_EVERY))
 
 
 _EVERY = Listed()

@@ -1,7 +1,7 @@
 """Conversations: the stored talk by channel, person and day, and each exchange with what became of it."""
 
 import asyncio
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -9,7 +9,7 @@ from fastapi import Depends
 from starlette.responses import Response
 
 from hippocampe.server.dashboard.days import by_day, start_of
-from hippocampe.server.dashboard.routing import page_router
+from hippocampe.server.dashboard.routing import address_of, page_router
 from hippocampe.server.dashboard.visit import ReadPage, Visit
 
 router = page_router(prefix="/conversations")
@@ -29,10 +29,7 @@ class Chosen:
 
     def address(self, **other: str) -> str:
         """The address of the page with these filters, some of them replaced."""
-        chosen = replace(self, **other)
-        named = {each.name: getattr(chosen, each.name) for each in fields(chosen)}
-        query = urlencode({name: value for name, value in named.items() if value})
-        return f"/conversations?{query}" if query else "/conversations"
+        return address_of("/conversations", asdict(replace(self, **other)))
 
 
 Filters = Annotated[Chosen, Depends()]

@@ -2,7 +2,6 @@
 
 from functools import partial
 from typing import Annotated, Any
-from urllib.parse import urlencode
 
 from fastapi import Form, Query
 from starlette.responses import Response
@@ -10,7 +9,7 @@ from starlette.responses import Response
 from hippocampe.errors import NotFound
 from hippocampe.language.text import fold
 from hippocampe.server.dashboard.memory import BY_HAND, CHANGED
-from hippocampe.server.dashboard.routing import page_router
+from hippocampe.server.dashboard.routing import address_of, page_router
 from hippocampe.server.dashboard.search import numbers
 from hippocampe.server.dashboard.visit import ReadPage, Toast, Visit, WritePage
 
@@ -56,9 +55,7 @@ async def _facts(page: Visit, q: str, number: int) -> dict[str, Any]:
 
 
 def _address(q: str, page: int) -> str:
-    query = {"q": q} if q else {}
-    query |= {"page": str(page)} if page > 1 else {}
-    return f"/facts?{urlencode(query)}" if query else "/facts"
+    return address_of("/facts", {"q": q, "page": page}, {"page": 1})
 
 
 @router.get("/row")

@@ -2,16 +2,16 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any, Literal, get_args
-from urllib.parse import urlencode
 
 from fastapi import Query
 from markupsafe import Markup, escape
 
 from hippocampe.errors import InvalidInput
 from hippocampe.server.dashboard.days import start_of
+from hippocampe.server.dashboard.routing import address_of
 from hippocampe.server.dashboard.visit import Visit
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,
@@ -82,20 +82,17 @@ class Asked:
     def filters(self) -> dict[str, str]:
         """The filters that are set, by name."""
         names = ("place", "type", "subject", "user", "channel", "since", "until", "importance")
-        return {name: value for name, value in self._set().items() if name in names}
+        values = {name: getattr(self, name) for name in names}
+        return {name: each for name, each in values.items() if each != getattr(_NOTHING, name)}
 
     def address(self, path: str = PATH, **changes: Any) -> str:
         """The address of the query, with some fields changed; the page is the first one unless it is given."""
-        query = replace(self, **{"page": 1, "open": "", **changes})._set()
-        return f"{path}?{urlencode(query)}" if query else path
+        asked = replace(self, **{"page": 1, "open": "", **changes})
+        return address_of(path, asdict(asked), asdict(_NOTHING))
 
     def without(self, name: str) -> str:
         """The address of the query without one of its filters."""
         return self.address(**{name: getattr(_NOTHING, name)})
-
-    def _set(self) -> dict[str, Any]:
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {name: value for name, value in values.items() if value != getattr(_NOTHING, name)}
 
 
 _NOTHING = Asked()

@@ -1,13 +1,12 @@
 """The timeline: what was learnt, replaced and forgotten, day by day."""
 
 from typing import Annotated, Any, get_args
-from urllib.parse import urlencode
 
 from fastapi import Query
 from starlette.responses import Response
 
 from hippocampe.server.dashboard.days import by_day
-from hippocampe.server.dashboard.routing import page_router
+from hippocampe.server.dashboard.routing import address_of, page_router
 from hippocampe.server.dashboard.visit import ReadPage
 from hippocampe.types import DEFAULT_IMPORTANCE, ChangeKind
 
@@ -38,8 +37,7 @@ async def timeline(
     )
 
     def address(**changes: Any) -> str:
-        query = {name: value for name, value in {**filters, **changes}.items() if value}
-        return f"/timeline?{urlencode(query)}" if query else "/timeline"
+        return address_of("/timeline", {**filters, **changes})
 
     return page.render(
         "timeline.html",
