@@ -20,6 +20,7 @@ from hippocampe.engine.writer import Writer
 from hippocampe.errors import EmbedderError
 from hippocampe.folder.maintenance import reindex
 from hippocampe.store import embeddings
+from hippocampe.store.driver import parts
 from hippocampe.store.schema import vector, word
 from hippocampe.store.shown import TABLES, embedded_ids
 from hippocampe.types import Progress, Reindexed
@@ -71,9 +72,7 @@ def mend(writer: Writer) -> tuple[int, int]:
     damage, done = stored_damage(corpus), 0
     try:
         for kind in TABLES:
-            ids = damage.vectors.get(kind, ())
-            for start in range(0, len(ids), BATCH):
-                batch = ids[start : start + BATCH]
+            for batch in parts(damage.vectors.get(kind, ()), BATCH):
                 backlog.embed_again(writer, kind, batch)
                 done += len(batch)
         if damage.words:
@@ -102,13 +101,12 @@ def differing(
     corpus: Corpus, kind: str, ids: Sequence[str], stop: Callable[[], bool] = lambda: False
 ) -> Iterator[str]:
     """Compare the stored points of some ids with the index's answers; yield the ids that differ."""
-    for start in range(0, len(ids), SLICE):
+    for some in parts(ids, SLICE):
         if stop():
             return
         # Writes reach the index under this lock, so both sides show the same moment.
         with corpus.store.exclusive(), corpus.store.read() as connection:
             corpus.check_serving()
-            some = ids[start : start + SLICE]
             points = stored_points(connection, kind, corpus.vocabulary.embedder.model, some)
             found = list(corpus.index.differing(kind, points))
         yield from found

@@ -9,6 +9,7 @@ from hippocampe.ingest.archive_rows import Row
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.equality import equality_digest
 from hippocampe.store import memories, message_rows, schema
+from hippocampe.store.driver import parts
 
 _CHUNK = 500
 
@@ -85,8 +86,7 @@ def new_rows(connection: Connection, table: Table, rows: list[Row]) -> list[Row]
     identity = ["id"] if "id" in table.c else [column.name for column in table.primary_key]
     known: set[tuple[Any, ...]] = set()
     columns = [table.c[name] for name in identity]
-    for start in range(0, len(rows), _CHUNK):
-        part = [row[identity[0]] for row in rows[start : start + _CHUNK]]
+    for part in parts([row[identity[0]] for row in rows], _CHUNK):
         known |= {
             tuple(row) for row in connection.execute(select(*columns).where(columns[0].in_(part)))
         }

@@ -10,6 +10,7 @@ from hippocampe.engine.writer import Writer
 from hippocampe.notes.markdown import split
 from hippocampe.store import embeddings
 from hippocampe.store import notes as rows
+from hippocampe.store.driver import parts
 from hippocampe.store.notes import Listed, Piece
 from hippocampe.types import Note
 
@@ -47,9 +48,9 @@ def update_pieces(
             outdated.setdefault(row.path, []).append(row)
         else:
             current.add(row.path)
-    for start in range(0, len(orphans), REMOVALS_PER_BATCH):
+    for batch in parts(orphans, REMOVALS_PER_BATCH):
         with writer.change() as change:
-            _remove(change, orphans[start : start + REMOVALS_PER_BATCH])
+            _remove(change, batch)
     changed = [note for path, note in notes.items() if path not in current]
     for batch, pieces in _batches(changed, space, source):
         checkpoint()

@@ -10,6 +10,7 @@ from hippocampe.engine.documents import piece_text
 from hippocampe.retrieval.candidates import Hits
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.store import associations, memories, message_rows, notes, turn_rows
+from hippocampe.store.driver import parts
 from hippocampe.store.turn_rows import Turn
 from hippocampe.types import MEMORY_COLLECTIONS, Memory, Message, Recollection
 
@@ -54,8 +55,7 @@ def load(
     first, limit = max(request.min_results, request.read), max(request.limit, request.read)
     least = request.min_score or 0.0
     good = [each for rank, each in enumerate(ranked) if each[2] >= least or rank < first]
-    for start in range(0, len(good), limit):
-        batch = good[start : start + limit]
+    for batch in parts(good, limit):
         rows = _rows(connection, batch, request.scope.space, now)
         found += [replace(rows[id], score=score) for id, _, score in batch if id in rows]
         if len(found) >= limit:

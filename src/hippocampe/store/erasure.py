@@ -22,6 +22,7 @@ from sqlalchemy import (
 from sqlalchemy import select as select_rows
 
 from hippocampe.store import embeddings, memories, portable, turn_rows
+from hippocampe.store.driver import parts
 from hippocampe.store.schema import (
     alias,
     api_key,
@@ -109,10 +110,8 @@ class Selection:
         return Selection(*(mine | theirs for mine, theirs in pairs))
 
 
-def _chunks(ids: Collection[Any]) -> Iterator[list[Any]]:
-    listed = sorted(ids)
-    for start in range(0, len(listed), _CHUNK):
-        yield listed[start : start + _CHUNK]
+def _chunks(ids: Collection[Any]) -> Iterator[Sequence[Any]]:
+    return parts(sorted(ids), _CHUNK)
 
 
 def select(

@@ -26,7 +26,7 @@ from sqlalchemy import (
 )
 
 from hippocampe.store import portable
-from hippocampe.store.driver import read, read_by_ids, write
+from hippocampe.store.driver import parts, read, read_by_ids, write
 from hippocampe.store.schema import Instant, instant, memory, microseconds
 from hippocampe.types import Memory
 
@@ -252,9 +252,8 @@ def touch(connection: Connection, counts: Mapping[str, int], at: datetime) -> No
         ids_by_count.setdefault(more, []).append(id)
     # Few statements of many rows: the driver reacquires the GIL after each.
     for more, ids in ids_by_count.items():
-        for start in range(0, len(ids), _TOUCH_BATCH):
-            values = {"ids": ids[start : start + _TOUCH_BATCH], "more": more, "now": at}
-            connection.execute(_TOUCH, values)
+        for some in parts(ids, _TOUCH_BATCH):
+            connection.execute(_TOUCH, {"ids": some, "more": more, "now": at})
 
 
 @dataclass(frozen=True, slots=True)

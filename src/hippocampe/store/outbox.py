@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, func, insert, select
 
-from hippocampe.store.driver import read, write
+from hippocampe.store.driver import parts, read, write
 from hippocampe.store.schema import outbox
 
 _INSERT = insert(outbox)
@@ -83,9 +83,7 @@ def claim(
 
 def remove(connection: Connection, rows: Collection[int]) -> None:
     """Delete rows by number."""
-    numbers = list(rows)
-    for start in range(0, len(numbers), 5_000):
-        some = numbers[start : start + 5_000]
+    for some in parts(list(rows), 5_000):
         connection.execute(delete(outbox).where(outbox.c.seq.in_(some)))
 
 

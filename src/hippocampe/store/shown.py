@@ -18,7 +18,7 @@ from sqlalchemy import (
 )
 
 from hippocampe.store import memories
-from hippocampe.store.driver import read, read_by_ids, read_in_batches
+from hippocampe.store.driver import parts, read, read_by_ids, read_in_batches
 from hippocampe.store.schema import memory, message, note, subject, turn, vector
 
 TABLES = {"memory": memory, "turn": turn, "live": message, "note": note}
@@ -91,8 +91,7 @@ def searched(
     if ids is None:
         yield from read_in_batches(connection, _OF_SPACE[kind], BATCH, model=model, space=space)
         return
-    for start in range(0, len(ids), BATCH):
-        batch = ids[start : start + BATCH]
+    for batch in parts(ids, BATCH):
         yield read_by_ids(connection, _BY_IDS[kind], batch, model=model, space=space)
 
 
