@@ -6,14 +6,15 @@ beside the message by every insert of one.
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Insert, Table, event, insert
 
-from hippocampe.store import postgres_schema, schema, sqlite
+from hippocampe.store import postgres_schema, schema
 
+_WORD = re.compile(r"\w+")
 _FOLDED_WORD = re.compile(r"[^\W_]+")
 _MOST = 16_383
 """The last position that a `tsvector` tells apart."""
@@ -22,18 +23,33 @@ _LONGEST = 500
 
 
 def matches(connection: Connection, query: str) -> tuple[str, dict[str, str]]:
-    """The SQL condition on `message` for a full-text query, and its parameters; see `sqlite.full_text_matches`."""
+    """The SQL condition on `message` for a full-text query, and its parameters.
+
+    Words are joined by AND; a word ending in `*` matches as a prefix; quoted words match as a
+    phrase. Other operators are dropped, so no query is a syntax error.
+    """
     if connection.dialect.name == "sqlite":
-        return sqlite.full_text_matches(query)
-    terms: list[str] = []
-    for phrase, word in re.findall(r'"([^"]*)"|(\S+)', query):
-        found = folded_words(phrase or word)
-        if found:
-            quoted = [f"'{each}'" for each in found]
-            quoted[-1] += ":*" if word.endswith("*") else ""
-            terms.append("(" + " <-> ".join(quoted) + ")")
+        terms = [
+            f'"{" ".join(words)}"{"*" * is_prefix}'
+            for words, is_prefix in _terms(query, _WORD.findall)
+        ]
+        condition = (
+            "message.number IN (SELECT rowid FROM message_fts WHERE message_fts MATCH :full_text)"
+        )
+        return condition, {"full_text": " AND ".join(terms)}
+    terms = [
+        "('" + "' <-> '".join(words) + "'" + ":*" * is_prefix + ")"
+        for words, is_prefix in _terms(query, folded_words)
+    ]
     condition = "message.full_text @@ CAST(:full_text AS tsquery)"
     return condition, {"full_text": " & ".join(terms)}
+
+
+def _terms(query: str, words_of: Callable[[str], list[str]]) -> Iterator[tuple[list[str], bool]]:
+    """The words of each part of a query, and whether the last one is the beginning of a word."""
+    for phrase, word in re.findall(r'"([^"]*)"|(\S+)', query):
+        if words := words_of(phrase or word):
+            yield words, word.endswith("*")
 
 
 def folded_words(text: str) -> list[str]:

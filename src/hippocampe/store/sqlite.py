@@ -1,6 +1,5 @@
 """SQLite specifics: pragmas, transactions, full text, backup, physical erasure."""
 
-import re
 import sqlite3
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
@@ -37,8 +36,6 @@ _FULL_TEXT = (
 
 # A covering index for counting the words of a space, so that no vector is read.
 _WORD_LISTS = "CREATE INDEX vector_word_lists ON vector (space, model, words)"
-
-_WORD = re.compile(r"\w+")
 
 
 class _Files(NamedTuple):
@@ -236,24 +233,6 @@ def create_extras(connection: Connection) -> None:
     """Create the parts that the schema does not describe: full text, its triggers, the word list index."""
     for statement in (*_FULL_TEXT, _WORD_LISTS):
         connection.exec_driver_sql(statement)
-
-
-def full_text_matches(query: str) -> tuple[str, dict[str, str]]:
-    """The SQL condition on `message` for a full-text query, and its parameters.
-
-    Words are joined by AND; a word ending in `*` matches as a prefix; quoted words match as a
-    phrase. Other FTS5 operators are dropped, so no query is a syntax error.
-    """
-    terms: list[str] = []
-    for phrase, word in re.findall(r'"([^"]*)"|(\S+)', query):
-        found = _WORD.findall(phrase or word)
-        if found:
-            prefix = "*" if word.endswith("*") else ""
-            terms.append('"' + " ".join(found) + '"' + prefix)
-    condition = (
-        "message.number IN (SELECT rowid FROM message_fts WHERE message_fts MATCH :full_text)"
-    )
-    return condition, {"full_text": " AND ".join(terms)}
 
 
 def _interruptible(_status: int, _remaining: int, _total: int) -> None:
