@@ -6,6 +6,7 @@ The days are the outer loop of every query, so that SQLite reads one range of an
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Connection, TextClause, text
 
@@ -90,29 +91,22 @@ def learnt(
     connection: Connection, space: str, days: Bounds
 ) -> list[tuple[int, str, str | None, int]]:
     """The memories created, by number of the day, collection and category."""
-    return [
-        tuple(row) for row in connection.execute(spelled(connection, _LEARNT), _values(space, days))
-    ]
+    return _rows(connection, _LEARNT, space, days)
 
 
 def messages(connection: Connection, space: str, days: Bounds) -> dict[int, int]:
     """The messages by number of the day."""
-    return {
-        row[0]: row[1]
-        for row in connection.execute(spelled(connection, _SAID), _values(space, days))
-    }
+    return dict(_rows(connection, _SAID, space, days))
 
 
 def injected(connection: Connection, space: str, days: Bounds) -> dict[int, tuple[int, int]]:
     """The non-empty injections and their tokens, by number of the day."""
-    rows = connection.execute(spelled(connection, _INJECTED), _values(space, days))
-    return {row[0]: (row[1], row[2]) for row in rows}
+    return {day: (many, tokens) for day, many, tokens in _rows(connection, _INJECTED, space, days)}
 
 
 def took(connection: Connection, space: str, days: Bounds) -> dict[int, tuple[float, float]]:
     """The median and the 95th percentile of the milliseconds of served turns, by number of the day."""
-    rows = connection.execute(spelled(connection, _TOOK), _values(space, days))
-    return {row[0]: (row[1], row[2]) for row in rows}
+    return {day: (median, most) for day, median, most in _rows(connection, _TOOK, space, days)}
 
 
 def spent(
@@ -120,11 +114,12 @@ def spent(
 ) -> list[tuple[int, str, str, int, int, int, int, float | None]]:
     """The calls of language models by number of the day, purpose and model: their number, their tokens of the
     request, of the answer and of injections, and their known price."""
-    return [
-        tuple(row) for row in connection.execute(spelled(connection, _SPENT), _values(space, days))
-    ]
+    return _rows(connection, _SPENT, space, days)
 
 
-def _values(space: str, days: Bounds) -> dict[str, str]:
+def _rows(
+    connection: Connection, query: Mapping[str, TextClause], space: str, days: Bounds
+) -> list[Any]:
     bounds = [[microseconds(start), microseconds(stop)] for start, stop in days]
-    return {"space": space, "days": json.dumps(bounds)}
+    values = {"space": space, "days": json.dumps(bounds)}
+    return [tuple(row) for row in connection.execute(spelled(connection, query), values)]
