@@ -9,10 +9,12 @@ from hippocampe.store.memories import CURRENT, living
 from hippocampe.store.schema import association, job_run, memory, message, turn
 
 
-def job_states(connection: Connection) -> dict[str, int]:
-    """The runs of background jobs of all spaces, by state."""
+def job_states(connection: Connection, space: str | None = None) -> dict[str, int]:
+    """The runs of background jobs by state, of one space or of all."""
     runs = select(job_run.c.state, func.count().label("many")).group_by(job_run.c.state)
-    return {row.state: row.many for row in connection.execute(runs)}
+    if space is not None:
+        runs = runs.where(job_run.c.space == space)
+    return {row.state: row.many for row in connection.execute(runs.order_by(job_run.c.state))}
 
 
 def count(connection: Connection, space: str, now: datetime) -> dict[str, Any]:
@@ -29,8 +31,6 @@ def count(connection: Connection, space: str, now: datetime) -> dict[str, Any]:
     by_collection: dict[str, int] = {}
     for collection, _, many in rows:
         by_collection[collection] = by_collection.get(collection, 0) + many
-    runs = select(job_run.c.state, func.count().label("many")).where(job_run.c.space == space)
-    states = connection.execute(runs.group_by(job_run.c.state).order_by(job_run.c.state))
     last = select(func.max(memory.c.updated_at)).where(memory.c.space == space)
     return {
         "memories": by_collection,
@@ -42,7 +42,7 @@ def count(connection: Connection, space: str, now: datetime) -> dict[str, Any]:
         "turns": number(turn.c.forgotten_at.is_(None), of=turn),
         "live": number(message.c.live.is_(True), of=message),
         "reviews": _pairs_to_review(connection, space),
-        "jobs": {row.state: row.many for row in states},
+        "jobs": job_states(connection, space),
         "last_written": connection.execute(last).scalar(),
     }
 
