@@ -144,7 +144,7 @@ def _serve(hippo: Hippocampe, order: dict[str, Any]) -> None:
     )
     probe = Probe(served, _own_scope(fence.cell, fence.divided.read()))
     end_streams = app.state.log_tail.ended.set
-    door = Door(app, sessions, internal(hippo, fence, probe, served.metrics, end_streams))
+    door = Door(app, sessions, internal(hippo, fence, probe, end_streams))
     path = Path(order["socket"])
     path.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX) as listener:

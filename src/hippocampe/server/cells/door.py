@@ -21,7 +21,6 @@ from hippocampe.server.api.operation import Probe
 from hippocampe.server.cells import passing
 from hippocampe.server.http import problems
 from hippocampe.server.http.access import session_of
-from hippocampe.server.http.metrics import Metrics
 from hippocampe.server.http.sessions import Sessions
 
 SETTLE_SECONDS = 30.0
@@ -88,7 +87,7 @@ class Door:
 
 
 def internal(
-    hippo: Hippocampe, fence: Fence, probe: Probe, metrics: Metrics, ending: Callable[[], None]
+    hippo: Hippocampe, fence: Fence, probe: Probe, ending: Callable[[], None]
 ) -> Starlette:
     """The application that answers the router itself.
 
@@ -96,7 +95,6 @@ def internal(
         hippo: The memory of the cell.
         fence: Its fence.
         probe: Checks what the cell depends on.
-        metrics: The metrics of the cell.
         ending: Called when the router begins to stop.
     """
 
@@ -107,8 +105,8 @@ def internal(
     async def ready(request: Request) -> Response:
         return JSONResponse(encode(await probe.readiness()))
 
-    async def text(request: Request) -> Response:
-        return Response(await asyncio.to_thread(metrics.text))
+    async def alive(request: Request) -> Response:
+        return Response()
 
     def copy_out(space: str, path: str) -> int:
         # Writes that began before the move was announced are part of the copy.
@@ -133,7 +131,7 @@ def internal(
     routes = [
         Route(f"{passing.INTERNAL}spaces", spaces),
         Route(f"{passing.INTERNAL}ready", ready),
-        Route(f"{passing.INTERNAL}metrics", text),
+        Route(f"{passing.INTERNAL}alive", alive),
         *(
             Route(f"{passing.INTERNAL}{name}", endpoint(step), methods=["POST"])
             for name, step in (

@@ -1,12 +1,15 @@
 """Merge what several cells answer."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
+
+from hippocampe.server.api.operation import DOWN
 
 
 class _Metrics(Collector):
@@ -37,12 +40,17 @@ def metrics(texts: Mapping[int, str]) -> bytes:
     return generate_latest(registry)
 
 
-def readiness(states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Merge the readiness of cells: a dependency that is down in one of them is down."""
-    parts = [name for name in states[0] if name != "ready"]
+def readiness(states: Sequence[Mapping[str, Any] | None]) -> dict[str, Any]:
+    """Merge the readiness of cells: a dependency that is down in one of them is down.
+
+    Args:
+        states: What each cell says; None for one that does not answer, which is named.
+    """
+    silent = [number for number, state in enumerate(states) if state is None]
+    known = [asdict(DOWN) if state is None else state for state in states]
+    parts = [name for name in known[0] if name != "ready"]
     return {
-        "ready": all(state["ready"] for state in states),
-        **{
-            part: "ok" if all(state[part] == "ok" for state in states) else "down" for part in parts
-        },
+        "ready": all(state["ready"] for state in known),
+        **{part: "ok" if all(state[part] == "ok" for state in known) else "down" for part in parts},
+        "silent_cells": silent,
     }

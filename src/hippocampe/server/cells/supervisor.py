@@ -5,8 +5,8 @@ import json
 import logging
 import sys
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,10 @@ import httpx
 from hippocampe import errors
 from hippocampe.cells import Divided
 from hippocampe.config import Config
-from hippocampe.errors import HippocampeError, ServerUnavailable
+from hippocampe.errors import HippocampeError, Overloaded, ServerUnavailable
 from hippocampe.server.cells.cell import sent
+from hippocampe.server.cells.passing import INTERNAL
+from hippocampe.server.http.slow_clients import MAX_CONNECTIONS
 
 log = logging.getLogger("hippocampe.cells")
 FIRST_PAUSE = 0.1
@@ -27,7 +29,15 @@ STEADY_SECONDS = 60.0
 """A cell that has run for so long is restarted after the first pause again."""
 STOP_SECONDS = 30.0
 """Time for a cell to finish its requests and to close; then it is killed, which loses nothing."""
+PROBE_SECONDS = 5.0
+"""Interval between two questions to a cell whether it is alive, and the time for its answer."""
+MISSED_PROBES = 6
+"""A cell that leaves so many in a row without an answer is killed, after 30 seconds: a busy one answers within them."""
+MOST_UNDER_WAY = MAX_CONNECTIONS // 2
+"""Most requests of clients that a cell has at once: one that does not answer leaves connections to the others."""
 IDLE_CONNECTIONS = 64
+TIMEOUTS = {"connect": 5.0, "read": None, "write": None, "pool": None}
+"""Streams and long calls have no limit: a cell that does not answer at all is killed, which ends them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +71,13 @@ class Cell:
         number: Its number.
         socket: The address of its Unix socket.
         running: Set while it can be reached.
+        under_way: The number of requests of clients that it has, or that wait for it.
     """
 
     number: int
     socket: Path
     running: asyncio.Event = field(default_factory=asyncio.Event)
+    under_way: int = 0
     process: "asyncio.subprocess.Process | None" = None
     transport: httpx.AsyncHTTPTransport = field(init=False)
 
@@ -76,6 +88,44 @@ class Cell:
         """Use new connections: those to a process that ended are of no use."""
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=IDLE_CONNECTIONS)
         self.transport = httpx.AsyncHTTPTransport(uds=str(self.socket), limits=limits)
+
+    @contextmanager
+    def place(self) -> Generator[None]:
+        """Count a request of a client.
+
+        Raises:
+            Overloaded: The cell has `MOST_UNDER_WAY` already.
+        """
+        if self.under_way >= MOST_UNDER_WAY:
+            raise Overloaded(
+                f"cell {self.number} has {MOST_UNDER_WAY} requests under way already: try again in a moment."
+            )
+        self.under_way += 1
+        try:
+            yield
+        finally:
+            self.under_way -= 1
+
+    async def ask(self, name: str, arguments: dict[str, Any] | None = None) -> httpx.Response:
+        """Send a request of the router itself, and read the answer.
+
+        Raises:
+            httpx.TransportError: The cell cannot be reached, or ended.
+        """
+        method = "GET" if arguments is None else "POST"
+        url = f"http://cell{INTERNAL}{name}"
+        request = httpx.Request(method, url, json=arguments, extensions={"timeout": TIMEOUTS})
+        response = await self.transport.handle_async_request(request)
+        await response.aread()
+        return response
+
+    async def is_alive(self) -> bool:
+        """Return whether it answers at all, and soon."""
+        with suppress(httpx.TransportError, TimeoutError):
+            async with asyncio.timeout(PROBE_SECONDS):
+                await self.ask("alive")
+                return True
+        return False
 
 
 class Supervisor:
@@ -161,8 +211,7 @@ class Supervisor:
         pause = FIRST_PAUSE
         while True:
             started = time.monotonic()
-            assert cell.process is not None
-            code = await cell.process.wait()
+            code = await self._ended(cell)
             cell.running.clear()
             if self._stopping:
                 return
@@ -175,6 +224,26 @@ class Supervisor:
                 await self._launch(cell)
             except (HippocampeError, OSError) as exc:
                 log.error("cell %d cannot be started: %s", cell.number, exc)
+
+    async def _ended(self, cell: Cell) -> int:
+        """Wait for the end of a process, and bring it about if that does not answer any more; return its code."""
+        assert cell.process is not None
+        watching = asyncio.create_task(self._watch(cell, cell.process))
+        try:
+            return await cell.process.wait()
+        finally:
+            watching.cancel()
+
+    async def _watch(self, cell: Cell, process: asyncio.subprocess.Process) -> None:
+        """Kill a process that runs and does not answer; count probes, so that a pause of the whole machine is one."""
+        missed = 0
+        while missed < MISSED_PROBES:
+            alive, _ = await asyncio.gather(cell.is_alive(), asyncio.sleep(PROBE_SECONDS))
+            missed = 0 if alive else missed + 1
+        # While all are stopped, a cell finishes its requests and does not listen any more.
+        if process.returncode is None and not self._stopping:
+            log.error("cell %d does not answer: it is killed and started again", cell.number)
+            process.kill()
 
     async def _end(self, cell: Cell) -> None:
         process = cell.process
