@@ -20,7 +20,7 @@ from starlette.types import Scope as Connection
 
 from hippocampe.cells import Divided
 from hippocampe.client.wire import encode
-from hippocampe.errors import HippocampeError, InvalidInput, ServerUnavailable
+from hippocampe.errors import HippocampeError, InvalidInput, Overloaded, ServerUnavailable
 from hippocampe.hippocampe import KeyRegister
 from hippocampe.server.cells import merging, passing, sending
 from hippocampe.server.cells.moves import Mover
@@ -77,6 +77,10 @@ class Router:
         except HTTPException as exc:
             problem = problems.of_status(exc.status_code, exc.detail)
             await problems.response(problem, exc.headers)(connection, receive, send)
+        except Overloaded as exc:
+            # A client that stays connected would take a connection from the other cells.
+            close = {"Connection": "close"}
+            await problems.response(problems.of_error(exc), close)(connection, receive, send)
         except HippocampeError as exc:
             await problems.response(problems.of_error(exc))(connection, receive, send)
 

@@ -13,6 +13,9 @@ from pathlib import Path
 
 from starlette.types import ASGIApp
 
+if sys.platform != "win32":
+    import resource
+
 from hippocampe.cells import FOLDER, Divided
 from hippocampe.config import Config
 from hippocampe.errors import InvalidInput, ServerUnavailable
@@ -29,6 +32,9 @@ from hippocampe.system import private
 CARD = "router.json"
 """The file, in the folder of the cells, with the address of the router's own socket."""
 SOCKET = "router.sock"
+OPEN_FILES = 4_096
+"""Files that the router may open: each request needs a connection of its client and one to a cell, and many systems
+allow 1,024 files to a program that does not ask for more."""
 
 
 def serve(
@@ -58,6 +64,7 @@ def serve(
     """
     if sys.platform == "win32":
         raise InvalidInput("--workers needs Unix sockets: leave it out, or use Linux or macOS.")
+    _allow_files()
     root = config.folder
     keys = KeyRegister(root)
     # In the folder of temporary files: the address of a Unix socket has 100 bytes at most.
@@ -87,6 +94,15 @@ def serve(
         card.unlink(missing_ok=True)
         shutil.rmtree(sockets, ignore_errors=True)
         keys.close()
+
+
+def _allow_files() -> None:
+    """Ask for `OPEN_FILES`, or for as many as the system allows."""
+    if sys.platform != "win32":
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 async def _run(
