@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -184,6 +185,12 @@ def test_keys_hold_in_all_cells_and_open_one_space(
     assert client.post("/.cell/move", json={"space": OLD, "target": 1}).status_code == 404
     wrong = {"Authorization": "Bearer hippo_wrong"}
     assert client.get("/api/memories", headers=wrong).status_code == 401
+    # Each cell checks the key of the numbers itself, also one of a space of another cell.
+    remote = {"X-Forwarded-For": "203.0.113.7"}
+    assert client.get("/metrics", headers=remote).status_code == 401
+    for bearer in bearers:
+        text = client.get("/metrics", headers={**remote, **bearer}).text
+        assert all(f'hippocampe_up{{cell="{cell}"' in text for cell in (0, 1))
     # Revoked at one cell, by the command line, and refused by the other at once.
     run(divided, "keys", "revoke", made[1]["key"]["id"])
     assert client.get("/api/memories", headers=bearers[1]).status_code == 401
@@ -450,6 +457,62 @@ def test_a_killed_cell_loses_no_acknowledged_write_and_heals(
     assert set(stored) <= {each["key"] for each in facts}
     assert client.get("/readyz").json()["ready"]
     assert json.loads(run(folder_of(divided, 1), "verify", "--json"))["ok"]
+
+
+_HASTY = """
+from hippocampe.server.cells import router, supervisor
+router.ASK_SECONDS, supervisor.PROBE_SECONDS = 3.0, 2.0
+supervisor.MOST_UNDER_WAY = 4
+from hippocampe.cli import main
+main()
+"""
+
+
+def hasty(*arguments: object, **options: Any) -> "subprocess.Popen[str]":
+    """A server that gives a silent cell less time, and fewer requests."""
+    return children.start("-c", _HASTY, *arguments[2:], **options)
+
+
+def test_a_frozen_cell_leaves_the_others_alone_and_is_started_again(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    with (
+        serving(folder, "--workers", "2", start=hasty) as (_, address),
+        httpx.Client(base_url=address, timeout=60) as client,
+        ThreadPoolExecutor(8) as threads,
+    ):
+        division = Divided(folder).read()
+        every = [*map("s{}".format, range(64))]
+        frozen, healthy = (next(s for s in every if division.cell_of(s) == n) for n in (0, 1))
+        for space in (frozen, healthy):
+            assert remember(client, space, f"le chat de {space} dort").status_code == 201
+        owner = read_owner(folder)
+        assert owner is not None
+        # A short pause is none of the supervisor's business.
+        os.kill(owner.pid, signal.SIGSTOP)
+        assert client.get("/readyz").json()["silent_cells"] == [0]
+        os.kill(owner.pid, signal.SIGCONT)
+        eventually(lambda: client.get("/readyz").json()["ready"])
+        assert read_owner(folder) == owner
+        os.kill(owner.pid, signal.SIGSTOP)
+
+        def ask(_: int) -> httpx.Response:
+            return httpx.get(f"{address}/api/memories", params={"space": frozen}, timeout=120)
+
+        waiting = [threads.submit(ask, number) for number in range(8)]
+        # The numbers of the cell that answers, although the frozen one has the default space.
+        text = client.get("/metrics").text
+        assert 'cell="1"' in text
+        assert 'cell="0"' not in text
+        assert recalled(client, healthy, "chat") == [f"le chat de {healthy} dort"]
+        answers = [each.result() for each in waiting]
+        refused = [each for each in answers if each.status_code == 503]
+        assert len(refused) == 4
+        assert {each.headers["Retry-After"] for each in refused} == {"1"}
+        # The others waited until the cell was started again.
+        served = [each.json()["items"] for each in answers if each.status_code == 200]
+        assert [each["content"] for [each] in served] == [f"le chat de {frozen} dort"] * 4
+        again = read_owner(folder)
+        assert again is not None and again.pid != owner.pid
 
 
 def test_cells_end_with_a_killed_router_and_serve_again(tmp_path: Path) -> None:

@@ -218,7 +218,8 @@ class Router:
         refusal = next((each for each in answers if each is not None), None)
         if refusal is None:
             raise ServerUnavailable("no cell answers: see the log of the server.")
-        return refusal
+        # Its stream has been read.
+        return httpx.Response(refusal.status_code, headers=refusal.headers, content=refusal.content)
 
     def _note_login(
         self,
