@@ -205,7 +205,7 @@ class Router:
             await asyncio.sleep(POLL_SECONDS)
 
     async def _metrics(self, request: Callable[[], httpx.Request]) -> httpx.Response:
-        """Ask all cells, each of which checks the key, and merge the numbers of those that answer."""
+        """Ask all cells, since each checks the key, and merge the numbers of those that answer."""
         asked = (_soon(sending.sent(cell, request())) for cell in self._cells)
         answers = await asyncio.gather(*asked)
         found = {

@@ -26,12 +26,16 @@ HOP_BY_HOP = frozenset(
 
 
 class Body(httpx.AsyncByteStream):
-    """The body of a request: kept, if it is small."""
+    """The body of a request: kept, if it is small.
+
+    Attributes:
+        kept: The part that is kept.
+        whole: True if that is all, so that it can be sent again.
+    """
 
     def __init__(self, kept: bytes, receive: Receive, *, whole: bool) -> None:
         self.kept = kept
         self.whole = whole
-        """Whether it can be sent again."""
         self._receive = receive
         self._ended = asyncio.Event()
         if whole:
@@ -73,7 +77,7 @@ async def _received(receive: Receive) -> Message:
 
 
 class Attempts:
-    """The attempts at one request, of which a write has one.
+    """The attempts at one request: a write has one.
 
     Args:
         repeatable: Whether it changes nothing, and its body is kept.
