@@ -86,8 +86,11 @@ async def in_front_of(serve: Serve) -> AsyncGenerator[FakeCell]:
     with tempfile.TemporaryDirectory() as folder:
         fake = FakeCell(Path(folder) / "0.sock", serve)
         async with await asyncio.start_unix_server(fake.answer, fake.cell.socket):
-            yield fake
-            fake.left.set()
+            try:
+                yield fake
+            finally:
+                fake.left.set()
+                await fake.cell.transport.aclose()
 
 
 async def ending(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
