@@ -40,8 +40,10 @@ TEXT = {"content-type": "text/plain; version=0.0.4"}
 """The format of Prometheus."""
 READING = frozenset({"/api/before_turn", "/api/recall"})
 """Requests that change nothing that a client waits for: they are repeated if a cell ends while it answers."""
-ASK_SECONDS = 5.0
-"""Longest wait for what a cell says of itself, shorter than that of most programs that ask the router."""
+READY_SECONDS = 2.0
+"""Longest wait for the readiness of a cell, shorter than that of `hippocampe doctor` and of the image for Docker."""
+METRICS_SECONDS = 5.0
+"""Longest wait for the numbers of a cell, shorter than that of Prometheus."""
 
 
 class Router:
@@ -118,10 +120,13 @@ class Router:
 
     async def ending(self) -> None:
         """Let the cells end their streams of log lines, which would go on for ever."""
-        await asyncio.gather(*(_soon(each.ask("ending", {})) for each in self._cells))
+        await asyncio.gather(
+            *(_soon(each.ask("ending", {}), READY_SECONDS) for each in self._cells)
+        )
 
     async def _readiness(self) -> Response:
-        answers = await asyncio.gather(*(_soon(each.ask("ready")) for each in self._cells))
+        asked = (_soon(each.ask("ready"), READY_SECONDS) for each in self._cells)
+        answers = await asyncio.gather(*asked)
         found = merging.readiness(
             [each.json() if each is not None and each.is_success else None for each in answers]
         )
@@ -206,7 +211,7 @@ class Router:
 
     async def _metrics(self, request: Callable[[], httpx.Request]) -> httpx.Response:
         """Ask all cells, since each checks the key, and merge the numbers of those that answer."""
-        asked = (_soon(sending.sent(cell, request())) for cell in self._cells)
+        asked = (_soon(sending.sent(cell, request()), METRICS_SECONDS) for cell in self._cells)
         answers = await asyncio.gather(*asked)
         found = {
             number: each.text
@@ -242,10 +247,10 @@ class Router:
                     self._sessions.adopt(opened, key)
 
 
-async def _soon(asked: Awaitable[httpx.Response]) -> httpx.Response | None:
+async def _soon(asked: Awaitable[httpx.Response], seconds: float) -> httpx.Response | None:
     """Wait for a short time for the answer of a cell; return None if there is none."""
     with suppress(httpx.TransportError, TimeoutError):
-        async with asyncio.timeout(ASK_SECONDS):
+        async with asyncio.timeout(seconds):
             response = await asked
             await response.aread()
             return response
