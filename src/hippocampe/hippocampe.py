@@ -617,7 +617,7 @@ class Verbs:
         self._opened.wait()
         if self._note_sync is not None:
             self._note_sync.wait()
-        self._run(lambda context: maintenance.flush(context, self._turns.retrievals))
+        self._run(lambda context: maintenance.bring_up_to_date(context, self._turns.retrievals))
 
     @own
     def close(self) -> None:

@@ -184,7 +184,7 @@ class Index(Protocol):
         ...
 
     def is_new(self) -> bool:
-        """Return whether nobody filled it since it was created: an index that many processes share says so once."""
+        """Return whether it is shared and nobody has filled it since it was created."""
         ...
 
     def is_unused(self, kind: str) -> bool:

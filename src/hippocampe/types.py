@@ -416,7 +416,8 @@ class Receipt:
     `counts` is by kind; `forget` counts memories with a key as `fact`. `settings` names the settings
     of the space that still mention the erased subject, which the user has to change. `users` names the users of the
     space with the name of the erased subject, whose own words stay until they are erased by `user`. `remains` says where bytes
-    of what was erased are left, nowhere in a folder. In servers: `pages` of PostgreSQL, until other rows overwrite
+    of what was erased are left, nowhere in a folder. In servers: points in the `index`, which was away, until it is back
+    and they are removed by themselves; `pages` of PostgreSQL, until other rows overwrite
     them or `hippocampe scrub`; vectors in `segments` of Qdrant, until it rewrites them or `hippocampe scrub`; and the
     write-ahead `log` of PostgreSQL with its archives, the backups and the snapshots of both, as long as they are kept.
     """

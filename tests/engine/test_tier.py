@@ -1,23 +1,34 @@
 """Many processes on one database in PostgreSQL and one index in Qdrant: what each sees, and what outlives a failure."""
 
 import asyncio
+import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from datetime import timedelta
+from itertools import count
 from pathlib import Path
 from time import monotonic, sleep
+from typing import Any
 
 import pytest
+from qdrant_client import QdrantClient
 from sqlalchemy import bindparam, select, text
 
 import tier
 from conftest import FakeClock
 from hippocampe import AsyncHippocampe, Config, Hippocampe, Scope
+from hippocampe.curation.erase import ERASING
 from hippocampe.engine import deliveries
-from hippocampe.errors import HippocampeError, IndexUnavailable, StoreError
+from hippocampe.engine.writer import Writer
+from hippocampe.errors import EmbedderUnavailable, HippocampeError, IndexUnavailable, StoreError
+from hippocampe.folder import maintenance
+from hippocampe.index import qdrant
+from hippocampe.index.qdrant import QdrantIndex
+from hippocampe.protocols import Point
 from hippocampe.server.api.operation import Probe
 from hippocampe.server.http.limits import Buckets
-from hippocampe.store import driver, job_runs, listening, outbox, schema
+from hippocampe.store import driver, job_runs, listening, meta, outbox, schema
 from hippocampe.store.postgres import PostgresStore
 from hippocampe.store.postgres_schema import PARTITIONS
 
@@ -66,6 +77,49 @@ def contents(hippo: Hippocampe, query: str, scope: Scope = ME) -> list[str]:
 def pending(hippo: Hippocampe) -> int:
     with store_of(hippo).read() as connection:
         return outbox.pending_count(connection)
+
+
+def index_of(hippo: Hippocampe) -> QdrantIndex:
+    index = hippo._context.corpus.index  # pyright: ignore[reportPrivateUsage]
+    assert isinstance(index, QdrantIndex)
+    return index
+
+
+def delete_collections() -> None:
+    """Lose the index as an operator does who deletes it."""
+    with closing(QdrantClient(tier.current().index.url, check_compatibility=False)) as client:
+        for each in client.get_collections().collections:
+            client.delete_collection(each.name)
+
+
+def finds(hippo: Hippocampe, query: str, found: str) -> bool:
+    try:
+        return contents(hippo, query) == [found]
+    except HippocampeError:
+        return False
+
+
+@contextmanager
+def failing_writes(failing: int = 1) -> Generator[None]:
+    """Refuse the first writes of points, as a server does that goes away."""
+    written, whole = count(1), QdrantIndex._write  # pyright: ignore[reportPrivateUsage]
+
+    def write(
+        self: QdrantIndex, kind: str, points: Sequence[Point], removed: Sequence[str]
+    ) -> None:
+        if points and next(written) <= failing:
+            raise IndexUnavailable("away")
+        whole(self, kind, points, removed)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(QdrantIndex, "_write", write)
+        yield
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rounds of maintenance follow each other at once."""
+    monkeypatch.setattr(maintenance, "LOG_SECONDS", 0.1)
 
 
 def test_what_one_process_writes_another_finds(join: Joiner) -> None:
@@ -331,12 +385,187 @@ def test_a_collection_that_was_deleted_is_filled_again(join: Joiner) -> None:
     hippo = join()
     hippo.remember("Camille élève des abeilles", scope=ME)
     hippo.flush()
-    from qdrant_client import QdrantClient
-
-    client = QdrantClient(tier.current().index.url, check_compatibility=False)
-    for each in client.get_collections().collections:
-        client.delete_collection(each.name)
-    client.close()
+    delete_collections()
     again = join()
     assert contents(again, "abeilles") == ["Camille élève des abeilles"]
     assert again.verify().ok
+
+
+def test_a_filling_that_failed_is_repeated_by_the_next_process(join: Joiner) -> None:
+    join().remember("Camille élève des abeilles", scope=ME)
+    delete_collections()
+    with failing_writes():
+        first = join()
+    assert contents(first, "abeilles") == []
+    assert contents(join(), "abeilles") == ["Camille élève des abeilles"]
+    assert first.verify().ok
+
+
+def test_a_filling_that_failed_is_repeated_by_a_flush(join: Joiner) -> None:
+    join().remember("Camille élève des abeilles", scope=ME)
+    delete_collections()
+    with failing_writes():
+        hippo = join()
+    hippo.flush()
+    assert contents(hippo, "abeilles") == ["Camille élève des abeilles"]
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_filling_that_failed_is_repeated_in_the_background(join: Joiner) -> None:
+    join().remember("Camille élève des abeilles", scope=ME)
+    delete_collections()
+    with failing_writes():
+        hippo = join(background=True)
+    eventually(lambda: finds(hippo, "abeilles", "Camille élève des abeilles"))
+
+
+@pytest.mark.usefixtures("quick")
+def test_an_index_that_was_away_at_opening_may_come_back_empty(join: Joiner) -> None:
+    node = tier.current().index
+    first = join()
+    first.remember("Camille élève des abeilles", scope=ME)
+    with store_of(first).write() as connection:
+        connection.execute(schema.outbox.delete())
+    node.kill()
+    shutil.rmtree(node.folder / "storage")
+    try:
+        hippo = join(background=True)
+    finally:
+        node.start()
+    eventually(lambda: finds(hippo, "abeilles", "Camille élève des abeilles"))
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_collection_that_is_lost_while_a_process_runs_is_made_and_filled_again(
+    join: Joiner,
+) -> None:
+    hippo, idle = join(background=True), join()
+    hippo.remember("Camille élève des abeilles", scope=ME)
+    node = tier.current().index
+    node.kill()
+    shutil.rmtree(node.folder / "storage")
+    node.start()
+    eventually(lambda: finds(hippo, "abeilles", "Camille élève des abeilles"))
+    idle.remember("Nadia répare des vélos", scope=ME)
+    assert contents(hippo, "vélos") == ["Nadia répare des vélos"]
+    delete_collections()
+    assert idle.reindex().without_graph == ()
+    assert contents(idle, "vélos") == ["Nadia répare des vélos"]
+
+
+def test_a_collection_that_is_lost_while_it_is_filled_is_filled_once_more(
+    join: Joiner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hippo = join()
+    hippo.remember("Camille élève des abeilles", scope=ME)
+    hippo.after_turn("Le four est en panne", "Ah bon", scope=ME)
+    filled: list[str] = []
+    refresh = deliveries._refresh  # pyright: ignore[reportPrivateUsage]
+
+    def losing(writer: Writer, kind: str, *more: Any) -> None:
+        if kind == "turn" and kind not in filled:
+            delete_collections()
+        filled.append(kind)
+        refresh(writer, kind, *more)
+
+    monkeypatch.setattr(deliveries, "_refresh", losing)
+    hippo.reindex()
+    assert filled.count("memory") > 1
+    assert contents(hippo, "abeilles") == ["Camille élève des abeilles"]
+    assert hippo.verify().ok
+
+
+def test_one_process_fills_the_index_and_the_others_wait_for_it(join: Joiner) -> None:
+    one, other = join(), join()
+    one.remember("Camille élève des abeilles", scope=ME)
+    delete_collections()
+    with store_of(one).filling() as alone:
+        assert alone
+        other.flush()
+        # The other one left it, and nobody takes it for filled if this one dies.
+        assert contents(other, "abeilles") == []
+        assert index_of(other).is_new()
+        with store_of(one).filling() as twice:
+            assert not twice
+    other.flush()
+    assert contents(other, "abeilles") == ["Camille élève des abeilles"]
+    assert not index_of(one).is_new()
+
+
+@pytest.mark.usefixtures("quick")
+def test_an_index_with_too_few_points_is_filled_when_a_process_starts(
+    join: Joiner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = join()
+    id = one.remember("Camille élève des abeilles", scope=ME).memory.id
+    monkeypatch.setattr(deliveries, "DURABLE_SECONDS", 0.0)
+    one.flush()
+    # As an old snapshot of the server does.
+    index_of(one).apply("memory", [], [id])
+    assert not index_of(one).is_new()
+    hippo = join(background=True)
+    eventually(lambda: finds(hippo, "abeilles", "Camille élève des abeilles"))
+
+
+def test_an_index_that_an_earlier_version_filled_is_not_filled_again(
+    join: Joiner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = join()
+    one.remember("Camille élève des abeilles", scope=ME)
+    one.after_turn("Le four est en panne", "Ah bon", scope=ME)
+    one.flush()
+    index_of(one)._write("memory", (), [qdrant._MARK])  # pyright: ignore[reportPrivateUsage]
+    assert index_of(one).is_new()
+    monkeypatch.setattr(deliveries, "refill", lambda *_: pytest.fail("it was filled again"))
+    join()
+    assert not index_of(one).is_new()
+
+
+def test_a_scrub_that_was_interrupted_leaves_an_index_that_is_filled_again(join: Joiner) -> None:
+    hippo = join()
+    hippo.remember("Camille élève des abeilles", scope=ME)
+    with failing_writes(), pytest.raises(IndexUnavailable):
+        maintenance.scrub(hippo._context.writer)  # pyright: ignore[reportPrivateUsage]
+    assert contents(hippo, "abeilles") == []
+    again = join()
+    assert contents(again, "abeilles") == ["Camille élève des abeilles"]
+    assert maintenance.scrub(again._context.writer) == ("log",)  # pyright: ignore[reportPrivateUsage]
+    assert not index_of(again).is_new()
+    assert contents(again, "abeilles") == ["Camille élève des abeilles"]
+
+
+def test_what_cannot_be_embedded_does_not_keep_the_rest_out_of_a_new_index(
+    join: Joiner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    join().remember("Camille élève des abeilles", scope=ME)
+    delete_collections()
+
+    def away(*_: object) -> int:
+        raise EmbedderUnavailable("away")
+
+    monkeypatch.setattr("hippocampe.engine.backlog.embed_missing", away)
+    hippo = join()
+    assert contents(hippo, "abeilles") == ["Camille élève des abeilles"]
+
+
+def test_an_erasure_while_the_index_is_away_is_finished_when_it_is_back(join: Joiner) -> None:
+    node = tier.current().index
+    hippo = join()
+    hippo.remember("Zéphyrine élève des abeilles", scope=ME)
+    hippo.flush()
+    node.kill()
+    try:
+        receipt = hippo.erase(scope=ME, whole_space=True)
+        assert receipt.counts["memory"] == 1
+        assert receipt.remains == ("index", "pages", "segments", "log")
+        assert hippo.stats(scope=ME).memories == {}
+        assert hippo.audit(scope=ME)[0].action == "erase"
+    finally:
+        node.start()
+    assert index_of(hippo).count("memory") == 1
+    # The next opening finishes it, as maintenance does.
+    again = join()
+    assert index_of(again).count("memory") == 0
+    with store_of(again).read() as connection:
+        assert meta.get(connection, ERASING) == ""
+    assert hippo.erase(scope=ME, whole_space=True).remains == ("pages", "segments", "log")

@@ -5,9 +5,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from qdrant_client import QdrantClient
 
 import qdrant
 from hippocampe.index.qdrant import QdrantIndex, ServerOptions
+from hippocampe.protocols import KINDS, Filter
 from hippocampe.testing import IndexContract
 from qdrant import Node
 
@@ -35,6 +37,43 @@ def open_index(node: Node, folder: Path, model: str, key: str | None = None) -> 
 def test_a_key_in_a_network_without_tls_is_no_warning(node: Node, tmp_path: Path) -> None:
     with closing(open_index(node, tmp_path / "index", "keyed", key="secret")) as opened:
         assert opened.count("memory") == 0
+
+
+def test_a_collection_that_was_deleted_is_made_again_and_new(node: Node, tmp_path: Path) -> None:
+    with (
+        closing(open_index(node, tmp_path / "index", "lost")) as opened,
+        closing(QdrantClient(node.url, check_compatibility=False)) as client,
+    ):
+        assert opened.is_new()
+        token = opened.start_filling()
+        assert opened.is_new()
+        assert opened.end_filling(token)
+        assert not opened.is_new()
+        # The mark is no item.
+        assert [opened.count(kind) for kind in KINDS] == [0] * len(KINDS)
+        assert list(opened.ids("memory")) == []
+        token = opened.start_filling()
+        client.delete_collection(opened.collection)
+        where = Filter(space="default", collections=("",), now=0.0)
+        assert opened.matching("memory", "abeilles", limit=3, where=where) == []
+        assert opened.is_new()
+        # That of the old collection does not mark the new one.
+        assert not opened.end_filling(token)
+        assert opened.is_new()
+
+
+def test_of_two_that_fill_a_collection_the_last_to_begin_marks_it(
+    node: Node, tmp_path: Path
+) -> None:
+    with (
+        closing(open_index(node, tmp_path / "one", "twice")) as one,
+        closing(open_index(node, tmp_path / "other", "twice")) as other,
+    ):
+        first, second = one.start_filling(), other.start_filling()
+        assert one.end_filling(first)
+        assert one.is_new()
+        assert other.end_filling(second)
+        assert not one.is_new()
 
 
 class TestQdrantContract(IndexContract):

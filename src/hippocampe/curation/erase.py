@@ -15,7 +15,7 @@ from hippocampe.curation.turns import Turns
 from hippocampe.engine import audit, generations
 from hippocampe.engine.durability import flush_index
 from hippocampe.engine.writer import Writer
-from hippocampe.errors import InvalidInput, NotFound, StoreFull
+from hippocampe.errors import IndexUnavailable, InvalidInput, NotFound, StoreBusy, StoreFull
 from hippocampe.index import bm25
 from hippocampe.language import equality, relations, statement, text
 from hippocampe.language.text import content_words
@@ -31,6 +31,8 @@ ERASING = "erasing"
 """`meta` name: kinds of the index whose files may still contain erased data."""
 ERASED_NOTHING = "-"
 """Value of the mark when only the database file is affected."""
+INDEX = "index"
+"""The place in `Receipt.remains` of points that a server keeps until it is back."""
 
 
 def mark_erasure(connection: Connection, kinds: Collection[str]) -> None:
@@ -143,7 +145,8 @@ def erase(
     and the whole turn of an erased message are erased too. Only the indexed pieces of notes are
     erased: the files belong to the user and are indexed again while they exist. Settings stay; the
     receipt lists those that name the subject. If deleting the rows fails, only backups were
-    changed. If the process dies after that, the next open cleans the files.
+    changed. If the process dies after that, the next open cleans the files. If a shared index is
+    away, the receipt says so, and maintenance removes the points once it is back.
 
     Args:
         scope: The space.
@@ -175,6 +178,7 @@ def erase(
     named_subject = None if subject is None else NamedSubject(subject)
     author = None if user is None else normal_label(user)
     request = _Request(scope.space, id, author, named_subject, whole_space)
+    unfinished: tuple[str, ...] = ()
     with writer.builder.building:
         with corpus.store.exclusive():
             corpus.check_serving()
@@ -194,6 +198,12 @@ def erase(
             # Outside the writers' lock: rebuilding an index may take minutes.
             try:
                 finish_erasure(writer)
+            except (IndexUnavailable, StoreBusy) as exc:
+                if not corpus.store.shared:
+                    raise
+                # The mark stays: maintenance, or the next open, finishes it.
+                corpus.outages.failed("indexing", exc)
+                unfinished = (INDEX,)
             except StoreFull as exc:
                 raise StoreFull(
                     f"{len(doomed.ids)} items were erased and cannot be found any more, but their text may "
@@ -201,7 +211,7 @@ def erase(
                     f"index meanwhile. That is done by itself once there is space. {exc}"
                 ) from exc
     counts = {kind: len(ids) for kind, ids in doomed.of_tables().items() if ids or kind != "note"}
-    remains = () if dry_run else corpus.store.remains()
+    remains = () if dry_run else (*unfinished, *corpus.store.remains())
     ids, users = tuple(sorted(doomed.ids)), request.users_named(corpus.store)
     return Receipt(counts, ids, dry_run, tuple(items), named, remains, users)
 

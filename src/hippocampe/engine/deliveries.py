@@ -13,6 +13,8 @@ from sqlalchemy import select
 from hippocampe.engine import backlog
 from hippocampe.engine.projection import BATCH, stored_points
 from hippocampe.engine.writer import Writer
+from hippocampe.errors import EmbedderUnavailable
+from hippocampe.index import end_filling, start_filling
 from hippocampe.store import outbox
 from hippocampe.store.driver import parts
 from hippocampe.store.outbox import Pending
@@ -109,12 +111,34 @@ def _deliver(
 def refill(writer: Writer, progress: Progress | None = None) -> tuple[str, ...]:
     """Give the index all items again, and remove the others, while all processes read and write.
 
+    If it is interrupted, the index stays marked as incomplete, and any process fills it.
+
     Returns:
         No kinds: a server builds its graphs by itself.
+
+    Raises:
+        EmbedderUnavailable: Some items cannot be embedded; the index has the others.
+        IndexUnavailable: The index is away.
     """
+    index, away = writer.corpus.index, None
+    token = start_filling(index)
+    try:
+        backlog.embed_missing(writer, progress)
+    except EmbedderUnavailable as exc:
+        away = exc
+    _refill(writer, progress)
+    while not end_filling(index, token):
+        # The index was lost meanwhile.
+        token = start_filling(index)
+        _refill(writer, progress)
+    if away is not None:
+        raise away
+    return ()
+
+
+def _refill(writer: Writer, progress: Progress | None) -> None:
     corpus = writer.corpus
     model = corpus.vocabulary.embedder.model
-    backlog.embed_missing(writer, progress)
     for kind, table in TABLES.items():
         held = set(corpus.index.ids(kind))
         with corpus.store.read() as connection:
@@ -134,7 +158,6 @@ def refill(writer: Writer, progress: Progress | None = None) -> tuple[str, ...]:
                 if progress:
                     progress(f"indexing {kind}", done, len(stored))
         _refresh(writer, kind, model, None, sorted(held))
-    return ()
 
 
 def _refresh(writer: Writer, kind: str, model: str, space: str | None, ids: Sequence[str]) -> None:

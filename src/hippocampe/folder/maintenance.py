@@ -12,9 +12,9 @@ import numpy as np
 from hippocampe.curation import erase
 from hippocampe.embed import is_remote
 from hippocampe.embed.word_space import Floats, WordSpace, shipped
-from hippocampe.engine import backlog, deliveries, generations, projection, replies
+from hippocampe.engine import backlog, deliveries, generations, replies
 from hippocampe.engine.context import Context
-from hippocampe.engine.corpus import Corpus, Retired
+from hippocampe.engine.corpus import Retired
 from hippocampe.engine.durability import acknowledged_mark, flush_index
 from hippocampe.engine.outages import log
 from hippocampe.engine.unit_of_work import WAITING
@@ -27,13 +27,13 @@ from hippocampe.errors import (
     StoreFull,
     StoreReadOnly,
 )
-from hippocampe.folder import rederivation
+from hippocampe.folder import filling, rederivation
 from hippocampe.index import empty_shared_index
 from hippocampe.language.text import STOP_WORDS
-from hippocampe.protocols import KINDS, Embedder, Index, is_point_id
+from hippocampe.protocols import KINDS, Embedder, Index
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.retrieval.log import RetrievalBuffer
-from hippocampe.store import embeddings, meta, outbox, shown
+from hippocampe.store import meta, outbox, shown
 from hippocampe.store.store import Store
 from hippocampe.system import free_space
 from hippocampe.types import Progress, Reindexed
@@ -97,6 +97,12 @@ def flush(context: Context, buffer: RetrievalBuffer) -> None:
     flush_index(context.writer)
 
 
+def bring_up_to_date(context: Context, buffer: RetrievalBuffer) -> None:
+    """Flush, and fill a shared index that lost its points, which no thread does without background work."""
+    flush(context, buffer)
+    filling.complete(context.writer)
+
+
 def catch_up(writer: Writer, progress: Progress | None = None) -> None:
     """Bring the index up to date at open: replay the outbox, or rebuild.
 
@@ -141,7 +147,7 @@ def _catch_up(writer: Writer, progress: Progress | None) -> None:
             # The rows stay pending until the next open.
             corpus.outages.failed("embedder", exc)
             return
-    if not _agree_in_number(corpus):
+    if not filling.agree_in_number(corpus):
         log.warning("the index has missing or extra points, rebuilding it")
         reindex(writer, progress, graphs=False)
 
@@ -150,28 +156,12 @@ def _catch_up_shared(writer: Writer, progress: Progress | None) -> None:
     """Bring an index up to date that other processes use meanwhile; if it is away, later rounds do."""
     corpus, position = writer.corpus, writer.position
     try:
-        with corpus.store.read() as connection:
-            anything = embeddings.has_any(connection)
-        if corpus.index.is_new() and anything:
-            log.warning("the index is new, filling it from the store")
-            deliveries.refill(writer, progress)
         deliveries.settle(writer, all_now=not corpus.config.background)
+        filling.complete(writer, progress)
     except (IndexUnavailable, EmbedderUnavailable) as exc:
         position.behind = True
         what = "embedder" if isinstance(exc, EmbedderUnavailable) else "indexing"
         corpus.outages.failed(what, exc)
-
-
-def _agree_in_number(corpus: Corpus) -> bool:
-    """Return whether store and index have the same number of items per kind, since some index damage is silent."""
-    with corpus.store.read(whole=True) as connection:
-        return all(
-            corpus.index.count(kind) == projection.count_shown(connection, kind)
-            # Slower, and only for data with ids that no index takes.
-            or corpus.index.count(kind)
-            == sum(map(is_point_id, projection.shown_ids(connection, kind)))
-            for kind in KINDS
-        )
 
 
 def reindex(writer: Writer, progress: Progress | None = None, *, graphs: bool = True) -> Reindexed:
@@ -186,7 +176,8 @@ def reindex(writer: Writer, progress: Progress | None = None, *, graphs: bool = 
     corpus = writer.corpus
     free_space.check(corpus.store.folder)
     if corpus.store.shared:
-        deliveries.refill(writer, progress)
+        with corpus.store.filling():
+            deliveries.refill(writer, progress)
         deliveries.settle(writer, all_now=True)
         return Reindexed(corpus.vocabulary.embedder.model, ())
     with writer.builder.building:
@@ -208,8 +199,10 @@ def scrub(writer: Writer, progress: Progress | None = None) -> tuple[str, ...]:
     """Write a shared database and its index again, without bytes of erased rows; return where some are left."""
     corpus = writer.corpus
     left = corpus.store.rewrite()
-    empty_shared_index(corpus.index)
-    deliveries.refill(writer, progress)
+    with corpus.store.filling():
+        # The new collection has no mark of a filled one: if this is interrupted, any process fills it.
+        empty_shared_index(corpus.index)
+        deliveries.refill(writer, progress)
     deliveries.settle(writer, all_now=True)
     return left
 
@@ -240,6 +233,10 @@ def _grow_graph(writer: Writer, kind: str) -> None:
             writer.corpus.outages.failed("graphs", exc)
 
 
+class _Stopping(Exception):
+    """The maintenance ends while it fills an index."""
+
+
 class Maintenance:
     """The background thread: writes the log and flushes often, trims the log and grows graphs sometimes.
 
@@ -265,7 +262,7 @@ class Maintenance:
         self._thread.start()
 
     def _run(self) -> None:
-        rounds = 0
+        rounds, compared = 0, False
         due = time.monotonic() + self._seconds
         while not self._stop.wait(min(self._seconds, LOG_SECONDS)):
             context = self._context()
@@ -277,12 +274,23 @@ class Maintenance:
                 outages.attempt("rules", partial(self._rederive, context.writer))
             if store.shared:
                 # It heals within seconds, whichever process notices.
-                outages.attempt("indexing", partial(deliveries.settle, context.writer))
+                healing = partial(self._heal, context.writer, compare=not compared)
+                compared = outages.attempt("indexing", healing) is None or compared
             if time.monotonic() >= due:
                 due = time.monotonic() + self._seconds
                 rounds += 1
                 whole = rounds % 2 == 1
                 outages.attempt("maintenance", partial(self._round, context, whole=whole))
+
+    def _heal(self, writer: Writer, *, compare: bool) -> None:
+        def go_on(*_: object) -> None:
+            if self._stop.is_set():
+                raise _Stopping
+
+        deliveries.settle(writer)
+        # If the end of the process interrupts it, another process or the next open goes on.
+        with suppress(Retired, _Stopping):
+            filling.complete(writer, go_on, compare=compare)
 
     def _rederive(self, writer: Writer) -> None:
         until = time.monotonic() + REDERIVING_SECONDS

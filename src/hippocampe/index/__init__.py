@@ -74,6 +74,24 @@ def empty_shared_index(index: Index) -> None:
     index.empty()
 
 
+def start_filling(index: Index) -> str:
+    """Mark an index that processes share as incomplete, so that any process goes on if this one dies.
+
+    Returns:
+        The token for `end_filling`; empty for an index that one process owns.
+    """
+    from hippocampe.index.qdrant import QdrantIndex
+
+    return index.start_filling() if isinstance(index, QdrantIndex) else ""
+
+
+def end_filling(index: Index, token: str) -> bool:
+    """Mark an index as filled, unless it was lost meanwhile; return whether it was not."""
+    from hippocampe.index.qdrant import QdrantIndex
+
+    return index.end_filling(token) if isinstance(index, QdrantIndex) else True
+
+
 def open_read_only_index(store: "Store", *, dimensions: int, model: str) -> Index:
     """Search the vectors of a store exactly, without the owner's index; writes are refused.
 

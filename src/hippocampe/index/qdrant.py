@@ -3,6 +3,9 @@
 One collection has the points of all kinds and spaces. The space is its tenant: the server stores the points of a
 space together and builds a graph for each space only. The store is the truth: what the server misses while it is
 down stays in the outbox.
+
+A point of no kind marks a collection as filled. It is lost with the collection, so that no process takes an empty or
+half-filled collection for a whole one, whoever made it and whichever process died.
 """
 
 import hashlib
@@ -45,9 +48,14 @@ OLDEST: Final = (1, 13)
 FORMAT: Final = 1
 BATCH: Final = 256
 PAGE: Final = 2_000
+_MARK: Final = "6f0f5e9c-5d0c-4c52-9d2b-3f6d1f6a7f10"
+"""The id of the point that says how far the collection is filled, in its `_STATE`."""
+_STATE: Final = "state"
+_FILLED: Final = "filled"
 _KEYWORDS = ("kind", "lasting", "passing", "type", "category", "subjects", "user", "channel")
 _NUMBERS = ("at", "expires_at")
 _TRANSIENT = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+_NOT_FOUND: Final = 404
 _REMEDY = "Nothing is lost, the store holds the truth."
 
 
@@ -93,8 +101,6 @@ class QdrantIndex:
         self._model = model
         digest = hashlib.blake2b(model.encode(), digest_size=6).hexdigest()
         self.collection = f"{options.collection}-{digest}"
-        self._made = False
-        """True if this process made the collection and has not said so."""
         self._nodes = [_connect(url, options.key) for url in options.urls]
         self._preferred = 0
         self._ready = False
@@ -179,11 +185,8 @@ class QdrantIndex:
         ).count
 
     def is_new(self) -> bool:
-        """Return whether this process has just made the collection."""
-        if not self._ready:
-            self.count(KINDS[0])
-        made, self._made = self._made, False
-        return made
+        """Return whether nobody has filled the collection since it was made."""
+        return self._state() != _FILLED
 
     def is_unused(self, kind: str) -> bool:
         """Return whether the kind has no point."""
@@ -343,7 +346,49 @@ class QdrantIndex:
         )
         self._ready = False
         self.count(KINDS[0])
-        self._made = False
+
+    # The mark of a filled collection
+
+    def start_filling(self) -> str:
+        """Mark the collection as incomplete; return the token for `end_filling`."""
+        token = token_hex(8)
+        self._put_state(token)
+        return token
+
+    def end_filling(self, token: str) -> bool:
+        """Mark the collection as filled, if it is still the one that was filled.
+
+        Returns:
+            False if it was lost meanwhile, so that the new one has to be filled. If another process began to fill it
+            too, that one sets the mark.
+        """
+        state = self._state()
+        if state == token:
+            self._put_state(_FILLED)
+        return state is not None
+
+    def _state(self) -> str | None:
+        """`_FILLED`, the token of the last filling, or None for a collection that nobody began to fill."""
+        records = self._call(
+            "the collection cannot be opened",
+            lambda node: node.retrieve(
+                self.collection, [_MARK], with_payload=True, timeout=round(WRITE_SECONDS)
+            ),
+        )
+        return str((records[0].payload or {}).get(_STATE)) if records else None
+
+    def _put_state(self, state: str) -> None:
+        mark = models.PointStruct(id=_MARK, vector={}, payload={_STATE: state})
+        self._call(
+            "the collection cannot be opened",
+            lambda node: node.upsert(
+                self.collection,
+                [mark],
+                wait=True,
+                ordering=models.WriteOrdering.MEDIUM,
+                timeout=round(WRITE_SECONDS),
+            ),
+        )
 
     # The server
 
@@ -352,7 +397,7 @@ class QdrantIndex:
             raise IndexUnavailable("the index cannot be used: it was closed. Open it again.")
 
     def _call(self, what: str, ask: Callable[[QdrantClient], Answer]) -> Answer:
-        """Ask a node, and the others if it does not answer; prepare the collection first.
+        """Ask a node, and the others if it does not answer; prepare the collection first, and again if it was lost.
 
         Raises:
             IndexUnavailable: None answered, or one refused.
@@ -372,6 +417,9 @@ class QdrantIndex:
                     answer = ask(self._nodes[number])
             except _Unreachable as exc:
                 self._check_open()
+                if isinstance(exc, _Missing):
+                    # The server lost its disk, or somebody deleted the collection.
+                    self._ready = False
                 reasons.append(f"{self._options.urls[number]}: {exc}")
                 continue
             self._preferred = number
@@ -390,7 +438,6 @@ class QdrantIndex:
         if not node.collection_exists(self.collection):
             with suppress(UnexpectedResponse, grpc.RpcError):
                 self._create(node)
-                self._made = True
         found = node.get_collection(self.collection).config
         vectors = found.params.vectors
         dense = vectors.get("dense") if isinstance(vectors, dict) else None
@@ -481,9 +528,14 @@ class _Unreachable(IndexUnavailable):
     """A node did not answer; another one, or a later call, may."""
 
 
+class _Missing(_Unreachable):
+    """A node has no collection; the next attempt makes it."""
+
+
 @contextmanager
 def _translated(what: str) -> Generator[None]:
     """Turn the errors of the client into ours: `_Unreachable` with the reason alone, others with all that is said."""
+    missing = False
     try:
         yield
         return
@@ -492,11 +544,15 @@ def _translated(what: str) -> Generator[None]:
     except grpc.RpcError as exc:
         cause = exc
         transient = isinstance(exc, grpc.Call) and exc.code() in _TRANSIENT
+        missing = isinstance(exc, grpc.Call) and exc.code() == grpc.StatusCode.NOT_FOUND
         reason = exc.details() if isinstance(exc, grpc.Call) else exc
     except UnexpectedResponse as exc:
         cause, reason, transient = exc, exc, (exc.status_code or 0) >= 500
+        missing = exc.status_code == _NOT_FOUND
     except (ApiException, OSError, ValueError, RuntimeError) as exc:
         cause, reason, transient = exc, exc, True
+    if missing:
+        raise _Missing(str(reason)) from cause
     if transient:
         raise _Unreachable(str(reason)) from cause
     raise IndexUnavailable(f"{what}: {reason}. {_REMEDY}") from cause

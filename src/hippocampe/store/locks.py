@@ -4,10 +4,12 @@ from zlib import crc32
 
 from sqlalchemy import Connection
 
-_UPGRADE, _WORDS, _WRITERS, _SPACES, _SCHEDULE = 1, 2, 3, 4, 5
+_UPGRADE, _WORDS, _WRITERS, _SPACES, _SCHEDULE, _FILLING = 1, 2, 3, 4, 5, 6
 """Families of locks."""
 WAITING_TO_SCHEDULE = f"SELECT pg_advisory_xact_lock({_SCHEDULE}, 0)"
 """The statement that waits for other processes that look at the schedule of jobs."""
+TRYING_TO_FILL = f"SELECT pg_try_advisory_xact_lock({_FILLING}, 0)"
+"""The statement that answers whether no other process fills the index."""
 
 
 def lock_upgrade(connection: Connection) -> None:

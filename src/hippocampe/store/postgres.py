@@ -264,20 +264,31 @@ class PostgresStore(Store):
             finally:
                 self._held.depth = depth
 
-    def scheduling(self) -> AbstractContextManager[None]:
+    def scheduling(self) -> AbstractContextManager[object]:
         """Block the other processes that look at the schedule of jobs."""
         return self._holding(locks.WAITING_TO_SCHEDULE)
 
-    def _locked(self, space: str) -> AbstractContextManager[None]:
+    @contextmanager
+    def filling(self) -> Generator[bool]:
+        """Keep other processes from filling the index, unless one does so already; see `Store.filling`.
+
+        A server that ends idle transactions ends the lock too. Two fillings at once are slow and harmless.
+        """
+        with self._holding() as connection:
+            with translated():
+                alone = connection.exec_driver_sql(locks.TRYING_TO_FILL).scalar_one()
+            yield alone
+
+    def _locked(self, space: str) -> AbstractContextManager[object]:
         return self._holding(locks.waiting_for_writers(None if space == EVERY else space))
 
     @contextmanager
-    def _holding(self, waiting: str) -> Generator[None]:
-        """Hold a lock on a connection of its own."""
+    def _holding(self, waiting: str = "") -> Generator[Connection]:
+        """Hold a lock, which a statement waits for, on a connection of its own."""
         with translated():
             connection = self._begin(f"BEGIN; {waiting}")
         try:
-            yield
+            yield connection
         finally:
             with suppress(DBAPIError):
                 connection.rollback()

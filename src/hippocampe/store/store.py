@@ -173,9 +173,17 @@ class Store:
         """Block the writers of this process. SQLite has no others."""
         return self.exclusive()
 
-    def scheduling(self) -> AbstractContextManager[None]:
+    def scheduling(self) -> AbstractContextManager[object]:
         """Block the other processes that look at the schedule of jobs: here is none."""
         return nullcontext()
+
+    def filling(self) -> AbstractContextManager[bool]:
+        """Keep other processes from filling the index, unless one does so already: here is none.
+
+        Returns:
+            Whether no other process fills it.
+        """
+        return nullcontext(True)
 
     @contextmanager
     def exclusive(self) -> Generator[None]:

@@ -1,0 +1,74 @@
+"""Notice an index that lacks points, and fill it from the store.
+
+A shared index is filled by one process at a time, and goes on to be filled by another one if that process dies: only
+the last step of a filling removes the mark of an incomplete collection.
+"""
+
+from sqlalchemy import Connection
+
+from hippocampe.engine import deliveries, projection
+from hippocampe.engine.corpus import Corpus
+from hippocampe.engine.outages import log
+from hippocampe.engine.writer import Writer
+from hippocampe.index import end_filling, start_filling
+from hippocampe.protocols import KINDS, is_point_id
+from hippocampe.store import outbox
+from hippocampe.types import Progress
+
+
+def complete(writer: Writer, progress: Progress | None = None, *, compare: bool = False) -> None:
+    """Fill a shared index that is new, or was not filled to the end, unless another process does so now.
+
+    Args:
+        writer: The writer.
+        progress: Called while it is filled.
+        compare: Also fill an index with too few or too many points. Counting takes seconds for millions of items.
+
+    Raises:
+        EmbedderUnavailable: An item is not embedded yet and cannot be; the others are filled in.
+        IndexUnavailable: The index is away; the mark stays.
+    """
+    corpus = writer.corpus
+    if not _is_incomplete(corpus, compare):
+        return
+    with corpus.store.filling() as alone:
+        # Another process may have filled it meanwhile.
+        if not alone or not _is_incomplete(corpus, compare):
+            return
+        if agree_in_number(corpus):
+            # A new index of an empty store, or one that an earlier version filled, which marked nothing.
+            end_filling(corpus.index, start_filling(corpus.index))
+            return
+        log.warning("the index is new or incomplete, filling it from the store")
+        deliveries.refill(writer, progress)
+
+
+def _is_incomplete(corpus: Corpus, compare: bool) -> bool:
+    return corpus.index.is_new() or (compare and _lacks_points(corpus))
+
+
+def _lacks_points(corpus: Corpus) -> bool:
+    """Return whether store and index differ in number by more than the changes that are on their way."""
+    # Before the store: changes stay in the outbox for some seconds after they are delivered.
+    indexed = {kind: corpus.index.count(kind) for kind in KINDS}
+    with corpus.store.read(whole=True) as connection:
+        pending = outbox.pending_count(connection)
+        return all(
+            sum(abs(count(connection, kind) - indexed[kind]) for kind in KINDS) > pending
+            for count in (projection.count_shown, _count_indexable)
+        )
+
+
+def agree_in_number(corpus: Corpus) -> bool:
+    """Return whether store and index have the same number of items per kind, since some index damage is silent."""
+    with corpus.store.read(whole=True) as connection:
+        return all(
+            corpus.index.count(kind) == projection.count_shown(connection, kind)
+            or corpus.index.count(kind) == _count_indexable(connection, kind)
+            for kind in KINDS
+        )
+
+
+def _count_indexable(connection: Connection, kind: str) -> int:
+    """The number of items that an index takes: a slow count, which differs only for data with ids that none takes."""
+    return sum(map(is_point_id, projection.shown_ids(connection, kind)))
