@@ -92,6 +92,15 @@ def delete_collections() -> None:
             client.delete_collection(each.name)
 
 
+def told(join: Joiner) -> Hippocampe:
+    """A process that stored a memory, which the index has had for long: nothing in the outbox delivers it again."""
+    hippo = join()
+    hippo.remember("Camille élève des abeilles", scope=ME)
+    with store_of(hippo).write() as connection:
+        connection.execute(schema.outbox.delete())
+    return hippo
+
+
 def finds(hippo: Hippocampe, query: str, found: str) -> bool:
     try:
         return contents(hippo, query) == [found]
@@ -392,7 +401,7 @@ def test_a_collection_that_was_deleted_is_filled_again(join: Joiner) -> None:
 
 
 def test_a_filling_that_failed_is_repeated_by_the_next_process(join: Joiner) -> None:
-    join().remember("Camille élève des abeilles", scope=ME)
+    told(join)
     delete_collections()
     with failing_writes():
         first = join()
@@ -402,7 +411,7 @@ def test_a_filling_that_failed_is_repeated_by_the_next_process(join: Joiner) -> 
 
 
 def test_a_filling_that_failed_is_repeated_by_a_flush(join: Joiner) -> None:
-    join().remember("Camille élève des abeilles", scope=ME)
+    told(join)
     delete_collections()
     with failing_writes():
         hippo = join()
@@ -412,7 +421,7 @@ def test_a_filling_that_failed_is_repeated_by_a_flush(join: Joiner) -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_a_filling_that_failed_is_repeated_in_the_background(join: Joiner) -> None:
-    join().remember("Camille élève des abeilles", scope=ME)
+    told(join)
     delete_collections()
     with failing_writes():
         hippo = join(background=True)
@@ -422,10 +431,7 @@ def test_a_filling_that_failed_is_repeated_in_the_background(join: Joiner) -> No
 @pytest.mark.usefixtures("quick")
 def test_an_index_that_was_away_at_opening_may_come_back_empty(join: Joiner) -> None:
     node = tier.current().index
-    first = join()
-    first.remember("Camille élève des abeilles", scope=ME)
-    with store_of(first).write() as connection:
-        connection.execute(schema.outbox.delete())
+    told(join)
     node.kill()
     shutil.rmtree(node.folder / "storage")
     try:
@@ -439,8 +445,7 @@ def test_an_index_that_was_away_at_opening_may_come_back_empty(join: Joiner) -> 
 def test_a_collection_that_is_lost_while_a_process_runs_is_made_and_filled_again(
     join: Joiner,
 ) -> None:
-    hippo, idle = join(background=True), join()
-    hippo.remember("Camille élève des abeilles", scope=ME)
+    idle, hippo = told(join), join(background=True)
     node = tier.current().index
     node.kill()
     shutil.rmtree(node.folder / "storage")
@@ -456,8 +461,7 @@ def test_a_collection_that_is_lost_while_a_process_runs_is_made_and_filled_again
 def test_a_collection_that_is_lost_while_it_is_filled_is_filled_once_more(
     join: Joiner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hippo = join()
-    hippo.remember("Camille élève des abeilles", scope=ME)
+    hippo = told(join)
     hippo.after_turn("Le four est en panne", "Ah bon", scope=ME)
     filled: list[str] = []
     refresh = deliveries._refresh  # pyright: ignore[reportPrivateUsage]
@@ -476,8 +480,7 @@ def test_a_collection_that_is_lost_while_it_is_filled_is_filled_once_more(
 
 
 def test_one_process_fills_the_index_and_the_others_wait_for_it(join: Joiner) -> None:
-    one, other = join(), join()
-    one.remember("Camille élève des abeilles", scope=ME)
+    one, other = told(join), join()
     delete_collections()
     with store_of(one).filling() as alone:
         assert alone
@@ -494,14 +497,11 @@ def test_one_process_fills_the_index_and_the_others_wait_for_it(join: Joiner) ->
 
 @pytest.mark.usefixtures("quick")
 def test_an_index_with_too_few_points_is_filled_when_a_process_starts(
-    join: Joiner, monkeypatch: pytest.MonkeyPatch
+    join: Joiner,
 ) -> None:
-    one = join()
-    id = one.remember("Camille élève des abeilles", scope=ME).memory.id
-    monkeypatch.setattr(deliveries, "DURABLE_SECONDS", 0.0)
-    one.flush()
+    one = told(join)
     # As an old snapshot of the server does.
-    index_of(one).apply("memory", [], [id])
+    index_of(one).apply("memory", [], list(index_of(one).ids("memory")))
     assert not index_of(one).is_new()
     hippo = join(background=True)
     eventually(lambda: finds(hippo, "abeilles", "Camille élève des abeilles"))
@@ -510,20 +510,18 @@ def test_an_index_with_too_few_points_is_filled_when_a_process_starts(
 def test_an_index_that_an_earlier_version_filled_is_not_filled_again(
     join: Joiner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = join()
-    one.remember("Camille élève des abeilles", scope=ME)
+    one = told(join)
     one.after_turn("Le four est en panne", "Ah bon", scope=ME)
     one.flush()
     index_of(one)._write("memory", (), [qdrant._MARK])  # pyright: ignore[reportPrivateUsage]
     assert index_of(one).is_new()
-    monkeypatch.setattr(deliveries, "refill", lambda *_: pytest.fail("it was filled again"))
+    monkeypatch.setattr(deliveries, "refill", lambda *_: pytest.fail("it was filled again"))  # pyright: ignore
     join()
     assert not index_of(one).is_new()
 
 
 def test_a_scrub_that_was_interrupted_leaves_an_index_that_is_filled_again(join: Joiner) -> None:
-    hippo = join()
-    hippo.remember("Camille élève des abeilles", scope=ME)
+    hippo = told(join)
     with failing_writes(), pytest.raises(IndexUnavailable):
         maintenance.scrub(hippo._context.writer)  # pyright: ignore[reportPrivateUsage]
     assert contents(hippo, "abeilles") == []
@@ -537,7 +535,7 @@ def test_a_scrub_that_was_interrupted_leaves_an_index_that_is_filled_again(join:
 def test_what_cannot_be_embedded_does_not_keep_the_rest_out_of_a_new_index(
     join: Joiner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    join().remember("Camille élève des abeilles", scope=ME)
+    told(join)
     delete_collections()
 
     def away(*_: object) -> int:
@@ -562,10 +560,9 @@ def test_an_erasure_while_the_index_is_away_is_finished_when_it_is_back(join: Jo
         assert hippo.audit(scope=ME)[0].action == "erase"
     finally:
         node.start()
-    assert index_of(hippo).count("memory") == 1
     # The next opening finishes it, as maintenance does.
     again = join()
     assert index_of(again).count("memory") == 0
     with store_of(again).read() as connection:
         assert meta.get(connection, ERASING) == ""
-    assert hippo.erase(scope=ME, whole_space=True).remains == ("pages", "segments", "log")
+    assert again.erase(scope=ME, whole_space=True).remains == ("pages", "segments", "log")
