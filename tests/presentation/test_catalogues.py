@@ -18,6 +18,7 @@ from hippocampe.cli.app import app
 from hippocampe.cli.arguments import signature
 from hippocampe.cli.doctor import CHECKS
 from hippocampe.cli.show.result import VIEWS
+from hippocampe.curation.erase import INDEX
 from hippocampe.hippocampe import SETTING_GROUPS, SETTINGS
 from hippocampe.language.i18n import catalogue, translate
 from hippocampe.language.lexicon import languages, relation_schema
@@ -127,7 +128,7 @@ LABELS: dict[str, set[str]] = {
     "place": set(get_args(Place)),
     "planned": REMOVED,
     "reason": {*REASONS, *OBJECTIONS.values()},
-    "remains": {*REWRITTEN, *KEPT},
+    "remains": {INDEX, *REWRITTEN, *KEPT},
     "role": set(get_args(Role)),
     "route": {*get_args(Route), "companion"},
     "section": {each.name for each in MENU},

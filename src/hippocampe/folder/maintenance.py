@@ -156,8 +156,8 @@ def _catch_up_shared(writer: Writer, progress: Progress | None) -> None:
     """Bring an index up to date that other processes use meanwhile; if it is away, later rounds do."""
     corpus, position = writer.corpus, writer.position
     try:
-        deliveries.settle(writer, all_now=not corpus.config.background)
         filling.complete(writer, progress)
+        deliveries.settle(writer, all_now=not corpus.config.background)
     except (IndexUnavailable, EmbedderUnavailable) as exc:
         position.behind = True
         what = "embedder" if isinstance(exc, EmbedderUnavailable) else "indexing"
@@ -287,10 +287,10 @@ class Maintenance:
             if self._stop.is_set():
                 raise _Stopping
 
-        deliveries.settle(writer)
         # If the end of the process interrupts it, another process or the next open goes on.
         with suppress(Retired, _Stopping):
             filling.complete(writer, go_on, compare=compare)
+        deliveries.settle(writer)
 
     def _rederive(self, writer: Writer) -> None:
         until = time.monotonic() + REDERIVING_SECONDS

@@ -5,7 +5,7 @@ space together and builds a graph for each space only. The store is the truth: w
 down stays in the outbox.
 
 A point of no kind marks a collection as filled. It is lost with the collection, so that no process takes an empty or
-half-filled collection for a whole one, whoever made it and whichever process died.
+half-filled collection for a whole one, even if the process that made it has died.
 """
 
 import hashlib
