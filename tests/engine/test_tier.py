@@ -26,6 +26,11 @@ from hippocampe.folder import maintenance
 from hippocampe.index import qdrant
 from hippocampe.index.qdrant import QdrantIndex
 from hippocampe.protocols import Point
+from sqlalchemy import Connection, bindparam, select, text
+
+from hippocampe import AsyncHippocampe, Config, Hippocampe, JobRun, Scope
+from hippocampe.errors import HippocampeError, IndexUnavailable, StoreError
+from hippocampe.extraction.jobs.work import JOBS
 from hippocampe.server.api.operation import Probe
 from hippocampe.server.http.limits import Buckets
 from hippocampe.store import driver, job_runs, listening, meta, outbox, schema
@@ -261,19 +266,51 @@ def test_a_scheduled_job_is_queued_and_run_once(join: Joiner, clock: FakeClock) 
     assert [run.state for run in runs] == ["done"]
 
 
+def leased(store: PostgresStore, lease: timedelta) -> str:
+    """Store a run that some process has claimed; return its id."""
+    with store.write() as connection:
+        id = job_runs.add(connection, "digest", "default", due_at=store.now())
+        assert job_runs.claim(connection, id, store.now(), leased=lease)
+    return id
+
+
 def test_a_run_of_a_process_that_died_is_taken_back_after_its_lease(
     join: Joiner, clock: FakeClock
 ) -> None:
     one, other = join(), join()
     store = store_of(one)
     one.observe("message", scope=ME)
-    with store.write() as connection:
-        id = job_runs.add(connection, "digest", "default", due_at=store.now())
-        until = store.now() + timedelta(minutes=2)
-        assert job_runs.claim(connection, id, store.now(), until=until)
+    id = leased(store, timedelta(minutes=2))
     assert other.run_jobs(scope=ME) == []
-    clock.advance(minutes=3)
-    assert [run.id for run in other.run_jobs(scope=ME)] == [id]
+    # A clock that runs ahead takes nothing: the lease is one of the database's clock.
+    clock.advance(days=3)
+    assert id not in [run.id for run in other.run_jobs(scope=ME)]
+    with store.write() as connection:
+        job_runs.lease(connection, id, timedelta(0))
+    assert id in [run.id for run in other.run_jobs(scope=ME)]
+
+
+def test_a_run_is_taken_back_by_one_of_two_processes(
+    join: Joiner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, late = join(), join()
+    ran: list[str] = []
+    monkeypatch.setitem(JOBS, "digest", lambda _, run: ran.append(run.id) or "done")
+    id = leased(store_of(one), -timedelta(minutes=3))
+    abandoned = job_runs.abandoned
+
+    def slow(connection: Connection, *, leased: bool) -> list[JobRun]:
+        found = abandoned(connection, leased=leased)
+        monkeypatch.setattr(job_runs, "abandoned", abandoned)
+        # It ends while this process has only read of it.
+        one.run_jobs(scope=ME)
+        return found
+
+    monkeypatch.setattr(job_runs, "abandoned", slow)
+    late.run_jobs(scope=ME)
+    assert ran == [id]
+    [run] = one.jobs(scope=ME, job="digest")
+    assert (run.state, run.attempts) == ("done", 2)
 
 
 def test_the_index_may_be_away(

@@ -5,11 +5,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
     Connection,
     Row,
     delete,
     func,
     insert,
+    literal_column,
     or_,
     select,
     tuple_,
@@ -24,6 +27,10 @@ READY: tuple[JobState, ...] = ("waiting", "failed")
 """The states of runs that start when due."""
 FURTHEST = timedelta(days=1)
 """Longest back-off of a run: one due later was postponed by a clock that ran ahead."""
+_NOW: ColumnElement[int] = literal_column(
+    "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)", BigInteger()
+)
+"""The time of the shared database: a lease of a process is not judged by the clock of another."""
 
 
 def add(
@@ -72,16 +79,22 @@ def due(
     return None if row is None else _run(row)
 
 
-def lease(connection: Connection, id: str, until: datetime) -> None:
-    """Keep a running run from other processes until a time."""
-    leave(connection, id, due_at=until)
+def lease(connection: Connection, id: str, length: timedelta) -> None:
+    """Keep a running run from other processes of a shared database for some time."""
+    leave(connection, id, due_at=_from_now(length))
 
 
-def claim(connection: Connection, id: str, at: datetime, *, until: datetime | None = None) -> bool:
+def _from_now(length: timedelta) -> ColumnElement[int]:
+    return _NOW + length // timedelta(microseconds=1)
+
+
+def claim(
+    connection: Connection, id: str, at: datetime, *, leased: timedelta | None = None
+) -> bool:
     """Mark a run as running, unless another claim came first; return whether this one won.
 
     Args:
-        until: In a shared database, when other processes may take it back unless its `lease` is renewed.
+        leased: In a shared database, time after which other processes may take it back, unless its `lease` is renewed.
     """
     ready = (job_run.c.id == id) & job_run.c.state.in_(READY)
     claimed = connection.execute(
@@ -91,7 +104,7 @@ def claim(connection: Connection, id: str, at: datetime, *, until: datetime | No
             state="running",
             attempts=job_run.c.attempts + 1,
             started_at=at,
-            due_at=job_run.c.due_at if until is None else until,
+            due_at=job_run.c.due_at if leased is None else _from_now(leased),
         )
     )
     return claimed.rowcount == 1
@@ -104,16 +117,25 @@ def get(connection: Connection, space: str, id: str) -> JobRun | None:
     return None if row is None else _run(row)
 
 
-def running(connection: Connection, *, until: datetime | None = None) -> list[JobRun]:
-    """The runs marked as running.
+def abandoned(connection: Connection, *, leased: bool) -> list[JobRun]:
+    """The runs marked as running which no process executes.
 
     Args:
-        until: Only those whose lease ended before.
+        leased: In a shared database, only those whose lease has ended; otherwise all.
     """
-    query = select(job_run).where(job_run.c.state == "running")
-    if until is not None:
-        query = query.where(job_run.c.due_at < until)
+    query = select(job_run).where(*_abandoned(leased))
     return [_run(row) for row in connection.execute(query)]
+
+
+def take_back(connection: Connection, id: str, *, leased: bool, **values: Any) -> None:
+    """Set columns of a run, if it is still abandoned."""
+    which = (job_run.c.id == id, *_abandoned(leased))
+    connection.execute(update(job_run).where(*which).values(**values))
+
+
+def _abandoned(leased: bool) -> list[ColumnElement[bool]]:
+    running = job_run.c.state == "running"
+    return [running, job_run.c.due_at < _NOW] if leased else [running]
 
 
 def pending(connection: Connection, jobs: Collection[str]) -> set[tuple[str, str]]:

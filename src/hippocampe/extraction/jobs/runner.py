@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
 from hippocampe.engine.context import Context
 from hippocampe.engine.corpus import Corpus, Retired
@@ -173,8 +174,8 @@ class Runner:
         with store.write(durable=False) as connection:
             run = job_runs.due(connection, now, jobs=JOBS.keys(), space=space)
             if run is not None:
-                until = now + LEASE if store.shared else None
-                job_runs.claim(connection, run.id, now, until=until)
+                leased = LEASE if store.shared else None
+                job_runs.claim(connection, run.id, now, leased=leased)
         return run
 
     @contextmanager
@@ -188,7 +189,7 @@ class Runner:
         def renew() -> None:
             while not ended.wait(LEASE.total_seconds() / 3):
                 with suppress(StoreError), store.write(durable=False) as connection:
-                    job_runs.lease(connection, run.id, store.now() + LEASE)
+                    job_runs.lease(connection, run.id, LEASE)
 
         renewing = threading.Thread(target=renew, name="hippocampe-lease", daemon=True)
         renewing.start()
@@ -201,16 +202,19 @@ class Runner:
     def _take_back(self, store: Store) -> None:
         """Requeue runs that a dead process left as running."""
         with store.read() as connection:
-            died = job_runs.running(connection, until=store.now() if store.shared else None)
+            died = job_runs.abandoned(connection, leased=store.shared)
         if died:
             with store.write() as connection:
                 for run in died:
+                    values: dict[str, Any] = {"state": "waiting", "error": INTERRUPTED}
                     if run.attempts >= MAX_ATTEMPTS:
                         # This run may be the one that kills the process.
-                        parked = {"state": "parked", "ended_at": store.now()}
-                        job_runs.change(connection, run.id, **parked, error=INTERRUPTED)
-                    else:
-                        job_runs.change(connection, run.id, state="waiting", error=INTERRUPTED)
+                        values |= {"state": "parked", "ended_at": store.now()}
+                    elif store.shared:
+                        # By the clock that finds due runs, not by that of the lease.
+                        values["due_at"] = store.now()
+                    # Only if no other process took it back meanwhile.
+                    job_runs.take_back(connection, run.id, leased=store.shared, **values)
 
     def _execute(self, context: Context, run: JobRun) -> JobRun:
         """Do the work of a claimed run, and store its outcome."""
