@@ -5,12 +5,17 @@ import shutil
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import timedelta
 from itertools import count
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
+import psycopg
 import pytest
 from qdrant_client import QdrantClient
 from sqlalchemy import bindparam, select, text
@@ -159,6 +164,153 @@ def test_processes_know_how_many_share_a_limit(
     assert [shares.take("key") for _ in range(3)] == [0.0, 0.0, 0.2]
     other.close()
     eventually(lambda: one.processes == 1)
+
+
+def channels_of(hippo: Hippocampe) -> threading.Thread:
+    """The thread that hears the other processes."""
+    sharing = hippo._sharing  # pyright: ignore[reportPrivateUsage]
+    assert sharing is not None
+    return sharing._listener._thread  # pyright: ignore[reportPrivateUsage]
+
+
+FOREIGN = (
+    "hello",
+    "",
+    "3",
+    '["from"]',
+    '{"said": "hello"}',
+    '{"from": 3}',
+    '{"from": {}, "changed": null}',
+)
+
+
+def test_what_another_program_says_on_the_channel_is_passed_over(
+    join: Joiner, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(listening, "STOP_SECONDS", 5.0)
+    one, other = join(), join()
+    for payload in FOREIGN:
+        with psycopg.connect(store_of(one).url, autocommit=True) as connection:
+            connection.execute("SELECT pg_notify('hippocampe', %s)", (payload,))
+    one.update_settings(scope=ME, auto_retrieve_max_results=7)
+    eventually(lambda: other.settings(scope=ME).auto_retrieve_max_results == 7)
+    assert caplog.messages == []
+    other.close()
+    assert not channels_of(other).is_alive()
+
+
+def test_a_message_that_cannot_be_handled_is_logged_once(
+    join: Joiner, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(listening, "RETRY_SECONDS", 0.1)
+    one, other = join(), join()
+    for _ in range(2):
+        # A space that no dict can hold: of a program that says other things under the same names.
+        store_of(one).tell({"erased": {"quoted": "Zéphyrine"}})
+        sleep(0.5)
+    one.update_settings(scope=ME, auto_retrieve_max_results=7)
+    eventually(lambda: other.settings(scope=ME).auto_retrieve_max_results == 7)
+    assert caplog.messages == [
+        "a message of another process could not be handled: TypeError",
+    ]
+    other.close()
+    assert not channels_of(other).is_alive()
+
+
+class Relay:
+    """Forwards TCP connections to the socket of PostgreSQL; drops the bytes of those that it is told to silence."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self._port: int = self._listening.getsockname()[1]
+        self.made = 0
+        self._silent: set[int] = set()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def silence(self) -> None:
+        """Cut the present connections, of which neither end hears."""
+        self._silent = set(range(self.made + 1))
+
+    def url_of(self, store: PostgresStore) -> str:
+        """The URL of a database, through here."""
+        return store.url.replace("@/", f"@127.0.0.1:{self._port}/").partition("?")[0]
+
+    def close(self) -> None:
+        self._listening.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listening.accept()
+                self.made += 1
+                server = socket.socket(socket.AF_UNIX)
+                server.connect(str(self._path))
+                for ends in ((client, server), (server, client)):
+                    threading.Thread(
+                        target=self._copy, args=(self.made, *ends), daemon=True
+                    ).start()
+
+    def _copy(self, number: int, source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError), source, target:
+            while got := source.recv(65_536):
+                if number not in self._silent:
+                    target.sendall(got)
+            target.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture
+def relay() -> Iterator[Relay]:
+    [path] = (
+        each for each in tier.current().database.folder.glob(".s.PGSQL.*") if each.suffix != ".lock"
+    )
+    relay = Relay(path)
+    yield relay
+    relay.close()
+
+
+def test_a_process_that_hears_nothing_more_connects_again(
+    join: Joiner, relay: Relay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listening, "BEAT_SECONDS", 0.3)
+    monkeypatch.setattr(listening, "RETRY_SECONDS", 0.1)
+    one = join()
+    other = join(database_listen_url=relay.url_of(store_of(one)))
+    one.update_settings(scope=ME, auto_retrieve_max_results=7)
+    eventually(lambda: other.settings(scope=ME).auto_retrieve_max_results == 7)
+    assert relay.made == 1
+    relay.silence()
+    one.update_settings(scope=ME, auto_retrieve_max_results=8)
+    eventually(lambda: other.settings(scope=ME).auto_retrieve_max_results == 8)
+    sleep(2)
+    # It heard itself on the second.
+    assert relay.made == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="options of sockets of Linux")
+def test_connections_notice_that_their_peer_has_vanished(
+    join: Joiner, relay: Relay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[tuple[int, ...]] = []
+
+    def note(number: int) -> None:
+        with socket.fromfd(number, socket.AF_INET, socket.SOCK_STREAM) as end:
+            options = ("USER_TIMEOUT", "KEEPIDLE", "KEEPINTVL", "KEEPCNT")
+            numbers = [getattr(socket, f"TCP_{option}") for option in options]
+            found.append(tuple(end.getsockopt(socket.IPPROTO_TCP, each) for each in numbers))
+
+    listen = listening.Listener._listen  # pyright: ignore[reportPrivateUsage]
+
+    def noting(self: listening.Listener, connection: "psycopg.Connection[object]") -> None:
+        note(connection.fileno())
+        listen(self, connection)
+
+    url = relay.url_of(store_of(join()))
+    monkeypatch.setattr(listening.Listener, "_listen", noting)
+    hippo = join(database_url=url)
+    with store_of(hippo).engine.connect() as connection:
+        note(connection.connection.driver_connection.fileno())  # pyright: ignore
+    assert found == [(10_000, 10, 5, 2)] * 2
 
 
 def test_a_statement_told_twice_at_once_is_stored_once(join: Joiner) -> None:

@@ -12,7 +12,7 @@ from hippocampe.errors import StoreError
 from hippocampe.injection.channel_history import Told
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.store import embeddings
-from hippocampe.store.listening import BEAT_SECONDS, Listener, Message
+from hippocampe.store.listening import BEAT_SECONDS, MISSED_BEATS, Listener, Message
 from hippocampe.store.postgres import PostgresStore
 from hippocampe.store.shown import TABLES
 from hippocampe.types import Scope
@@ -49,8 +49,12 @@ class Sharing:
     @property
     def processes(self) -> int:
         """The number of processes that share the database now, this one included."""
-        since = time.monotonic() - 3 * BEAT_SECONDS
-        return 1 + sum(at > since for at in list(self._alive.values()))
+        return 1 + sum(map(self.beats, list(self._alive)))
+
+    def beats(self, sender: str) -> bool:
+        """Return whether another process has said lately that it lives."""
+        at = self._alive.get(sender)
+        return at is not None and time.monotonic() - at < MISSED_BEATS * BEAT_SECONDS
 
     def stop(self) -> None:
         """Tell what is left and stop. Idempotent."""
@@ -78,7 +82,10 @@ class Sharing:
             self._forget(None)
             return
         for each in messages:
-            self._alive[each["from"]] = time.monotonic() if each.get("alive", True) else 0.0
+            if each.get("alive", True):
+                self._alive[each["from"]] = time.monotonic()
+            else:
+                self._alive.pop(each["from"], None)
         if erased := {each["erased"] for each in messages if "erased" in each}:
             for space in erased:
                 # What they quote must not stay in memory, nor be logged.

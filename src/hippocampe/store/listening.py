@@ -4,14 +4,20 @@ What is lost while a process is not connected is only what its caches hold: it d
 """
 
 import json
+import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hippocampe.errors import StoreError
-from hippocampe.store.postgres import CHANNEL, PostgresStore
+from hippocampe.store.postgres import CHANNEL, CONNECTION, PostgresStore
+
+if TYPE_CHECKING:
+    import psycopg
+
+log = logging.getLogger("hippocampe")
 
 Message = dict[str, Any]
 """A message: `from` the process, and what it says."""
@@ -20,6 +26,10 @@ WAIT_SECONDS = 0.1
 RETRY_SECONDS = 1.0
 BEAT_SECONDS = 5.0
 """Interval at which each process says that it lives."""
+MISSED_BEATS = 3
+"""Beats without a sign of life after which a process counts as dead, and a connection as cut."""
+STOP_SECONDS = 15.0
+"""Longest wait for the thread: a dead connection ends sooner."""
 
 
 class Listener:
@@ -42,6 +52,7 @@ class Listener:
         self._hear = hear
         self._stop = threading.Event()
         self._connected = threading.Event()
+        self._logged: set[str] = set()
         self._thread = threading.Thread(target=self._run, name="hippocampe-listening", daemon=True)
         self._thread.start()
         # What others say from now on is heard.
@@ -53,36 +64,54 @@ class Listener:
             self._stop.set()
             with suppress(StoreError):
                 self._store.tell({"alive": False})
-        self._thread.join()
+        self._thread.join(STOP_SECONDS)
 
     def _run(self) -> None:
         import psycopg
 
         while not self._stop.is_set():
-            with (
-                suppress(psycopg.Error, OSError, StoreError),
-                psycopg.connect(
-                    self._url, autocommit=True, connect_timeout=5, application_name="hippocampe"
-                ) as connection,
-            ):
-                connection.execute(f"LISTEN {CHANNEL}")
-                self._connected.set()
-                self._hear(None)
-                beat = 0.0
-                while not self._stop.is_set():
-                    if time.monotonic() >= beat:
-                        beat = time.monotonic() + BEAT_SECONDS
-                        self._store.tell({"alive": True})
-                    heard = [
-                        message
-                        for each in connection.notifies(timeout=WAIT_SECONDS)
-                        for message in self._of_others(each.payload)
-                    ]
-                    if heard:
-                        self._hear(heard)
+            try:
+                with psycopg.connect(self._url, **CONNECTION) as connection:
+                    self._listen(connection)
+            except (psycopg.Error, OSError, StoreError):
+                """Connect again: what uses the database says that it is away."""
+            except Exception as exc:
+                # It may quote user text, so only its type is logged, and once.
+                if (name := type(exc).__name__) not in self._logged:
+                    self._logged.add(name)
+                    log.warning("a message of another process could not be handled: %s", name)
+                log.debug("a message of another process could not be handled", exc_info=exc)
             self._stop.wait(RETRY_SECONDS)
 
-    def _of_others(self, payload: str) -> Iterator[Message]:
-        message: Message = json.loads(payload)
-        if message["from"] != self._store.sender:
-            yield message
+    def _listen(self, connection: "psycopg.Connection[Any]") -> None:
+        """Hear the others until the end, or until the own beats are no longer heard."""
+        connection.execute(f"LISTEN {CHANNEL}")
+        self._connected.set()
+        self._hear(None)
+        beat, unheard = 0.0, 0
+        while not self._stop.is_set():
+            if time.monotonic() >= beat:
+                if unheard == MISSED_BEATS:
+                    # A dead connection and one without messages look the same.
+                    return
+                beat = time.monotonic() + BEAT_SECONDS
+                self._store.tell({"alive": True})
+                unheard += 1
+            # The generator holds the lock of the connection until it ends: nothing may fail inside it.
+            payloads = [each.payload for each in connection.notifies(timeout=WAIT_SECONDS)]
+            messages = [message for each in payloads if (message := _parsed(each)) is not None]
+            others = [message for message in messages if message["from"] != self._store.sender]
+            if len(others) < len(messages):
+                unheard = 0
+            if others:
+                self._hear(others)
+
+
+def _parsed(payload: str) -> Message | None:
+    """A message, or None: any user of the database may write to the channel."""
+    try:
+        message: Any = json.loads(payload)
+    except (ValueError, RecursionError):
+        return None
+    sent = isinstance(message, dict) and isinstance(cast(Message, message).get("from"), str)
+    return cast(Message, message) if sent else None

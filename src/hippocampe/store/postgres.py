@@ -31,7 +31,19 @@ REWRITTEN: Final = ("pages", "segments")
 """Places of erased bytes that `rewrite` empties."""
 KEPT: Final = ("log",)
 """Places that only the owner of the servers can empty."""
-CONNECT_SECONDS = 5
+CONNECTION: Final[Mapping[str, Any]] = {
+    "connect_timeout": 5,
+    "application_name": "hippocampe",
+    "autocommit": True,
+    # A peer that vanished, of a machine that failed or behind a firewall that forgot the connection, counts as dead
+    # after some ten seconds: by default, the kernel sends again for a quarter of an hour.
+    "tcp_user_timeout": 10_000,
+    "keepalives": 1,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 2,
+}
+"""Options of every connection. `_begin` begins transactions."""
 PREPARED_AFTER = 2
 """Executions of a statement by one connection before it is prepared."""
 LOCK_SECONDS = 30
@@ -56,14 +68,7 @@ def make_engine(url: str, *, prepared: bool) -> Engine:
     """
     try:
         parsed = make_url(url).set(drivername="postgresql+psycopg")
-        options = {
-            "connect_timeout": CONNECT_SECONDS,
-            "prepare_threshold": PREPARED_AFTER if prepared else None,
-            # `_begin` begins transactions.
-            "autocommit": True,
-            "application_name": "hippocampe",
-            "keepalives_idle": 30,
-        }
+        options = {**CONNECTION, "prepare_threshold": PREPARED_AFTER if prepared else None}
         return create_engine(
             parsed,
             # Positional parameters, as of SQLite.
