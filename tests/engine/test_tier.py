@@ -34,11 +34,14 @@ from hippocampe.protocols import Point
 from sqlalchemy import Connection, bindparam, select, text
 
 from hippocampe import AsyncHippocampe, Config, Hippocampe, JobRun, Scope
+from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.errors import HippocampeError, IndexUnavailable, StoreError
 from hippocampe.extraction.jobs.work import JOBS
 from hippocampe.server.api.operation import Probe
 from hippocampe.server.http.limits import Buckets
 from hippocampe.store import driver, job_runs, listening, meta, outbox, schema
+from hippocampe.store import driver, erasure, job_runs, listening, outbox, schema
+from hippocampe.store.embeddings import unpack_words
 from hippocampe.store.postgres import PostgresStore
 from hippocampe.store.postgres_schema import PARTITIONS
 
@@ -564,6 +567,45 @@ def test_an_erasure_leaves_what_its_receipt_says(join: Joiner) -> None:
             assert b"phyrine" not in path.read_bytes(), path
     eventually(lambda: "zephyrine" not in other._context.corpus.vocabulary.known().ids)  # pyright: ignore
     assert contents(other, "vélos") == ["Nadia répare des vélos"]
+
+
+def test_a_writer_that_waited_for_an_erasure_stores_words_that_exist(
+    join: Joiner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = join(), join()
+    away = Scope(space="away", user="dev")
+    one.remember("Zéphyrine élève des abeilles", scope=ME)
+    other.remember("Nadia répare des vélos", scope=away)
+    vocabulary = other._context.corpus.vocabulary  # pyright: ignore[reportPrivateUsage]
+    eventually(lambda: "zephyrine" in vocabulary.known().ids)
+    # It hears of the erasure too late.
+    monkeypatch.setattr(store_of(one), "erased", lambda _: None)
+    monkeypatch.setattr(Vocabulary, "follow", lambda *_: None)
+    erased, go_on = threading.Event(), threading.Event()
+    remove = erasure.remove
+
+    def slow(*given: object, **named: object) -> None:
+        erased.set()
+        assert go_on.wait(10)
+        remove(*given, **named)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+    monkeypatch.setattr(erasure, "remove", slow)
+    erasing = threading.Thread(target=one.erase, kwargs={"scope": ME, "whole_space": True})
+    erasing.start()
+    assert erased.wait(10)
+    said = "Zéphyrine habite Toulouse"
+    writing = threading.Thread(target=other.remember, args=(said,), kwargs={"scope": away})
+    writing.start()
+    sleep(0.5)
+    go_on.set()
+    erasing.join()
+    writing.join()
+    with store_of(other).read() as connection:
+        words = set(connection.execute(select(schema.word.c.id)).scalars())
+        lists = [*connection.execute(select(schema.vector.c.words)).scalars()]
+    assert len(lists) == 2
+    assert {*unpack_words(lists)[0].tolist()} <= words
+    assert contents(join(), "Zéphyrine", away)[0] == said
 
 
 def test_an_erasure_keeps_the_log_of_other_spaces(join: Joiner) -> None:

@@ -14,6 +14,7 @@ from hippocampe.curation.subject import NamedSubject
 from hippocampe.curation.turns import Turns
 from hippocampe.engine import audit, generations
 from hippocampe.engine.durability import flush_index
+from hippocampe.engine.vocabulary import note_erasure
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import IndexUnavailable, InvalidInput, NotFound, StoreBusy, StoreFull
 from hippocampe.index import bm25
@@ -250,6 +251,8 @@ def _erase(writer: Writer, turns: Turns, request: _Request, doomed: Selection) -
         elif request.whole_space:
             kinds.update(KINDS)
         mark_erasure(change.connection, kinds)
+        if corpus.store.shared:
+            note_erasure(change.connection)
         request.remove(change.connection, doomed)
         if not request.moved:
             audit.record(

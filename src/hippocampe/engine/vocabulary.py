@@ -9,6 +9,7 @@ import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from secrets import token_hex
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -32,6 +33,13 @@ four bytes per known word."""
 COUNTED_AGAIN = 20_000
 """Items of a space up to which another process's writes cause a recount, which takes 30 ms."""
 _NONE: Mapping[str, int] = MappingProxyType({})
+LAST_ERASURE = "last erasure"
+"""`meta` name: in a shared database, a random mark of the last transaction that erased words."""
+
+
+def note_erasure(connection: Connection) -> None:
+    """Mark, in the transaction that erases, that other processes must reload their words before they write."""
+    meta.put(connection, LAST_ERASURE, token_hex(8))
 
 
 def text_words(text: str) -> list[str]:
@@ -94,6 +102,8 @@ class Vocabulary:
     space: WordSpace
     _ids: dict[str, int] = field(default_factory=dict[str, int])
     _last: int = 0
+    _last_erasure: str | None = None
+    """The mark of the last erasure before the words were loaded."""
     _vectors: WordVectors = field(init=False)
     _topics: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
     _counts: dict[str, _Counts] = field(default_factory=dict[str, _Counts])
@@ -125,9 +135,20 @@ class Vocabulary:
             if not self.store.read_only:
                 self._replace_outdated()
             with self.store.read(whole=True) as connection:
+                if self._last == 0 and self.store.shared:
+                    self._last_erasure = meta.get(connection, LAST_ERASURE)
                 self._reserve(embeddings.last_word(connection) + 1)
                 for new in self._new(connection):
                     self._take(new)
+
+    def forget_erased(self, connection: Connection) -> None:
+        """Reload the words if another process has erased some since, which its message may not have said yet.
+
+        Args:
+            connection: A transaction of a shared database, under the lock of its writers.
+        """
+        if meta.get(connection, LAST_ERASURE) != self._last_erasure:
+            self.forget()
 
     def follow(self, spaces: Collection[str] | None = None) -> None:
         """Take over the writes of another process to some spaces; None for all.
@@ -138,6 +159,8 @@ class Vocabulary:
             with self.store.read() as connection:
                 last = next(reversed(self._ids.items()), None)
                 erased = last is not None and not embeddings.is_word(connection, last[1], last[0])
+                if self.store.shared:
+                    erased |= meta.get(connection, LAST_ERASURE) != self._last_erasure
             if erased:
                 # Its id may belong to another word now.
                 self.forget()

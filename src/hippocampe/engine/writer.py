@@ -40,6 +40,8 @@ class Writer:
             corpus.check_serving()
             with ExitStack() as committing:
                 with store.write(from_reserve=from_reserve) as connection:
+                    if store.shared:
+                        vocabulary.forget_erased(connection)
                     change = UnitOfWork(connection, vocabulary)
                     yield change
                     position = change.finish()
