@@ -767,7 +767,8 @@ class Hippocampe(Verbs, Here):
     @property
     def replies(self) -> Replies:
         """The stored replies to the server's idempotent writes."""
-        return Replies(self._context.corpus.store)
+        lives = None if self._sharing is None else self._sharing.beats
+        return Replies(self._context.corpus.store, lives)
 
     @property
     def fence(self) -> Fence | None:

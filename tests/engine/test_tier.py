@@ -15,12 +15,14 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
+import httpx
 import psycopg
 import pytest
 from qdrant_client import QdrantClient
 from sqlalchemy import bindparam, select, text
 
 import tier
+from answers import ok, problem
 from conftest import FakeClock
 from hippocampe import AsyncHippocampe, Config, Hippocampe, Scope
 from hippocampe.curation.erase import ERASING
@@ -34,16 +36,19 @@ from hippocampe.protocols import Point
 from sqlalchemy import Connection, bindparam, select, text
 
 from hippocampe import AsyncHippocampe, Config, Hippocampe, JobRun, Scope
+from hippocampe.engine.replies import Replies
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.errors import HippocampeError, IndexUnavailable, StoreError
 from hippocampe.extraction.jobs.work import JOBS
 from hippocampe.server.api.operation import Probe
+from hippocampe.server.app import create_app
 from hippocampe.server.http.limits import Buckets
 from hippocampe.store import driver, job_runs, listening, meta, outbox, schema
 from hippocampe.store import driver, erasure, job_runs, listening, outbox, schema
 from hippocampe.store.embeddings import unpack_words
 from hippocampe.store.postgres import PostgresStore
 from hippocampe.store.postgres_schema import PARTITIONS
+from hippocampe.store.replies import Claim
 
 pytestmark = pytest.mark.usefixtures("hashed")
 
@@ -378,6 +383,56 @@ def test_rows_of_another_space_are_fenced_off(join: Joiner) -> None:
     # Without the setting, nothing is visible.
     with store.engine.connect() as connection:
         assert connection.execute(text("SELECT count(*) FROM memory")).scalar() == 0
+
+
+def test_a_write_under_way_in_another_process_is_not_made_again(
+    join: Joiner, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = join(), join()
+    eventually(lambda: other.processes == 2)
+    committed, go_on = threading.Event(), threading.Event()
+    keep = Replies.keep
+
+    def slow(self: Replies, claim: Claim, status: int, body: bytes) -> None:
+        committed.set()
+        assert go_on.wait(30)
+        keep(self, claim, status, body)
+
+    monkeypatch.setattr(Replies, "keep", slow)
+
+    async def send(hippo: Hippocampe, key: str = "a") -> httpx.Response:
+        app = create_app(hippo, loopback=True, keyless=True)
+        transport = httpx.ASGITransport(app=app, client=("127.0.0.1", 1))
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            body = {"content": "Camille élève des abeilles"}
+            headers = {"Idempotency-Key": key}
+            return await client.post("/api/memories", json=body, headers=headers)
+
+    first: list[httpx.Response] = []
+    writing = threading.Thread(target=lambda: first.append(asyncio.run(send(one))))
+    writing.start()
+    assert committed.wait(30)
+    for _ in range(2):
+        refused = asyncio.run(send(other))
+        assert "under way" in problem(refused, 409)
+        assert refused.headers["retry-after"] == "1"
+        # It takes long, but its process lives.
+        clock.advance(minutes=30)
+    go_on.set()
+    writing.join()
+    again = asyncio.run(send(other))
+    assert ok(again, 201) == ok(first[0], 201)
+    assert again.headers["idempotent-replayed"] == "true"
+
+    # A process that dies is waited for: it may not have been heard yet.
+    monkeypatch.setattr(Replies, "keep", lambda *_: None)
+    ok(asyncio.run(send(one, "b")))
+    assert "check what is stored" in problem(asyncio.run(send(one, "b")), 409)
+    one.close()
+    eventually(lambda: other.processes == 1)
+    assert "under way" in problem(asyncio.run(send(other, "b")), 409)
+    clock.advance(minutes=3)
+    assert "check what is stored" in problem(asyncio.run(send(other, "b")), 409)
 
 
 LOCKED = """

@@ -325,7 +325,7 @@ def test_jobs_are_claimed_once(store: Store, me: Scope) -> None:
 
 
 def test_a_claim_is_made_with_the_write(store: Store, me: Scope) -> None:
-    claim = replies.Claim(store.path, me.space, "clé", "request", store.now())
+    claim = replies.Claim(store.path, me.space, "clé", "request", store.now(), "one")
     token = replies.CLAIM.set(claim)
     try:
         with store.write() as connection:
@@ -333,9 +333,11 @@ def test_a_claim_is_made_with_the_write(store: Store, me: Scope) -> None:
     finally:
         replies.CLAIM.reset(token)
     with store.write() as connection:
+        found = replies.find(connection, me.space, "clé")
+        assert found == replies.Reply("request", claim.at, None, None, "one")
         replies.answer(connection, claim, 200, b"\x00\xff")
         found = replies.find(connection, me.space, "clé")
-        assert found == replies.Reply("request", 200, b"\x00\xff")
+        assert found == replies.Reply("request", claim.at, 200, b"\x00\xff")
 
 
 def test_turns_are_linked_in_any_order(hippo: Hippocampe, me: Scope, store: Store) -> None:

@@ -4,7 +4,7 @@ The client's idempotency key is stored in the first transaction of the write its
 the two.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import timedelta
 
@@ -13,6 +13,12 @@ from hippocampe.store.replies import CLAIM, Claim, Reply
 from hippocampe.store.store import Store
 
 KEPT = timedelta(hours=24)
+YOUNG = timedelta(minutes=2)
+"""Age up to which a write of another process counts as under way, although that process was not heard: this one may not
+have listened for long."""
+LONGEST = timedelta(hours=1)
+"""Age up to which a write of another process counts as under way as long as that process lives. An older one has
+failed after its first transaction."""
 
 
 class Replies:
@@ -20,15 +26,25 @@ class Replies:
 
     Args:
         store: The store of the folder.
+        lives: Returns whether another process that shares the database lives, by its name.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, lives: Callable[[str], bool] | None = None) -> None:
         self._store = store
+        self._lives = lives
 
     def find(self, space: str, key: str) -> Reply | None:
         """The reply to the write with the idempotency key `key`; None without such a write."""
         with self._store.read() as connection:
             return rows.find(connection, space, key)
+
+    def is_under_way(self, reply: Reply) -> bool:
+        """Return whether another process may still execute a write whose reply is not known."""
+        if reply.status is not None or reply.sender in (None, self._store.sender):
+            return False
+        age = self._store.now() - reply.at
+        lives = self._lives is not None and self._lives(reply.sender)
+        return age < (LONGEST if lives else YOUNG)
 
     @contextmanager
     def claiming(self, space: str, key: str, request: str) -> Generator[Claim]:
@@ -39,7 +55,8 @@ class Replies:
             key: The client's idempotency key, not used before.
             request: The digest of the request.
         """
-        claim = Claim(self._store.path, space, key, request, self._store.now())
+        store = self._store
+        claim = Claim(store.path, space, key, request, store.now(), store.sender)
         token = CLAIM.set(claim)
         try:
             yield claim

@@ -118,7 +118,6 @@ class PostgresStore(Store):
         self._prepared = prepared
         super().__init__(folder / CHANNEL, folder, clock=clock)
         self.sender = token_hex(4)
-        """The name of this process for the others."""
         self._held = threading.local()
         self.views: tuple[str, ...] = ()
         """The statements that make the temporary views through which a past moment is read; see `past`."""

@@ -23,6 +23,7 @@ class Claim:
         key: The client's idempotency key.
         request: The digest of the request.
         at: The time.
+        sender: In a shared database, the name of the process.
         committed: Whether a transaction of it has been committed, with this claim.
     """
 
@@ -31,16 +32,27 @@ class Claim:
     key: str
     request: str
     at: datetime
+    sender: str | None = None
     committed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The reply to a write; the status is None if the process ended before it was known."""
+    """The reply to a write.
+
+    Attributes:
+        request: The digest of the request.
+        at: The time of the write.
+        status: The status; None as long as it is not known, which it never is if the process ended before.
+        body: The body, if the status is known.
+        sender: In a shared database, the name of the process of a reply that is not known.
+    """
 
     request: str
+    at: datetime
     status: int | None
     body: bytes | None
+    sender: str | None = None
 
 
 CLAIM: ContextVar[Claim | None] = ContextVar("hippocampe_claim", default=None)
@@ -50,14 +62,20 @@ CLAIM: ContextVar[Claim | None] = ContextVar("hippocampe_claim", default=None)
 def put(connection: Connection, claim: Claim) -> None:
     """Insert the row of a claim, in the first transaction of its write."""
     values = {"space": claim.space, "key": claim.key, "request": claim.request}
-    connection.execute(insert(reply).values(**values, created_at=claim.at))
+    sender = None if claim.sender is None else claim.sender.encode()
+    connection.execute(insert(reply).values(**values, body=sender, created_at=claim.at))
 
 
 def find(connection: Connection, space: str, key: str) -> Reply | None:
     """The reply to a write, if known."""
     wanted = select(reply).where(reply.c.space == space, reply.c.key == key)
     row = connection.execute(wanted).first()
-    return None if row is None else Reply(row.request, row.status, row.body)
+    if row is None:
+        return None
+    if row.status is None:
+        sender = None if row.body is None else bytes(row.body).decode()
+        return Reply(row.request, row.created_at, None, None, sender)
+    return Reply(row.request, row.created_at, row.status, row.body)
 
 
 def answer(connection: Connection, claim: Claim, status: int, body: bytes) -> None:

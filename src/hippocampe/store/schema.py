@@ -404,7 +404,7 @@ reply = Table(
     Column("key", String(200), primary_key=True),
     Column("request", String(64), nullable=False),  # the digest of the request
     Column("status", Integer),  # empty until the response is known
-    Column("body", LargeBinary),
+    Column("body", LargeBinary),  # the name of the process that writes, until the response is known
     Column("created_at", Instant, nullable=False),
     Index(None, "created_at"),
 )

@@ -44,6 +44,8 @@ class Store:
 
     shared = False
     """True if other processes write to the database too."""
+    sender: str | None = None
+    """The name of this process for the others; None if there are none."""
 
     def __init__(
         self,

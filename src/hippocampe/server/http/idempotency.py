@@ -27,6 +27,9 @@ DESCRIPTION = (
     "and gets the first reply."
 )
 
+_UNDER_WAY = (
+    "a write with this Idempotency-Key is under way: wait, and send it again for its reply."
+)
 _OTHER_REQUEST = (
     "this Idempotency-Key was used with another request: take a new one for each write."
 )
@@ -78,17 +81,15 @@ class Idempotency:
         space = _space(connection)
         request = _digest(connection, body)
         if (space, key) in self._under_way:
-            raise HTTPException(
-                409,
-                "a write with this Idempotency-Key is under way: wait, and send it again for its reply.",
-                {"Retry-After": problems.RETRY_SECONDS},
-            )
+            raise _under_way()
         self._under_way.add((space, key))
         try:
             known = await asyncio.to_thread(self._replies.find, space, key)
             if known is not None:
                 if known.request != request:
                     raise HTTPException(422, _OTHER_REQUEST)
+                if self._replies.is_under_way(known):
+                    raise _under_way()
                 return _replayed(known.status, known.body)
             reply = _Reply()
             with self._replies.claiming(space, key, request) as claim:
@@ -98,6 +99,10 @@ class Idempotency:
             return reply.response()
         finally:
             self._under_way.discard((space, key))
+
+
+def _under_way() -> HTTPException:
+    return HTTPException(409, _UNDER_WAY, {"Retry-After": problems.RETRY_SECONDS})
 
 
 class _Reply:
