@@ -1,5 +1,6 @@
 """Invalidate caches and synchronise injection histories between the processes of a database."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +20,8 @@ from hippocampe.types import Scope
 
 ITEMS = 60
 """Items of one message."""
+ENDED = -math.inf
+"""The last sign of life of a process that has said that it ends: what it still writes is none."""
 
 
 class Sharing:
@@ -53,8 +56,8 @@ class Sharing:
 
     def beats(self, sender: str) -> bool:
         """Return whether another process has said lately that it lives."""
-        at = self._alive.get(sender)
-        return at is not None and time.monotonic() - at < MISSED_BEATS * BEAT_SECONDS
+        since = time.monotonic() - MISSED_BEATS * BEAT_SECONDS
+        return self._alive.get(sender, ENDED) > since
 
     def stop(self) -> None:
         """Tell what is left and stop. Idempotent."""
@@ -82,10 +85,11 @@ class Sharing:
             self._forget(None)
             return
         for each in messages:
-            if each.get("alive", True):
-                self._alive[each["from"]] = time.monotonic()
-            else:
-                self._alive.pop(each["from"], None)
+            sender = each["from"]
+            if not each.get("alive", True):
+                self._alive[sender] = ENDED
+            elif self._alive.get(sender) != ENDED:
+                self._alive[sender] = time.monotonic()
         if erased := {each["erased"] for each in messages if "erased" in each}:
             for space in erased:
                 # What they quote must not stay in memory, nor be logged.
