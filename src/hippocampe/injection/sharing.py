@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 
 from sqlalchemy import select
 
@@ -20,6 +21,8 @@ from hippocampe.types import Scope
 
 ITEMS = 60
 """Items of one message."""
+MESSAGES = "messages of other processes"
+"""Name of what fails if one cannot be handled, for the log."""
 ENDED = -math.inf
 """The last sign of life of a process that has said that it ends: what it still writes is none."""
 
@@ -45,9 +48,10 @@ class Sharing:
         # Not in the turn, which does not wait for it; one thread, so that messages keep their order.
         self._telling = ThreadPoolExecutor(1, thread_name_prefix="hippocampe-telling")
         turns.channels.tell = self._tell
-        config = context().corpus.config
-        url = config.database_listen_url or store.url
-        self._listener = Listener(store, url, self._hear)
+        corpus = context().corpus
+        url = corpus.config.database_listen_url or store.url
+        attempt = partial(corpus.outages.attempt, MESSAGES)
+        self._listener = Listener(store, url, self._hear, attempt)
 
     @property
     def processes(self) -> int:

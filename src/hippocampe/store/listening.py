@@ -4,7 +4,6 @@ What is lost while a process is not connected is only what its caches hold: it d
 """
 
 import json
-import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -16,8 +15,6 @@ from hippocampe.store.postgres import CHANNEL, CONNECTION, PostgresStore
 
 if TYPE_CHECKING:
     import psycopg
-
-log = logging.getLogger("hippocampe")
 
 Message = dict[str, Any]
 """A message: `from` the process, and what it says."""
@@ -39,6 +36,7 @@ class Listener:
         store: The database.
         url: Its URL, not that of a pooler in transaction mode, which delivers no messages.
         hear: Called with the messages of others, and with None after a connection.
+        attempt: Called with the work from one connection to its end; records an unexpected error instead of raising it.
     """
 
     def __init__(
@@ -46,13 +44,14 @@ class Listener:
         store: PostgresStore,
         url: str,
         hear: Callable[[Sequence[Message] | None], None],
+        attempt: Callable[[Callable[[], None]], object],
     ) -> None:
         self._store = store
         self._url = url
         self._hear = hear
+        self._attempt = attempt
         self._stop = threading.Event()
         self._connected = threading.Event()
-        self._logged: set[str] = set()
         self._thread = threading.Thread(target=self._run, name="hippocampe-listening", daemon=True)
         self._thread.start()
         # What others say from now on is heard.
@@ -67,21 +66,19 @@ class Listener:
         self._thread.join(STOP_SECONDS)
 
     def _run(self) -> None:
+        while not self._stop.is_set():
+            self._attempt(self._connect)
+            self._stop.wait(RETRY_SECONDS)
+
+    def _connect(self) -> None:
         import psycopg
 
-        while not self._stop.is_set():
-            try:
-                with psycopg.connect(self._url, **CONNECTION) as connection:
-                    self._listen(connection)
-            except (psycopg.Error, OSError, StoreError):
-                """Connect again: what uses the database says that it is away."""
-            except Exception as exc:
-                # It may quote user text, so only its type is logged, and once.
-                if (name := type(exc).__name__) not in self._logged:
-                    self._logged.add(name)
-                    log.warning("a message of another process could not be handled: %s", name)
-                log.debug("a message of another process could not be handled", exc_info=exc)
-            self._stop.wait(RETRY_SECONDS)
+        # Without a word: what uses the database says that it is away.
+        with (
+            suppress(psycopg.Error, OSError, StoreError),
+            psycopg.connect(self._url, **CONNECTION) as connection,
+        ):
+            self._listen(connection)
 
     def _listen(self, connection: "psycopg.Connection[Any]") -> None:
         """Hear the others until the end, or until the own beats are no longer heard."""
