@@ -2,13 +2,11 @@
 
 import asyncio
 import shutil
-import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
 import socket
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from datetime import timedelta
 from itertools import count
 from pathlib import Path
@@ -19,32 +17,27 @@ import httpx
 import psycopg
 import pytest
 from qdrant_client import QdrantClient
-from sqlalchemy import bindparam, select, text
+from sqlalchemy import Connection, bindparam, select, text
 
 import tier
 from answers import ok, problem
 from conftest import FakeClock
-from hippocampe import AsyncHippocampe, Config, Hippocampe, Scope
+from hippocampe import AsyncHippocampe, Config, Hippocampe, JobRun, Scope
 from hippocampe.curation.erase import ERASING
 from hippocampe.engine import deliveries
+from hippocampe.engine.replies import Replies
+from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import EmbedderUnavailable, HippocampeError, IndexUnavailable, StoreError
+from hippocampe.extraction.jobs.work import JOBS
 from hippocampe.folder import maintenance
 from hippocampe.index import qdrant
 from hippocampe.index.qdrant import QdrantIndex
 from hippocampe.protocols import Point
-from sqlalchemy import Connection, bindparam, select, text
-
-from hippocampe import AsyncHippocampe, Config, Hippocampe, JobRun, Scope
-from hippocampe.engine.replies import Replies
-from hippocampe.engine.vocabulary import Vocabulary
-from hippocampe.errors import HippocampeError, IndexUnavailable, StoreError
-from hippocampe.extraction.jobs.work import JOBS
 from hippocampe.server.api.operation import Probe
 from hippocampe.server.app import create_app
 from hippocampe.server.http.limits import Buckets
-from hippocampe.store import driver, job_runs, listening, meta, outbox, schema
-from hippocampe.store import driver, erasure, job_runs, listening, outbox, schema
+from hippocampe.store import driver, erasure, job_runs, listening, meta, outbox, schema
 from hippocampe.store.embeddings import unpack_words
 from hippocampe.store.postgres import PostgresStore
 from hippocampe.store.postgres_schema import PARTITIONS
