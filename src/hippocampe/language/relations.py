@@ -8,17 +8,19 @@ they can replace nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import dropwhile
 from typing import Final
 
 from hippocampe.language.calendar import FULL_MONTHS, NUMBERS, ORDINALS
-from hippocampe.language.lexicon import words_of
+from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.statement import Statement, is_hedged, is_name, is_time, parse
-from hippocampe.language.text import STOP_WORDS
+from hippocampe.language.text import STOP_WORDS, fold
 from hippocampe.language.tokenizer import Word
+from hippocampe.language.topics import topics_of
+from hippocampe.language.values import values_stated
 from hippocampe.language.word_classes import word_classes
 from hippocampe.language.wordings import Aspect, ValueKind, Wording, candidate_wordings
 
@@ -40,6 +42,9 @@ _CONTRAST: Final = words_of("contrast")
 _UNION: Final = words_of("union")
 _AFTER_CHOICE: Final = words_of("after_choice")
 _BEFORE_AMOUNT: Final = words_of("before_amount")
+_BEFORE_NAME: Final = words_of("before_name")
+_PREPOSITIONS: Final = words_of("grammar.at")
+_TRADES: Final = frozenset(fold(trade) for trade in load_all("relations")["macros"]["WORKER"])
 _DATE_LINKS: Final = words_of("stated.date_links", file="time")
 _NO_OWNERS: Final = ("not_owners", "hedges", "not_names", "pronouns", "also", "time", "adjunct")
 _DAY: Final = re.compile(rf"(\d{{1,2}})(?:{ORDINALS})?")
@@ -66,6 +71,8 @@ class Relation:
         aspect: Whether the wording states a state ("lives in") or an event ("moved to").
         kind: Kind of value.
         negated: Whether the statement denies the relation.
+        sure: Whether the value is one that lasts: not in "ma femme est malade", "I'm seeing Tom tonight".
+        preceded: Whether other words stand before it, which a repetition may add: "mdr, j'habite à Nice".
     """
 
     name: str
@@ -77,6 +84,8 @@ class Relation:
     aspect: Aspect = "state"
     kind: ValueKind = "text"
     negated: bool = False
+    sure: bool = True
+    preceded: bool = False
 
 
 def relation_of(text: str) -> Relation | None:
@@ -88,8 +97,14 @@ def relation_of(text: str) -> Relation | None:
 
 @lru_cache(maxsize=256)
 def relations(statement: Statement) -> tuple[Relation, ...]:
-    """Return every relation whose wording matches the whole statement."""
-    return tuple(_relations(statement))
+    """Return every relation whose wording matches the whole statement, or all but words that state nothing."""
+    found = tuple(_relations(statement))
+    for later in () if found or statement.plain else statement.later:
+        if found := tuple(
+            replace(each, preceded=True) for each in _relations(later) if each.subject
+        ):
+            return found
+    return found
 
 
 def clear_caches() -> None:
@@ -98,7 +113,7 @@ def clear_caches() -> None:
 
 
 def _relations(statement: Statement) -> Iterator[Relation]:
-    if statement.question or statement.unclear or not 0 < len(statement.core) <= _MAX_WORDS:
+    if statement.question or not 0 < len(statement.core) <= _MAX_WORDS:
         return
     if any(word.opens for word in statement.core[1:]):  # more than one sentence
         return
@@ -115,9 +130,13 @@ def _relations(statement: Statement) -> Iterator[Relation]:
 
 
 def _relation(statement: Statement, wording: Wording, match: re.Match[str]) -> Relation | None:
+    # "a cinq ans de plus que moi" is no age, but not the same as one.
+    if statement.unclear and (wording.kind != "number" or statement.negations):
+        return None
     groups = match.groupdict()
     owner = _owner(statement, _words(statement, match, "owner" if "owner" in groups else "mine"))
-    stated = _words(statement, match, "value")
+    written = _words(statement, match, "value")
+    stated = written
     if wording.kind != "number":
         stated = _without(_DETERMINERS - _INDEFINITE, stated)
     if owner is None or not stated or (wording.owned and not owner):
@@ -145,6 +164,7 @@ def _relation(statement: Statement, wording: Wording, match: re.Match[str]) -> R
         aspect="state" if wording.aspect == "end" else wording.aspect,
         kind=wording.kind,
         negated=bool(statement.negations) != (wording.aspect == "end"),
+        sure=_is_sure(statement, wording, written, head, rest),
     )
 
 
@@ -157,15 +177,98 @@ def _is_asserted(value: Sequence[Word], rest: Sequence[Word], slot: Sequence[Wor
 
 
 def _may_follow(extra: Sequence[str], kind: ValueKind) -> bool:
-    """Return whether the words after a value leave it intact.
-
-    They do not in "a trois ans de moins que moi" and "works for Acme's rival".
-    """
+    """Return whether the words after a value leave it intact. They do not in "works for Acme's rival"."""
     if extra[0] == "'s":
         return False
-    if kind == "number":
-        return is_time(extra) or bool(word_classes().match("adjunct", extra, 0))
     return kind != "choice" or is_time(extra) or extra[0] in _AFTER_CHOICE
+
+
+def _is_sure(
+    statement: Statement,
+    wording: Wording,
+    written: Sequence[Word],
+    head: Sequence[Word],
+    rest: Sequence[Word],
+) -> bool:
+    """Return whether words certainly are a value of the relation, for longer than one occasion.
+
+    Args:
+        statement: The statement.
+        wording: The wording.
+        written: The words in the place of the value.
+        head: Those that are the value.
+        rest: The words after it.
+    """
+    norms = [word.norm for word in rest]
+    match wording.kind:
+        case "number":
+            return not statement.unclear and (not norms or _leaves_number(norms))
+        case "name" | "place":
+            if norms and norms[0] in _UNION and _is_any_name(statement, wording, rest[1:]):
+                return False  # one of several
+            of_person = wording.aspect == "state" and "first_names" in wording.known
+            lasts = not (of_person and norms) or _lasts(norms)
+            return lasts and (
+                _is_any_name(statement, wording, head) or _is_introduced(statement, head)
+            )
+        case "text":
+            return not wording.owned or _can_be_value(statement, wording, written)
+        case _:
+            return True
+
+
+def _leaves_number(rest: Sequence[str]) -> bool:
+    """Return whether the words after a number leave it as it is: not "de plus que moi", "dans ma tête"."""
+    adjunct = word_classes().match("adjunct", rest, 0) and rest[0] not in _PREPOSITIONS
+    return is_time(rest) or bool(adjunct)
+
+
+def _lasts(rest: Sequence[str]) -> bool:
+    """Return whether the words after a person leave a bond as it is: not "tonight", "en concert"."""
+    classes = word_classes()
+    lasting = any(classes.match(name, rest, 0) for name in ("beginning", "cause", "instead"))
+    return lasting or rest[0] in _UNION
+
+
+def _is_any_name(statement: Statement, wording: Wording, words: Sequence[Word]) -> bool:
+    """Return whether words begin with a capital, or are a name that is known without one."""
+    norms = [word.norm for word in words]
+    classes = word_classes()
+    return bool(words) and (
+        is_name(statement, words[0]) or any(classes.has(name, *norms) for name in wording.known)
+    )
+
+
+def _is_introduced(statement: Statement, head: Sequence[Word]) -> bool:
+    """Return whether a word stands behind one that only names follow: "chez", "s'appelle"."""
+    at = statement.core.index(head[0])
+    return len(head) == 1 and at > 0 and statement.core[at - 1].norm in _BEFORE_NAME
+
+
+def _can_be_value(statement: Statement, wording: Wording, written: Sequence[Word]) -> bool:
+    """Return whether words after "is" name something, rather than say how, where or when it is.
+
+    A bare word does if it shares a topic with what it is the value of: "my favourite food is sushi", not "… is ready".
+    """
+    norms = [word.norm for word in written]
+    timed = any(is_time(norms[:length]) for length in range(1, len(norms) + 1))
+    if wording.name == "deadline" and timed:
+        return True
+    if timed or norms[0] in _PREPOSITIONS:
+        return False
+    if norms[0] in _DETERMINERS or any(w.capital or not w.norm.isalpha() for w in written):
+        return True
+    text = " ".join(norms)
+    around = [word.norm for word in statement.core if word not in written]
+    about = _topics((*around, *wording.name.split()))
+    return text in _TRADES or bool(values_stated(text) or _topics(norms) & about)
+
+
+def _topics(norms: Iterable[str]) -> int:
+    found = 0
+    for norm in norms:
+        found |= topics_of(norm)
+    return found
 
 
 def _words(statement: Statement, match: re.Match[str], group: str) -> list[Word]:

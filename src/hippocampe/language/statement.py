@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Final
 
@@ -94,6 +94,26 @@ class Statement:
     def hedged(self) -> bool:
         """Return whether it tells a wish, a plan, a guess or a condition."""
         return is_hedged(self.words)
+
+    @cached_property
+    def later(self) -> tuple[Statement, ...]:
+        """The statement from each later clause on, if the words before it state nothing: "mdr j'habite à Nice".
+
+        None if it may be a quotation.
+        """
+        if not _QUOTES.isdisjoint(self.text):
+            return ()
+        last = min(len(self.words) - 1, _MAX_BEFORE)
+        starts = [at for at in range(1, last + 1) if _begins_clause(self.words[at])]
+        return tuple(self._from(at) for at in starts if _states_nothing(self.words[:at]))
+
+    def _from(self, at: int) -> Statement:
+        """Return the statement without its first words."""
+        words, norms = self.words[at:], self.norms[at:]
+        core, negations, unclear = without_negation(_without_openers(words, norms), self.text)
+        return replace(
+            self, words=words, norms=norms, core=tuple(core), negations=negations, unclear=unclear
+        )
 
     @cached_property
     def tokens(self) -> tuple[Token, ...]:
@@ -195,6 +215,34 @@ def _without_openers(words: Sequence[Word], norms: Sequence[str]) -> list[Word]:
             remaining.append(words[at])
         at += max(length, 1)
     return remaining or list(words)
+
+
+_MAX_BEFORE: Final = 4
+_QUOTES: Final = frozenset(':"«»“”')
+_SPEAKER: Final = words_of("grammar.first_person")
+_STATING: Final = frozenset[str]().union(
+    *(
+        words_of(f"grammar.{role}")
+        for role in ("first_person", "second_person", "third_person", "own", "others_own")
+    ),
+    *(words_of(f"grammar.{role}") for role in ("definite", "indefinite", "at", "asks")),
+    words_of("negation.unclear"),
+)
+"""Words of a subject, a place, a question or a denial."""
+_LIMITING: Final = ("also", "recurring", "time")
+
+
+def _begins_clause(word: Word) -> bool:
+    return word.pause or word.opens or word.norm in _SPEAKER
+
+
+def _states_nothing(words: Sequence[Word]) -> bool:
+    """Return whether words before a clause have no subject, name or number, and do not limit what follows."""
+    norms = [word.norm for word in words]
+    if not _STATING.isdisjoint(norms) or any(word.capital for word in words[1:]):
+        return False
+    limits = any(word_classes().occurs(name, norms) for name in _LIMITING)
+    return not limits and not is_hedged(words) and all(norm.isalpha() for norm in norms)
 
 
 def clear_caches() -> None:

@@ -51,6 +51,7 @@ class Wording:
         shared_owner: Whether "I" and "we" are one owner ("I chose" = "we chose").
         owned: Whether the owner must be named.
         choices: Accepted values as (words, value), if the kind is `choice`.
+        known: The word classes of the names that are known without a capital.
     """
 
     form: str
@@ -61,6 +62,7 @@ class Wording:
     shared_owner: bool
     owned: bool
     choices: tuple[tuple[str, str], ...]
+    known: tuple[str, ...]
 
     def pattern(self) -> re.Pattern[str]:
         """The compiled form; compiled on first use, because most forms are never needed."""
@@ -140,6 +142,7 @@ def _wording(
         shared_owner=bool(entry.get("shared_owner")),
         owned=bool(entry.get("owned")),
         choices=accepted,
+        known=tuple(entry.get("known", ())),
     )
 
 

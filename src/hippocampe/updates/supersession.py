@@ -39,6 +39,13 @@ def value_change(now: Relation, then: Relation) -> ValueChange | None:
     Returns:
         What changed, or None when it cannot be decided.
     """
+    change = _change(now, then)
+    if change in ("known", "detailed", "replaced") and not (now.sure and then.sure):
+        return "perhaps"
+    return "detailed" if change == "known" and now.preceded else change
+
+
+def _change(now: Relation, then: Relation) -> ValueChange | None:
     if not _same_slot(now, then):
         return None
     values = _compare_values(now, then)
