@@ -84,6 +84,27 @@ def test_a_function_word_has_no_stem_of_a_verb() -> None:
     assert "have" not in parse("à Lyon").tokens[0].roles
 
 
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("Ida est née à Metz", "nee"),
+        ("Noé est né à Metz", "né"),
+        ("on a joué aux dés", "dés"),
+        ("il est sûr de lui", "sûr"),
+    ],
+)
+def test_an_accent_tells_a_word_from_a_function_word(text: str, word: str) -> None:
+    parsed = parse(text)
+    assert word in [parsed.tokens[at].norm for at in parsed.content]
+
+
+def test_a_function_word_with_an_accent_carries_no_meaning() -> None:
+    parsed = parse("Dès lundi je dors là où ça va, à Metz")
+    assert not {"à", "a", "là", "où", "ça", "dès"} & {
+        parsed.tokens[at].norm for at in parsed.content
+    }
+
+
 def test_stems_and_classes_of_both_languages() -> None:
     assert stem("habitait", "fr") == stem("habite", "fr")
     assert stem("running", "en") == stem("run", "en")

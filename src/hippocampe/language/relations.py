@@ -48,6 +48,8 @@ _TRADES: Final = frozenset(fold(trade) for trade in load_all("relations")["macro
 _DATE_LINKS: Final = words_of("stated.date_links", file="time")
 _NO_OWNERS: Final = ("not_owners", "hedges", "not_names", "pronouns", "also", "time", "adjunct")
 _DAY: Final = re.compile(rf"(\d{{1,2}})(?:{ORDINALS})?")
+_LEAST_WORD: Final = 3
+"""Fewer letters are a code, such as a blood type."""
 _MAX_VALUE_WORDS: Final = 6
 _MAX_REST_WORDS: Final = 8
 _MAX_WORDS: Final = 30
@@ -204,7 +206,8 @@ def _is_sure(
         case "number":
             return not statement.unclear and (not norms or _leaves_number(norms))
         case "name" | "place":
-            if norms and norms[0] in _UNION and _is_any_name(statement, wording, rest[1:]):
+            joined = _without(_PREPOSITIONS | _DETERMINERS, rest[1:])
+            if norms and norms[0] in _UNION and _is_any_name(statement, wording, joined):
                 return False  # one of several
             of_person = wording.aspect == "state" and "first_names" in wording.known
             lasts = not (of_person and norms) or _lasts(norms)
@@ -241,7 +244,7 @@ def _is_any_name(statement: Statement, wording: Wording, words: Sequence[Word]) 
 
 def _is_introduced(statement: Statement, head: Sequence[Word]) -> bool:
     """Return whether a word stands behind one that only names follow: "chez", "s'appelle"."""
-    at = statement.core.index(head[0])
+    at = next(at for at, word in enumerate(statement.core) if word is head[0])
     return len(head) == 1 and at > 0 and statement.core[at - 1].norm in _BEFORE_NAME
 
 
@@ -251,17 +254,20 @@ def _can_be_value(statement: Statement, wording: Wording, written: Sequence[Word
     A bare word does if it shares a topic with what it is the value of: "my favourite food is sushi", not "… is ready".
     """
     norms = [word.norm for word in written]
-    timed = any(is_time(norms[:length]) for length in range(1, len(norms) + 1))
-    if wording.name == "deadline" and timed:
-        return True
-    if timed or norms[0] in _PREPOSITIONS:
-        return False
-    if norms[0] in _DETERMINERS or any(w.capital or not w.norm.isalpha() for w in written):
-        return True
-    text = " ".join(norms)
     around = [word.norm for word in statement.core if word not in written]
-    about = _topics((*around, *wording.name.split()))
-    return text in _TRADES or bool(values_stated(text) or _topics(norms) & about)
+    classes = word_classes()
+    if any(is_time(norms[:length]) for length in range(1, len(norms) + 1)):
+        # "My favourite day is Friday", not "my favourite film is on tonight".
+        of_time = is_time(norms) and any(classes.has("time", norm) for norm in around)
+        return of_time or wording.name == "deadline"
+    if norms[0] in _PREPOSITIONS:
+        return False
+    text = " ".join(norms)
+    if norms[0] in _DETERMINERS or text in _TRADES or len(text) < _LEAST_WORD:
+        return True
+    if any(word.capital or not word.norm.isalpha() for word in written) or values_stated(text):
+        return True
+    return bool(_topics(norms) & _topics((*around, *wording.name.split())))
 
 
 def _topics(norms: Iterable[str]) -> int:
@@ -280,7 +286,7 @@ def _words(statement: Statement, match: re.Match[str], group: str) -> list[Word]
     return list(statement.core[text.count(" ", 0, start) : text.count(" ", 0, end)])
 
 
-def _without(leading: Set[str], words: list[Word]) -> list[Word]:
+def _without(leading: Set[str], words: Sequence[Word]) -> list[Word]:
     """Remove the words of a set from the start."""
     return list(dropwhile(lambda word: word.norm in leading, words))
 
@@ -360,7 +366,7 @@ def _value(statement: Statement, wording: Wording, head: Sequence[Word]) -> str 
             number = str(NUMBERS.get(text, text))
             return number if re.fullmatch(r"\d+(?:\.\d+)?", number) else None
         case "name" | "place":
-            fits = _names_value(statement, head, wording.kind)
+            fits = _names_value(statement, wording, head)
         case "text":
             fits = len(head) <= _MAX_VALUE_WORDS and text not in STOP_WORDS
         case "measure" | "contact" | "code" | "date":
@@ -387,17 +393,20 @@ def _is_written_value(norms: Sequence[str], kind: ValueKind) -> bool:
             return date_of(norms) is not None
 
 
-def _names_value(statement: Statement, head: Sequence[Word], kind: ValueKind) -> bool:
+def _names_value(statement: Statement, wording: Wording, head: Sequence[Word]) -> bool:
     """Return whether the words are a proper name that can be the name of a person, group or place."""
     norms = [word.norm for word in head]
     if len(head) > _MAX_VALUE_WORDS or norms[-1] in _IN_NAMES | _UNION or norms[0] in _INDEFINITE:
         return False
     if is_time(norms) or any(norm[:1].isdigit() for norm in norms):
         return False
-    if not (is_name(statement, head[0]) or (statement.lowercase and len(head) <= 2)):
+    perhaps = statement.lowercase and len(head) <= 2
+    if not (perhaps or _is_any_name(statement, wording, head)):
         return False
     classes = word_classes()
-    if kind == "name" and (classes.has("countries", *norms) or classes.has("peoples", *norms)):
+    if wording.kind == "name" and (
+        classes.has("countries", *norms) or classes.has("peoples", *norms)
+    ):
         return False
     excluded = any(classes.has(name, norms[0]) for name in ("not_names", "pronouns"))
     return not excluded and " ".join(norms) not in STOP_WORDS

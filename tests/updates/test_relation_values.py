@@ -1,0 +1,140 @@
+"""What counts as the value of a relation, and from which words on a relation is read."""
+
+from __future__ import annotations
+
+import pytest
+
+from hippocampe.updates.decide import Verdict, decide
+
+MERGED = {Verdict.UPDATED, Verdict.REINFORCED}
+
+# (old, new): without capitals, a common word is no name.
+NO_NAMES = [
+    ("mon mari est végétalien depuis mai", "mon mari est fatigué"),
+    ("mon mari est fatigué", "ma femme est fatiguée"),
+    ("je suis pacsée avec Basile", "mon mari est grognon"),
+    ("je suis en couple avec Ida", "ma compagne est enrhumée"),
+    ("ma patronne est sévère", "mon patron est absent"),
+    ("mon nom est Basile", "mon nom est imprononçable"),
+    ("je loge à Metz", "je loge à proximité"),
+    ("je loge à Metz", "je vis à trois"),
+    ("je loge à Metz", "je vis en tongs"),
+    ("je loge à Metz", "j'habite à vingt minutes du centre"),
+    ("je bosse chez Renault", "je bosse à reculons"),
+    ("je bosse chez Renault", "je travaille à crédit"),
+    ("my wife is a redhead", "my wife is asleep"),
+    ("my husband is grumpy", "my wife is grumpy"),
+    ("my boyfriend is Ivo", "my boyfriend is late"),
+    ("my boss is strict", "my manager is strict"),
+    ("my name is Ivo", "my name is unpronounceable"),
+    ("i live in Derby", "i live in squalor"),
+    ("i work for Tesco", "i work for free"),
+]
+
+# (old, new): without capitals too, a known name takes the place of another one, as does any after "chez", "s'appelle".
+NAMES = [
+    ("j'habite à metz", "j'habite à tours"),
+    ("je vis au portugal", "je vis en norvège"),
+    ("j'habite à Metz", "je me suis installé à aix-en-provence"),
+    ("je bosse chez dugommier", "je bosse chez tartempion"),
+    ("mon copain c'est bastien", "mon copain c'est hugo"),
+    ("mon lapin s'appelle pompon", "mon lapin s'appelle caramel"),
+    ("i live in derby", "i live in hull"),
+    ("i live in austin", "i moved to salt lake city"),
+    ("i work at tesco", "i work at ikea"),
+    ("my wife is laura", "my wife is megan"),
+    ("my rabbit is called biscuit", "my rabbit is called pepper"),
+]
+
+# (old, new): one occasion, or one of several people.
+OCCASIONS = [
+    ("Je sors avec Ida", "Je sors avec Noé samedi"),
+    ("Je sors avec Ida", "Je sors avec Noé à la patinoire"),
+    ("Je sors avec Ida", "Je sors avec Noé et Jeanne"),
+    ("je sors avec ida", "je sors avec noé et jeanne"),
+    ("Je sors avec Ida", "Je sors avec des collègues"),
+    ("Je vis à Metz", "Je vis à Tours et à Nancy"),
+    ("I'm dating Ida", "I'm seeing Ivo tomorrow"),
+    ("I'm dating Ida", "I'm seeing Ivo at the opera"),
+    ("I'm dating Ida", "I'm seeing Ivo and Jane"),
+    ("I live in Derby", "I live in Hull and York"),
+]
+
+# (old, new): a judgement, a state, a time or a place is no value.
+NO_VALUES = [
+    ("mon métier est infirmier", "mon métier est épuisant"),
+    ("mon plat préféré est le couscous", "mon plat préféré est froid"),
+    ("ma série préférée est Dark", "ma série préférée est demain soir sur la deux"),
+    ("ma tasse préférée est la bleue", "ma tasse préférée est dans l'évier"),
+    ("J'ai 41 ans", "J'ai 18 ans dans mes rêves"),
+    ("Ida a 7 ans", "Ida a 7 ans de moins que son frère"),
+    ("my occupation is nurse", "my occupation is exhausting"),
+    ("my favourite dish is curry", "my favourite dish is cold"),
+    ("my favourite show is Dark", "my favourite show is on tonight"),
+    ("I am 41 years old", "I am 18 years old in my head"),
+]
+
+VALUES = [
+    ("mon métier est infirmier", "mon métier est comptable"),
+    ("mon plat préféré est le couscous", "mon plat préféré est la paella"),
+    ("mon jour préféré est le samedi", "mon jour préféré est le jeudi"),
+    ("J'ai 41 ans", "J'ai 42 ans depuis hier"),
+    ("my occupation is nurse", "my occupation is lawyer"),
+    ("my favourite dish is curry", "my favourite dish is pizza"),
+    ("my favourite day is saturday", "my favourite day is thursday"),
+    ("my blood type is B", "my blood type is o"),
+]
+
+# (old, new): words before the relation that state nothing.
+PRECEDED = [
+    ("J'habite à Metz", "Ouh, j'habite à Tours"),
+    ("j'habite à Metz", "zut j'habite à Tours"),
+    ("j'habite à Metz", "non mais j'habite à Tours"),
+    ("j'habite à Metz", "Coucou ! J'habite à Tours"),
+    ("j'habite à Metz", "je voulais dire j'habite à Tours"),
+    ("Basile habite à Metz", "euh, Basile habite à Tours"),
+    ("I live in Derby", "hm, I live in Hull"),
+    ("I live in Derby", "no hmm, I live in Hull"),
+    ("I live in Derby", "I meant I live in Hull"),
+    ("my name is Ida", "hey there, my name is Ada"),
+]
+
+NOT_ASSERTED = [
+    ("j'habite à Metz", "si j'habite à Tours"),
+    ("j'habite à Metz", "Basile raconte que j'habite à Tours"),
+    ("j'habite à Metz", "regarde : « j'habite à Tours »"),
+    ("j'habite à Metz", "Basile : j'habite à Tours"),
+    ("j'habite à Metz", "faudrait que j'habite à Tours"),
+    ("j'habite à Metz", "supposons, j'habite à Tours"),
+    ("j'habite à Metz", "en hiver, j'habite à Tours"),
+    ("j'habite à Metz", "dans ce jeu, j'habite à Tours"),
+    ("I live in Derby", "if I live in Hull"),
+    ("I live in Derby", "Ida says I live in Hull"),
+    ("I live in Derby", 'look: "I live in Hull"'),
+    ("I live in Derby", "Ida: I live in Hull"),
+    ("I live in Derby", "pretend I live in Hull"),
+    ("I live in Derby", "in winter, I live in Hull"),
+    ("I live in Derby", "in this game, I live in Hull"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), [*NO_NAMES, *OCCASIONS, *NO_VALUES, *NOT_ASSERTED])
+def test_what_is_no_lasting_value_merges_nothing(old: str, new: str) -> None:
+    assert decide(new, old).verdict not in MERGED, decide(new, old)
+
+
+@pytest.mark.parametrize(("old", "new"), [*NAMES, *VALUES, *PRECEDED])
+def test_another_value_takes_its_place(old: str, new: str) -> None:
+    decision = decide(new, old)
+    assert (decision.verdict, decision.change) == (Verdict.UPDATED, "replaced"), decision
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("j'habite à Metz", "crevé, j'habite à Metz"),
+        ("I live in Derby", "exhausted, I live in Derby"),
+    ],
+)
+def test_words_before_a_known_value_are_kept(old: str, new: str) -> None:
+    assert decide(new, old).verdict is Verdict.UPDATED
