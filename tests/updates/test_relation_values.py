@@ -79,6 +79,8 @@ VALUES = [
     ("mon plat préféré est le couscous", "mon plat préféré est la paella"),
     ("mon jour préféré est le samedi", "mon jour préféré est le jeudi"),
     ("J'ai 41 ans", "J'ai 42 ans depuis hier"),
+    ("Le lapin d'Ida pèse 2 kilos", "Le lapin d'Ida pèse 3 kilos à sa dernière pesée"),
+    ("Ida's rabbit weighs 2 kilos", "Ida's rabbit weighs 3 kilos at its last check"),
     ("my occupation is nurse", "my occupation is lawyer"),
     ("my favourite dish is curry", "my favourite dish is pizza"),
     ("my favourite day is saturday", "my favourite day is thursday"),
@@ -138,3 +140,17 @@ def test_another_value_takes_its_place(old: str, new: str) -> None:
 )
 def test_words_before_a_known_value_are_kept(old: str, new: str) -> None:
     assert decide(new, old).verdict is Verdict.UPDATED
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Ida a 7 ans", "Ida a 7 ans de plus que moi"),
+        ("mon mari est grincheux", "ma femme est grincheuse"),
+        ("Je sors avec Ida", "Je sors avec Ida à la patinoire"),
+        ("I'm dating Ida", "I'm seeing Ida at the opera"),
+        ("my husband is grumpy", "my wife is grumpy"),
+    ],
+)
+def test_the_model_merges_no_doubtful_value(old: str, new: str) -> None:
+    assert decide(new, old).change == "perhaps"

@@ -43,6 +43,7 @@ _UNION: Final = words_of("union")
 _AFTER_CHOICE: Final = words_of("after_choice")
 _BEFORE_AMOUNT: Final = words_of("before_amount")
 _BEFORE_NAME: Final = words_of("before_name")
+_BEFORE_PLACE: Final = words_of("before_place")
 _PREPOSITIONS: Final = words_of("grammar.at")
 _TRADES: Final = frozenset(fold(trade) for trade in load_all("relations")["macros"]["WORKER"])
 _DATE_LINKS: Final = words_of("stated.date_links", file="time")
@@ -222,8 +223,13 @@ def _is_sure(
 
 def _leaves_number(rest: Sequence[str]) -> bool:
     """Return whether the words after a number leave it as it is: not "de plus que moi", "dans ma tête"."""
-    adjunct = word_classes().match("adjunct", rest, 0) and rest[0] not in _PREPOSITIONS
-    return is_time(rest) or bool(adjunct)
+    classes = word_classes()
+    if is_time(rest):
+        return True
+    # "In my head", not "at her last check-up".
+    inner = rest[0] in _BEFORE_PLACE and not _POSSESSIVES.isdisjoint(rest[1:2])
+    dated = any(classes.has(name, norm) for norm in rest[2:] for name in ("time", "time_links"))
+    return bool(classes.match("adjunct", rest, 0)) and (dated or not inner)
 
 
 def _lasts(rest: Sequence[str]) -> bool:
