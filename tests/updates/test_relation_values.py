@@ -110,6 +110,8 @@ NOT_ASSERTED = [
     ("j'habite à Metz", "supposons, j'habite à Tours"),
     ("j'habite à Metz", "en hiver, j'habite à Tours"),
     ("j'habite à Metz", "dans ce jeu, j'habite à Tours"),
+    ("j'habite à Metz", "bientôt j'habite à Tours"),
+    ("I live in Derby", "soon I live in Hull"),
     ("I live in Derby", "if I live in Hull"),
     ("I live in Derby", "Ida says I live in Hull"),
     ("I live in Derby", 'look: "I live in Hull"'),
