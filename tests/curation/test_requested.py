@@ -255,6 +255,19 @@ def test_a_request_without_a_user(hippo: Hippocampe) -> None:
             "je suis enceinte",
             "j'ai un chat",
         ),
+        ("oublie mon vélo", "mon vélo est volé", "le vélo de ma cousine est volé"),
+        ("forget my boat", "my boat leaks", "my uncle's boat leaks"),
+        (
+            "oublie ce que j'ai dit de l'asthme de mon frère",
+            "mon frère a de l'asthme",
+            "j'ai de l'asthme",
+        ),
+        ("forget my brother's asthma", "my brother has asthma", "I have asthma"),
+        ("forget that I have asthma", "I have asthma", "my brother has asthma"),
+        ("oublie mon père", "mon père est malade", "mon beau-père est malade"),
+        ("forget my dad", "my dad is ill", "my step-dad is ill"),
+        ("oublie que Tom n'aime pas le judo", "Tom n'aime pas le judo", "Tom aime le judo"),
+        ("forget that Tom likes judo", "Tom likes judo", "Tom doesn't like judo"),
     ],
 )
 def test_what_is_of_another_person_or_number_stays(
@@ -268,6 +281,24 @@ def test_what_is_of_another_person_or_number_stays(
     found = asked(hippo.before_turn(message, scope=ANA))
     assert [item.content for item in found.items] == [content]
     assert not found.waits
+
+
+@pytest.mark.parametrize(
+    ("message", "content"),
+    [
+        ("forget my operation", "my sister drove me to the operation"),
+        ("oublie mon opération", "ma sœur m'a conduite à l'opération"),
+    ],
+)
+def test_what_may_be_of_another_person_waits_for_a_yes(
+    hippo: Hippocampe, message: str, content: str
+) -> None:
+    hippo.remember(content, scope=ANA)
+    found = asked(say(hippo, message))
+    assert found.waits
+    assert "unclear" in found.items[0].matched
+    say(hippo, "oui")
+    assert not contents(hippo, "operation opération")
 
 
 def test_only_what_the_user_said_of_somebody(hippo: Hippocampe) -> None:

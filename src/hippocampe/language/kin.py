@@ -203,6 +203,16 @@ def names_relation(question: str) -> bool:
     return not _relations().isdisjoint(words(question))
 
 
+def relation(word: str) -> str:
+    """Return the key in the table `kin` of a folded word: "soeur" → `sister`, "coworker" → `colleague`; "" without one."""
+    return _relation_of().get(word, "")
+
+
+@cache
+def _relation_of() -> dict[str, str]:
+    return dict(_listed())
+
+
 @cache
 def _relations() -> frozenset[str]:
     return frozenset(word for word, _ in _listed())

@@ -4,6 +4,7 @@ A topic in the first person ("I play the tuba", "my card number"), or that names
 the user's own: what others say of themselves stays.
 """
 
+import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -14,8 +15,9 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.documents import memory_text, turn_text
 from hippocampe.errors import EmbedderUnavailable
 from hippocampe.language import secrets
-from hippocampe.language.difference import names_another, shared_words
+from hippocampe.language.difference import names_another
 from hippocampe.language.mentions import mentions
+from hippocampe.language.owners import Fit, fit
 from hippocampe.language.person import is_about_speaker, is_first_person
 from hippocampe.language.statement import parse
 from hippocampe.language.subjects import subjects_of
@@ -40,6 +42,10 @@ joue du tuba" / "Ana joue au tennis" at 0.44, and the farthest of the same "my c
 ALL_BY_MEANING = 0.9
 MAX_BY_MEANING = 50
 MAX_BY_WORDS = 500
+UNCLEAR = "unclear"
+"""Why an item is in a receipt that may be about somebody else."""
+_REPLY = re.compile(r"\n[^:\n]{1,40} ?: ")
+"""Between the lines of a turn and those of its reply."""
 MAX_LIKELY = 8
 """Maximum memories and turns that are read with the topic when the searches find none."""
 
@@ -70,7 +76,7 @@ class _Topic:
         """Return whether a text may be about the topic: it is the user's own, or the topic is everyone's."""
         if self.user is None:
             return True
-        told = author is not None and fold(author) == fold(self.user)
+        told = self._is_by_user(author)
         if self.said:
             return told
         if mentions(text, self.names):
@@ -89,19 +95,23 @@ class _Topic:
         stems = {token.stem for token in wanted}
         return named <= told and len(stems & told) * 2 >= len(stems) * (1 if named else 2)
 
-    def contradicts(self, text: str) -> bool:
-        """Return whether a text is about another person or number than the topic, or denies it.
+    def fit(self, item: ReceiptItem, author: str | None) -> Fit:
+        """Return whether an item that matches is about the owner of the topic, and says the same of them."""
+        text = memory_text(item.memory) if item.memory else item.content
+        if not self.owns(text, author, memory=item.memory is not None):
+            return "other"
+        by_user = self.user is None or author is None or self._is_by_user(author)
+        # "I" in the reply of a turn is not who asked.
+        return fit(self.text, _REPLY.split(text, maxsplit=1)[0], self.names, by_speaker=by_user)
 
-        "My brother" is not "my sister", and "I don't smoke" is not "I smoke".
-        """
+    def names_another(self, text: str) -> bool:
+        """Return whether the topic and a text each have a name or a number that the other lacks."""
         if self.wanted <= set(words(text)):
             return False
-        topic, told = parse(self.text), parse(text)
-        named, others = ({token.kin for token in each.tokens} - {""} for each in (topic, told))
-        if named and others and named.isdisjoint(others):
-            return True
-        denies = bool(topic.negations) != bool(told.negations)
-        return (denies and bool(shared_words(topic, told))) or names_another(topic, told)
+        return names_another(parse(self.text), parse(text))
+
+    def _is_by_user(self, author: str | None) -> bool:
+        return author is not None and self.user is not None and fold(author) == fold(self.user)
 
 
 def find(corpus: Corpus, topic: str, scope: Scope, *, said: bool = False) -> list[ReceiptItem]:
@@ -175,11 +185,7 @@ def likely(
     except EmbedderUnavailable as exc:
         corpus.outages.failed("embedder", exc)
         return []
-    return [
-        _of_hit(hit, corpus)
-        for hit in found
-        if asked.owns(hit.content, hit.author, memory=hit.memory is not None)
-    ]
+    return [each for hit in found for each in _fitting(asked, _of_hit(hit, corpus), hit.author)]
 
 
 def _by_meaning(corpus: Corpus, topic: _Topic, scope: Scope) -> Iterator[ReceiptItem]:
@@ -198,13 +204,21 @@ def _by_meaning(corpus: Corpus, topic: _Topic, scope: Scope) -> Iterator[Receipt
             corpus.outages.failed("embedder", exc)
             return
         for hit in hits:
-            if hit.id in found or topic.contradicts(hit.content):
+            if hit.id in found or topic.names_another(hit.content):
                 continue
             about = _is_close(hit, topic, corpus) if own else _matches_most(hit)
-            if about and topic.owns(hit.content, hit.author, memory=hit.memory is not None):
+            if about:
                 found[hit.id] = hit
     for hit in found.values():
-        yield _of_hit(hit, corpus)
+        yield from _fitting(topic, _of_hit(hit, corpus), hit.author)
+
+
+def _fitting(topic: _Topic, item: ReceiptItem, author: str | None) -> Iterator[ReceiptItem]:
+    """Yield an item that matches, unless it is about another person or says the opposite; mark it if that is unclear."""
+    fits = topic.fit(item, author)
+    if fits != "other":
+        unclear = (UNCLEAR,) if fits == "unclear" else ()
+        yield replace(item, matched=(*item.matched, *unclear))
 
 
 def _of_hit(hit: Recollection, corpus: Corpus) -> ReceiptItem:
@@ -254,26 +268,28 @@ def _by_words(corpus: Corpus, topic: _Topic) -> Iterator[ReceiptItem]:
         found = memories.get(connection, space, matching("memory", *MEMORY_COLLECTIONS))
         for memory in found.values():
             text = memory_text(memory)
-            if is_about(text) and topic.owns(text, memory.user, memory=True):
-                yield of_memory(memory, "words")
+            if is_about(text):
+                yield from _fitting(topic, of_memory(memory, "words"), memory.user)
         turns = turn_rows.get(connection, space, matching("turn", "turn"))
         for turn in turns.values():
-            if is_about(turn_text(turn)) and topic.owns(turn.content, turn.author, memory=False):
-                yield ReceiptItem(turn.id, "turn", turn.content, turn.at, ("words",))
+            if is_about(turn_text(turn)):
+                item = ReceiptItem(turn.id, "turn", turn.content, turn.at, ("words",))
+                yield from _fitting(topic, item, turn.author)
         # Digested messages are no longer live, but full-text search finds them.
         for each in _loose_messages(connection, topic, matching("live", "live")):
-            if is_about(each.content) and topic.owns(each.content, each.author, memory=False):
+            if is_about(each.content):
                 kind = "live" if each.live else "message"
-                yield ReceiptItem(each.id, kind, each.content, each.at, ("words",))
+                item = ReceiptItem(each.id, kind, each.content, each.at, ("words",))
+                yield from _fitting(topic, item, each.author)
         for memory in _replaced(connection, topic):
             text = memory_text(memory)
-            if topic.is_told_in(text) and topic.owns(text, memory.user, memory=True):
-                yield of_memory(memory, "words")
+            if topic.is_told_in(text):
+                yield from _fitting(topic, of_memory(memory, "words"), memory.user)
         keyed = [memories.living(space, now), schema.memory.c.key.is_not(None)]
         for memory in memories.find(connection, *keyed):
             key = (memory.key or "").replace("_", " ")
-            if topic.wanted <= set(words(key)) and topic.owns(key, memory.user, memory=True):
-                yield of_memory(memory, "key")
+            if topic.wanted <= set(words(key)):
+                yield from _fitting(topic, of_memory(memory, "key"), memory.user)
 
 
 def _replaced(connection: Connection, topic: _Topic) -> list[Memory]:

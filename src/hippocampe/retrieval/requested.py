@@ -68,7 +68,8 @@ def plan(corpus: Corpus, asked: Asked, scope: Scope, *, replies: bool = True) ->
     if before is not None:
         confirmed = _of_turn(before, "said")
         items = list({each.id: each for each in (*items, confirmed)}.values())
-    doubted = unsure or not request.sure or len(items) > MOST_AT_ONCE
+    unclear = any(about.UNCLEAR in each.matched for each in items)
+    doubted = unsure or unclear or not request.sure or len(items) > MOST_AT_ONCE
     waits = before is None and bool(items) and doubted
     known = {each.id for each in items}
     repeating = earlier + (_answers(corpus, items, scope) if replies else [])
