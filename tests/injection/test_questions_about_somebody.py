@@ -46,6 +46,20 @@ def test_what_is_known_of_the_asker_is_about_them(store: Hippocampe, message: st
 
 
 @pytest.mark.parametrize(
+    "message", ["qu'est-ce que tu sais de moi ?", "what do you know about me?", "dis-moi tout sur moi"]
+)
+def test_what_others_plan_for_the_asker_is_no_answer(store: Hippocampe, message: str) -> None:
+    store.remember("je prépare une surprise pour Léa samedi", scope=TOM, importance=0.9)
+    store.remember("We are planning a party for Léa", scope=TOM, importance=0.9)
+    store.after_turn("I will leave Léa, tell me how", "Slowly.", scope=TOM)
+    given = store.before_turn(message, scope=LEA).text
+    assert "Lilas" in given
+    assert not any(word in given for word in ("surprise", "party", "leave"))
+    # A question of the one who told it finds it.
+    assert "surprise" in store.before_turn("quelle surprise pour Léa ?", scope=TOM).text
+
+
+@pytest.mark.parametrize(
     ("message", "subject", "known"),
     [
         ("je suis Mickael", "mickael", True),

@@ -210,11 +210,23 @@ class ContextReader:
         talk += [item for item in map(results.of_live, live) if self.tells(item)][:limit]
         return sorted(talk, key=lambda item: item.at or self.now, reverse=True)
 
-    def _took_part(self, turn: Turn, names: Collection[str] | None) -> bool:
+    def _took_part(self, turn: Turn | Recollection, names: Collection[str] | None) -> bool:
         """Return whether the speaker may have taken part in a turn: their own, or one of this room or a live one."""
         if names is None or turn.author is None or fold(turn.author) in names:
             return True
-        return turn.channel in (self.scope.channel or "", *self.settings.live_rooms)
+        return (turn.channel or "") in (self.scope.channel or "", *self.settings.live_rooms)
+
+    def is_withheld(self, item: Recollection) -> bool:
+        """Return whether an item that a search found is no answer to a question of the speaker about themselves.
+
+        Others told it about themselves, or where the speaker was not.
+        """
+        if not self._asks_about_asker():
+            return False
+        names = self._names()
+        if item.memory is not None:
+            return not concerns(item.memory, names)
+        return not self._took_part(item, names)
 
     def tells(self, item: Recollection) -> bool:
         """Return whether talk is more than small talk, and a turn more than a question that nobody answered.
@@ -256,7 +268,9 @@ class ContextReader:
         names |= {other for each in names for other in aliases.get(each, ())}
         if self._asks_about_asker():
             limit = self.settings.always_on_limit
-        if person or not is_about_speaker(self.text):
+        if person:
+            own = None if own is None else frozenset(names)
+        elif not is_about_speaker(self.text):
             own = None
         about = always_on.about_names(
             connection,
