@@ -46,7 +46,13 @@ def test_what_is_known_of_the_asker_is_about_them(store: Hippocampe, message: st
 
 
 @pytest.mark.parametrize(
-    "message", ["qu'est-ce que tu sais de moi ?", "what do you know about me?", "dis-moi tout sur moi"]
+    "message",
+    [
+        "qu'est-ce que tu sais de moi ?",
+        "what do you know about me?",
+        "dis-moi tout sur moi",
+        "tell me all about myself",
+    ],
 )
 def test_what_others_plan_for_the_asker_is_no_answer(store: Hippocampe, message: str) -> None:
     store.remember("je prépare une surprise pour Léa samedi", scope=TOM, importance=0.9)

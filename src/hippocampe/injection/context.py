@@ -22,7 +22,7 @@ from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.statement import parse
 from hippocampe.language.subjects import fold_subjects, subjects_of
 from hippocampe.language.temporal.window import TimeWindow
-from hippocampe.language.text import fold, keywords, words
+from hippocampe.language.text import STOP_WORDS, fold, keywords, words
 from hippocampe.retrieval import results
 from hippocampe.store import always_on, embeddings, message_rows, turn_rows
 from hippocampe.store.turn_rows import Turn
@@ -128,7 +128,7 @@ class ContextReader:
                 for path, found in listed.items()
             }
             order = ("identity", "important", "recent")
-            if known and (subject or self._asks_about_asker()):
+            if known and (subject or self.asks_about_asker()):
                 # A question about one person does not get memories about others.
                 order = ()
             elif is_open and not known:
@@ -148,20 +148,25 @@ class ContextReader:
         """Always-on memories of one kind; an open question, which few kinds answer, gets twice as many."""
         return -(-self.settings.always_on_limit // KINDS)
 
-    def _asks_about_asker(self) -> bool:
+    def asks_about_asker(self) -> bool:
+        """Return whether the speaker asks what is known of them."""
         question = self.question
-        return question is not None and question.is_open and question.about == "person"
+        if question is not None and question.is_open and question.about == "person":
+            return True
+        # "Tout sur moi", "all about myself".
+        subject = open_questions.subject_of(self.text) or ""
+        return is_about_speaker(subject) and STOP_WORDS.issuperset(words(subject))
 
     def _subject(self) -> str | None:
         """The person or thing that the message asks everything about, other than the speaker."""
-        return None if self._asks_about_asker() else open_questions.subject_of(self.text)
+        return None if self.asks_about_asker() else open_questions.subject_of(self.text)
 
     def _person(self) -> str | None:
         """The speaker, if they introduce themselves or ask about themselves."""
         name = open_questions.introduced(
             self.text, companions=self.settings.companion_names, is_known=self._is_known
         )
-        return self.scope.user if name is None and self._asks_about_asker() else name
+        return self.scope.user if name is None and self.asks_about_asker() else name
 
     def _is_known(self, name: str) -> bool:
         """Return whether a folded name is the speaker's, or has an alias."""
@@ -216,17 +221,15 @@ class ContextReader:
             return True
         return (turn.channel or "") in (self.scope.channel or "", *self.settings.live_rooms)
 
-    def is_withheld(self, item: Recollection) -> bool:
-        """Return whether an item that a search found is no answer to a question of the speaker about themselves.
+    def concerns_asker(self, item: Recollection) -> bool:
+        """Return whether an item that a search found may answer a question of the speaker about themselves.
 
-        Others told it about themselves, or where the speaker was not.
+        Not if others told it about themselves, or where the speaker was not.
         """
-        if not self._asks_about_asker():
-            return False
         names = self._names()
         if item.memory is not None:
-            return not concerns(item.memory, names)
-        return not self._took_part(item, names)
+            return concerns(item.memory, names)
+        return self._took_part(item, names)
 
     def tells(self, item: Recollection) -> bool:
         """Return whether talk is more than small talk, and a turn more than a question that nobody answered.
@@ -266,7 +269,7 @@ class ContextReader:
             return []
         aliases = self.corpus.aliases.of(space)
         names |= {other for each in names for other in aliases.get(each, ())}
-        if self._asks_about_asker():
+        if self.asks_about_asker():
             limit = self.settings.always_on_limit
         if person:
             own = None if own is None else frozenset(names)

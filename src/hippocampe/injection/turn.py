@@ -166,7 +166,8 @@ class Turn:
             always_on = _of_context(cached or ())
         is_open = question is not None and question.is_open
         is_open = is_open or open_questions.subject_of(self.text) is not None
-        found = [c for c in found if not reader.is_withheld(c.item)]
+        if reader.asks_about_asker():
+            found = [c for c in found if reader.concerns_asker(c.item)]
         # Small talk and earlier questions resemble a question, but do not answer it.
         found = [c for c in found if c.item.kind not in TALK or reader.tells(c.item)]
         if question is not None and question.about == "talk" and window is not None:
