@@ -437,14 +437,16 @@ class Forgetting:
 
     Attributes:
         topic: What to forget, as said; empty for what was said just before.
-        items: What it hides.
+        items: What it hides; empty too if it was not found in time.
         waits: Whether the user has to confirm first, since much would go or the request may mean something
-            else. Otherwise `after_turn` hides the items.
+            else, or `whole`. Otherwise `after_turn` hides the items.
+        whole: Whether it means all that is known of the user, which only `erase` removes.
     """
 
     topic: str
     items: tuple[ReceiptItem, ...]
     waits: bool
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

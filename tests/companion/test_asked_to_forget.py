@@ -1,11 +1,15 @@
 """Asking the companion to forget: what it is told, what it forgets, and what stays of the conversation."""
 
+import time
 from typing import Any
 
 import pytest
 
 from hippocampe import Hippocampe, Scope
 from hippocampe.companion import Companion, Reply
+from hippocampe.companion.alone import serve_alone
+from hippocampe.errors import IndexUnavailable
+from hippocampe.retrieval import requested
 from model_server import ModelServer
 
 ANA = Scope(user="ana", channel="lobby")
@@ -133,3 +137,26 @@ def test_the_fact_of_another_is_hidden_with_their_words(
     server.call("delete_memory", id=memory.id, reason="asked", said=True)
     ask(companion, server, "David's instrument, not a word about it any more")
     assert known(hippo, "tuba") == {"Je joue du tuba", "Hier j'ai joué du tuba"}
+
+
+@pytest.mark.parametrize("message", ["oublie que je vends des vélos", "forget that I sell bikes"])
+@pytest.mark.parametrize("fails", [False, True])
+def test_without_a_model_a_request_is_no_memory(
+    hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch, message: str, fails: bool
+) -> None:
+    told = hippo.remember(
+        message.split(" ", 1)[1].removeprefix("que ").removeprefix("that "), scope=ANA
+    )
+    plan = requested.plan
+
+    def without(*given: Any, replies: bool = True) -> Any:
+        if fails and not replies:
+            raise IndexUnavailable("the disk was taken out")
+        time.sleep(0 if replies else 1)
+        return plan(*given, replies=replies)
+
+    monkeypatch.setattr(requested, "plan", without)
+    hippo.update_settings(scope=ANA, hook_timeout_ms=50)
+    assert serve_alone(hippo, message, scope=ANA).stored is None
+    assert hippo.recent(scope=ANA) == []
+    assert hippo.get(told.memory.id, scope=ANA).superseded_by is None

@@ -1,11 +1,15 @@
 """A message that asks to forget: what it hides, whose it is, and when it waits for a yes."""
 
+import time
+from typing import Any
+
 import pytest
 
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Recollection, Scope
 from hippocampe.curation import requested
 from hippocampe.errors import IndexUnavailable
+from hippocampe.retrieval import requested as requests
 from hippocampe.types import MAX_LABEL_CHARACTERS, Forgetting, Injection
 
 ANA = Scope(user="ana", channel="lobby")
@@ -77,6 +81,50 @@ def test_the_text_says_what_memory_does(tuba: Hippocampe) -> None:
     assert "Forgotten right after this answer" in text
     tuba.update_settings(scope=ANA, language="fr")
     assert "une demande d’oubli" in tuba.before_turn("oublie que je joue du tuba", scope=ANA).text
+
+
+@pytest.mark.parametrize("language", ["fr", "en"])
+def test_what_is_found_too_late_is_said_too(
+    tuba: Hippocampe, monkeypatch: pytest.MonkeyPatch, language: str
+) -> None:
+    plan = requests.plan
+
+    def slow(*given: Any, replies: bool = True) -> Forgetting | None:
+        time.sleep(0 if replies else 1)
+        return plan(*given, replies=replies)
+
+    monkeypatch.setattr(requests, "plan", slow)
+    tuba.update_settings(scope=ANA, hook_timeout_ms=50, language=language)
+    injection = say(tuba, "oublie que je joue du tuba")
+    assert injection.trace.missing == ("search late",)
+    assert asked(injection) == Forgetting("je joue du tuba", (), waits=True)
+    assert ("pas été trouvé à temps" if language == "fr" else "not found in time") in injection.text
+    assert contents(tuba, "tuba") == KEPT
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["oublie tout ce que tu sais sur moi", "supprime mes données", "forget me", "delete my data"],
+)
+def test_all_that_is_known_of_a_user_takes_erase(tuba: Hippocampe, message: str) -> None:
+    before = contents(tuba, "tuba tennis")
+    injection = say(tuba, message)
+    assert asked(injection).whole
+    assert "`erase`" in injection.text
+    assert "tuba" not in injection.text
+    assert say(tuba, "yes please").forgetting is None
+    assert contents(tuba, "tuba tennis") == before
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("oublie ce que je t'ai dit hier", "ce que je t'ai dit hier"),
+        ("forget everything I told you yesterday", "everything I told you yesterday"),
+    ],
+)
+def test_the_time_that_was_named_is_shown(tuba: Hippocampe, message: str, said: str) -> None:
+    assert f": {said}\n" in tuba.before_turn(message, scope=ANA).text
 
 
 def test_without_the_index_the_turn_has_what_the_store_has(

@@ -116,8 +116,6 @@ REQUESTS = [
 OTHERS = [
     "delete those files. I don't want them kept around",
     "delete the draft, i don't want it to be published",
-    "oublie tout ce que tu sais sur moi",
-    "Forget everything you know about me",
     "I forgot my keys at the tuba shop",
     "Don't forget my birthday",
     "I'll never forget my trip to Japan",
@@ -194,8 +192,6 @@ OTHERS = [
     "I can't forget my first love",
     "Il a oublié que je joue du tuba",
     "We should not forget our passports",
-    "Oublie-moi",
-    "forget me",
     "forget everything",
     "Oublie tout",
     "delete that file",
@@ -241,6 +237,50 @@ def test_what_may_mean_something_else_is_unsure() -> None:
     ],
 )
 def test_a_correction_is_no_part_of_the_topic(message: str, topic: str, rest: str) -> None:
+    request = read_request(message)
+    assert request is not None
+    assert (request.topic, request.rest) == (topic, rest)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "oublie tout ce que tu sais sur moi", "Forget everything you know about me", "forget me", "Oublie-moi",
+        "supprime toutes mes données personnelles", "please delete all my data", "efface-moi de ta mémoire",
+        "Can you erase everything you have on me?", "tu peux effacer ce que tu sais de moi ?",
+    ],
+)  # fmt: skip
+def test_all_that_is_known_of_the_speaker(message: str) -> None:
+    request = read_request(message)
+    assert request is not None
+    assert request.whole
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "delete me from the guest list", "supprime mes données de la carte SIM", "oublie mes soucis",
+        "forget my meds", "don't keep me waiting", "ne me garde pas",
+    ],
+)  # fmt: skip
+def test_a_part_is_not_all_that_is_known(message: str) -> None:
+    request = read_request(message)
+    assert request is None or not request.whole
+
+
+@pytest.mark.parametrize(
+    ("message", "topic", "rest"),
+    [
+        ("oublie ce que j'ai dit sur Paul et raconte-moi une blague", "Paul", "raconte-moi une blague"),
+        ("forget what I said about Paul and tell me a joke", "Paul", "tell me a joke"),
+        ("Forget about my debts, and remember that I love tea", "my debts", "remember that I love tea"),
+        ("oublie mes dettes et garde le reste", "mes dettes", "garde le reste"),
+        ("forget my mum and my dad", "my mum and my dad", ""),
+        ("forget that I smoke and play the tuba", "I smoke and play the tuba", ""),
+        ("oublie mes peurs et mes envies", "mes peurs et mes envies", ""),
+    ],
+)  # fmt: skip
+def test_another_request_is_no_part_of_the_topic(message: str, topic: str, rest: str) -> None:
     request = read_request(message)
     assert request is not None
     assert (request.topic, request.rest) == (topic, rest)

@@ -179,7 +179,11 @@ class Chat:
         if (asked := injection.forgetting) is not None:
             for item in asked.items:
                 self._screen.print(show.planned([item], by))
-            if not asked.items:
+            if asked.whole:
+                self.say("Nothing was forgotten: erase removes all that is known of a user.")
+            elif not asked.items and asked.waits:
+                self.say("Not found in time what this means: what is clear was forgotten.")
+            elif not asked.items:
                 self.say("Nothing found.")
             elif asked.waits:
                 self.say("This is much: answer yes to forget it.")

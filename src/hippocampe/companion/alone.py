@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from hippocampe.hippocampe import Hippocampe
+from hippocampe.language.forgetting import read_request
 from hippocampe.language.questions import is_question
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.types import Injection, Memory, Remembered, Scope
@@ -26,7 +27,7 @@ class Served:
 def serve_alone(hippo: Hippocampe, message: str, *, scope: Scope) -> Served:
     """Select what a model would be given for a message, and store the message if it states something.
 
-    A request to forget is carried out. Questions and small talk are not stored.
+    A request to forget is carried out, and never stored as a memory. Questions and small talk are not stored.
 
     Args:
         hippo: The memory.
@@ -39,7 +40,7 @@ def serve_alone(hippo: Hippocampe, message: str, *, scope: Scope) -> Served:
     """
     # No model has seen what was given before.
     injection = hippo.before_turn(message, scope=scope, fresh=True)
-    if injection.forgetting is not None:
+    if injection.forgetting is not None or read_request(message) is not None:
         hippo.after_turn(message, None, scope=scope)
         return Served(injection)
     names = hippo.settings(scope=scope).companion_names

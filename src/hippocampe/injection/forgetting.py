@@ -1,6 +1,5 @@
 """Report the outcome of a request to forget in the injection."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from hippocampe.engine import backlog
@@ -14,6 +13,7 @@ from hippocampe.language.i18n import translate
 from hippocampe.language.sanitize import quote
 from hippocampe.language.text import cut
 from hippocampe.retrieval import requested
+from hippocampe.retrieval.requested import Asked
 from hippocampe.types import Forgetting, Injection, ReceiptItem, Scope, Settings
 
 MAX_SHOWN = 5
@@ -41,15 +41,13 @@ def serve(
         text: The message.
         scope: The speaker and the channel.
         settings: Those of the space.
-        stopwatch: Times the turn; past its deadline the injection says nothing.
+        stopwatch: Times the turn; past its deadline the injection says that nothing was found in time.
         missing: The missing parts of the turn; gets that of a request that cannot be planned.
     """
     corpus = context.corpus
     try:
-        forgetting = _plan(context, state, text, scope, lambda: seconds_left(settings, stopwatch))
-    except TimeoutError:
-        corpus.outages.late("search", f"no answer within {settings.hook_timeout_ms} ms")
-        return skip(stopwatch, SKIPPED, ("search late",))
+        asked = requested.read(corpus, text, scope)
+        forgetting = asked and _plan(context, state, asked, scope, settings, stopwatch, missing)
     except HippocampeError as exc:
         # A change of embedder closes the old index: retry with the new one.
         corpus.check_serving()
@@ -61,17 +59,21 @@ def serve(
         return None
     title, lines = _lines(forgetting, settings.language)
     rendered, tokens = render_notice(title, lines, settings)
-    empty = skip(stopwatch, SKIPPED)
+    empty = skip(stopwatch, SKIPPED, tuple(missing))
     return replace(empty, text=rendered, tokens=tokens, forgetting=forgetting)
 
 
 def _plan(
-    context: Context, state: TurnState, text: str, scope: Scope, seconds: Callable[[], float]
+    context: Context,
+    state: TurnState,
+    asked: Asked,
+    scope: Scope,
+    settings: Settings,
+    stopwatch: Stopwatch,
+    missing: list[str],
 ) -> Forgetting | None:
-    """The items that the request of a message hides; None without a request."""
+    """The items that a request hides, none if they are late; None if it means something else."""
     corpus = context.corpus
-    if (asked := requested.read(corpus, text, scope)) is None:
-        return None
 
     def planned() -> Forgetting | None:
         # What was said a moment ago is part of it.
@@ -80,16 +82,30 @@ def _plan(
 
     planning = state.search_pool.submit(planned)
     try:
-        return planning.result(timeout=seconds())
+        return planning.result(timeout=seconds_left(settings, stopwatch))
     except TimeoutError:
         planning.cancel()
-        raise
+        corpus.outages.late("search", f"no answer within {settings.hook_timeout_ms} ms")
+        missing.append("search late")
+        return Forgetting(asked.request.topic or asked.request.said, (), waits=True)
 
 
 def _lines(forgetting: Forgetting, language: str) -> tuple[str, list[str]]:
     title = translate("Memory: a request to forget", language)
     topic = quote(forgetting.topic) or translate("what was just said", language)
     number = len(forgetting.items)
+    if forgetting.whole:
+        text = translate(
+            "Nothing is forgotten: the person asks to remove all that is known of them, which takes `erase` on the command line or in the API. Say so, and tell nothing that is known of them.",
+            language,
+        )
+        return title, [text]
+    if not number and forgetting.waits:
+        text = translate(
+            "What this means was not found in time, so do not say that it is forgotten: {topic}",
+            language,
+        )
+        return title, [text.format(topic=topic)]
     if not number:
         text = translate("Nothing is known of it, and this request is not kept: {topic}", language)
         return title, [text.format(topic=topic)]

@@ -5,12 +5,12 @@ that …") and the opposite ("don't forget") are no requests.
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
-from hippocampe.language.lexicon import languages, load
+from hippocampe.language.grammar import grammar, plain_stem
+from hippocampe.language.lexicon import languages, load, load_all, words_of
 from hippocampe.language.person import is_about_speaker
 from hippocampe.language.subjects import subjects_of
 from hippocampe.language.text import APOSTROPHE, STOP_WORDS, cut, fold, words
@@ -22,6 +22,8 @@ MAX_UNSURE_WORDS: Final = 6
 """Maximum words of a topic without a clause or a possessive; longer ones are not topics."""
 MAX_AGREEMENT_WORDS: Final = 8
 _CLAUSE_END: Final = re.compile(r"(?<=[.!?…;])\s+|\n+|(?<=,)\s+")
+_REQUESTS: Final = re.compile(rf"(?:{'|'.join(load_all('questions')['requests'])})\b")
+_OBJECTS: Final = words_of("determiners") | words_of("coordinators") | words_of("persons")
 _QUOTES: Final = '«“"`'
 
 
@@ -35,6 +37,7 @@ class ForgetRequest:
         rest: The message without the request.
         own: Whether it means only what the speaker said: "forget what I said about Rachel".
         said: How it names what was said, without a topic: "everything I told you today".
+        whole: Whether it means all that is known of the speaker: "forget me", "delete my data".
     """
 
     topic: str
@@ -42,6 +45,7 @@ class ForgetRequest:
     rest: str
     own: bool = False
     said: str = ""
+    whole: bool = False
 
 
 def read_request(message: str) -> ForgetRequest | None:
@@ -56,8 +60,9 @@ def read_request(message: str) -> ForgetRequest | None:
             if found is not None:
                 request, end = found
                 if request.topic and STOP_WORDS.issuperset(words(request.topic)):
-                    # "Everything about me" is more than a topic: `erase` removes a user.
-                    return None
+                    if not is_about_speaker(request.topic):
+                        return None
+                    request = replace(request, whole=True)
                 rest = " ".join(f"{message[:start]} {message[end:]}".split()).strip(" ,;")
                 request = replace(request, rest=rest)
                 return _forms(language).named(request)
@@ -87,7 +92,7 @@ def _stems() -> tuple[str, ...]:
 
 @cache
 def _forms(language: str) -> "_Forms":
-    return _Forms(load(language, "forgetting"))
+    return _Forms(language)
 
 
 def _any(patterns: list[str]) -> str:
@@ -97,7 +102,8 @@ def _any(patterns: list[str]) -> str:
 class _Forms:
     """The wordings of one language."""
 
-    def __init__(self, data: Mapping[str, Any]) -> None:
+    def __init__(self, language: str) -> None:
+        data = load(language, "forgetting")
         options = re.IGNORECASE
         asks = rf"(?:{_any(data['before'])}[\s,!.:]+|@?\w+\s?,\s+|{_any(data['asks'])}\s*){{0,6}}"
         verbs, removes, refuses = map(_any, (data["verbs"], data["removes"], data["refuses"]))
@@ -117,6 +123,9 @@ class _Forms:
         subject = rf"(?:(?<=')|(?i:{clause})(?:(?<=')|\b)|[A-ZÀ-Þ])"
         # "…, I haven't told my mum yet" goes on with another thing.
         self._aside = re.compile(rf",\s+(?:{clause})(?:(?<=')|\b).*$", options | re.DOTALL)
+        self._whole = re.compile(_any(data["whole"]), options)
+        self._union = re.compile(rf",?\s+(?:{'|'.join(words_of('union', language=language))})\s+")
+        self._language = language
         self._correction = re.compile(rf",?\s+(?:{_any(data['corrections'])})\b", options)
         self._that = re.compile(rf"(?i:{_any(data['that'])})\s*(?P<topic>{subject}.*)$", re.DOTALL)
         self._bare = re.compile(
@@ -142,7 +151,8 @@ class _Forms:
         if correction := self._correction.search(text, verb.end(), end):
             # "Forget that I ran 8 km, it was 6 actually" goes on with what to remember.
             end = correction.start()
-        named, unwanted = text[verb.end() : end], self._unwanted.search(text, verb.end())
+        stop, end = self._other_request(text, verb.end(), end)
+        named, unwanted = text[verb.end() : stop], self._unwanted.search(text, verb.end())
         # "Delete those files, I don't want them kept" is not meant of memory.
         if unwanted and (unwanted.start() > end or not self._own.match(named)):
             unwanted = None
@@ -152,6 +162,9 @@ class _Forms:
             return None
         named = self._without_politeness(named)
         remembered = self._memory.search(named) or unwanted
+        whole = self._memory.sub("", named).strip()
+        if not verb["refuses"] and self._whole.fullmatch(whole):
+            return _request(whole.lstrip("-"), sure=True, whole=True), end
         if found := self._said.match(named):
             own = is_about_speaker(named[: found.start("topic")])
             said = "" if found["topic"] else named
@@ -174,12 +187,31 @@ class _Forms:
         if found is not None:
             sure = remembered is not None or not self._keeps.search(verb["refuses"] or "")
             return _request(self._aside.sub("", found["topic"]), sure=sure), end
-        if verb["refuses"] or "," in text[verb.end() : end].rstrip(" ,"):
+        if verb["refuses"] or "," in text[verb.end() : stop].rstrip(" ,"):
             return None
         topic = self._about.sub("", named, count=1) if self._about.match(named) else named
         if len(topic.split()) > MAX_UNSURE_WORDS:
             return None
         return _request(topic, sure=remembered is not None), end
+
+    def _other_request(self, text: str, start: int, end: int) -> tuple[int, int]:
+        """Where the named thing ends, and where another request begins after it: "… and tell me a joke"."""
+        for union in self._union.finditer(text, start, end):
+            after = text[union.end() : end]
+            if _REQUESTS.match(fold(after)):
+                return union.start(), union.end()
+            named = text[start : union.start()]
+            # "That I smoke and play the tuba" is one statement.
+            states = any(form.match(named) for form in (self._that, self._bare, self._asked))
+            if not states and self._orders(after):
+                return union.start(), union.end()
+        return end, end
+
+    def _orders(self, text: str) -> bool:
+        """Return whether a text begins with an order: "remember that I love cats", "garde le reste"."""
+        first, second, *_ = (*words(text), "", "")
+        verb = plain_stem(first, self._language) in grammar(self._language).verbs
+        return verb and second in _OBJECTS and not text[:1].isupper()
 
     def named(self, request: ForgetRequest) -> ForgetRequest:
         """The request whose topic points at names in the rest of the message ("that story"), with these as its topic."""
@@ -201,6 +233,8 @@ def _sentence_end(text: str, start: int) -> int:
     return start + found.end() if found else len(text)
 
 
-def _request(topic: str, *, sure: bool, own: bool = False, said: str = "") -> ForgetRequest:
+def _request(
+    topic: str, *, sure: bool, own: bool = False, said: str = "", whole: bool = False
+) -> ForgetRequest:
     shorter = cut(" ".join(topic.split()).strip(" ,;.!?…"), MAX_TOPIC)
-    return ForgetRequest(shorter, sure, "", own, said)
+    return ForgetRequest(shorter, sure, "", own, said, whole)

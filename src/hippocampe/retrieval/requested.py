@@ -53,6 +53,8 @@ def plan(corpus: Corpus, asked: Asked, scope: Scope, *, replies: bool = True) ->
         replies: Look for replies that repeat an item, too: this reads the whole log of the space.
     """
     request, before = asked.request, asked.confirmed
+    if request.whole:
+        return None if before else Forgetting(request.topic, (), waits=True, whole=True)
     # The request itself has the words of its topic.
     itself = before.id if before else None
     found = [each for each in _items(corpus, request, scope) if each.id != itself]
@@ -74,7 +76,7 @@ def plan(corpus: Corpus, asked: Asked, scope: Scope, *, replies: bool = True) ->
     known = {each.id for each in items}
     repeating = earlier + (_answers(corpus, items, scope) if replies else [])
     items += (each for each in repeating if each.id not in known)
-    return Forgetting(request.topic, tuple(items), waits)
+    return Forgetting(request.topic or request.said, tuple(items), waits)
 
 
 def _items(corpus: Corpus, request: ForgetRequest, scope: Scope) -> list[ReceiptItem]:
