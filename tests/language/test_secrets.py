@@ -58,6 +58,15 @@ SECRETS = [
     ),
     ("private key", "0x" + "4c08" * 16 + " is my private key", "0x" + "4c08" * 16),
     ("password", "mon mot de passe est Soleil42!", "Soleil42!"),
+    ("password", "code portail 7315", "7315"),
+    ("password", "le code de la porte est le 7 3 1 5", "7 3 1 5"),
+    ("password", "the gate code is 7 3 1 5", "7 3 1 5"),
+    ("password", "my new password will be Walnut88", "Walnut88"),
+    ("password", "mon mot de passe va être Walnut88", "Walnut88"),
+    ("password", "mes identifiants de connexion : ana / Walnut88", "Walnut88"),
+    ("password", "here are my credentials: ana@mail.org / Walnut88", "Walnut88"),
+    ("password", "wifi: walnut2019", "walnut2019"),
+    ("password", "Wi-Fi : Walnut2019!", "Walnut2019!"),
     ("password", "le code du wifi est password: Tr0ub4dor&3x", "Tr0ub4dor&3x"),
     ("password", "Mon mot de passe est soleil.", "soleil"),
     ("password", "mon mot de passe c'est lapin-bleu", "lapin-bleu"),
@@ -304,6 +313,9 @@ INNOCENT = [
     "le digicode est en panne",
     "le code garage est sur le frigo",
     "mon mot de passe est [secret: password]", 'password: "[secret: card number]"',
+    "my password will be long", "wifi: 802.11ac", "wifi : lent", "wifi: excellent", "le code a 4 points",
+    "mes identifiants : voir Camille", "the logins are in the safe", "code 1 2 3", "code porte cassé",
+    "wifi: https://example.org/help2", "credentials: see page 12", "les identifiants sont ana et tom",
 ]  # fmt: skip
 
 

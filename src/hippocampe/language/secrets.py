@@ -83,15 +83,17 @@ _PARAMETER = re.compile(
 _WEBHOOK = re.compile(
     r"https://(?:hooks\.slack\.com/services|(?:\w+\.)?discord(?:app)?\.com/api/webhooks)/(?P<bare>[\w/-]{20,})"
 )
+# "le 4 8 2 1": read out digit by digit.
+_DIGITS = r"\d(?:[ -]\d){3,7}"
 _PIN = re.compile(
-    rf"(?<!\w){_any('pins')}(?:{_COPULA}|['’]s\s+)?\s*{_ARTICLE}(?P<bare>(?=(?:\S{{0,8}}?\d){{3}})[A-Z]?\d{{2,8}}[A-Z]?\d{{0,4}})(?![\w.,:/-]*\w)",
+    rf"(?<!\w){_any('pins')}(?:{_COPULA}|['’]s\s+)?\s*{_ARTICLE}(?P<bare>{_DIGITS}|(?=(?:\S{{0,8}}?\d){{3}})[A-Z]?\d{{2,8}}[A-Z]?\d{{0,4}})(?![\w.,:/-]*\w)",
     re.IGNORECASE,
 )
 # "mon code est 4821", "the code to the garage is 12B45", but no postcode and no error code.
 _CODE = re.compile(
     rf"(?<![\w-])(?:{_any('whose')}\s+)(?:[\w'’-]{{1,20}}\s+)?{_any('codes')}"
     rf"(?P<of>(?:\s+(?!{_any('verbs')}\b)[\w'’-]{{1,20}}){{0,6}}?){_COPULA}{_ARTICLE}"
-    rf"(?P<bare>(?=(?:\S{{0,8}}?\d){{3}})(?:[A-Z]?\d{{2,8}}[A-Z]?\d{{0,4}}))(?![\w%€$£/:-]|[.,]\d|\s+{_any('counted')}\b)",
+    rf"(?P<bare>{_DIGITS}|(?=(?:\S{{0,8}}?\d){{3}})(?:[A-Z]?\d{{2,8}}[A-Z]?\d{{0,4}}))(?![\w%€$£/:-]|[.,]\d|\s+{_any('counted')}\b)",
     re.IGNORECASE,
 )
 _PUBLIC_CODE = re.compile(rf"(?<!\w){_any('public_codes')}(?!\w)", re.IGNORECASE)
@@ -108,6 +110,18 @@ _PASSWORD_BESIDE = re.compile(
     rf"(?:(?!{_any('verbs')}\b)[^\W\d_]{{2,20}}\s+(?!\S+@\S+\.)(?=[^\W\d_][^\s,;]{{7}}))?"
     r"(?P<bare>(?=[^\s,;]{0,59}\d)(?=[^\s,;]{0,59}[^\W\d_])(?=[^\s,;]{0,59}[A-Z#$%&*+=!@_-]|[^\s,;]{8})[^\s\"'«»“”`\[<,;()]{6,60})",
     re.IGNORECASE,
+)
+# What no word looks like: letters and digits.
+_MIXED = r"(?=[^\s,;]{0,59}\d)(?=[^\s,;]{0,59}[^\W\d_])[^\s\"'«»“”`\[<,;()/.]"
+# "voici mes identifiants : paul / Soleil123": a name, then the password.
+_CREDENTIALS = re.compile(
+    rf"(?<![\w-]){_any('credentials')}(?![\w-]){_BETWEEN}{_COPULA}[\w.@+-]{{2,60}}(?:\s*[/|,;:]\s*|\s+{_any('follow')}\s+|\s+)"
+    rf"(?P<bare>{_MIXED}{{6,60}})",
+    re.IGNORECASE,
+)
+# "wifi: chaton2024".
+_WIFI = re.compile(
+    rf"(?<![\w-]){_any('networks')}{_SIGN}(?P<bare>(?=[^\W\d_]){_MIXED}{{8,60}})", re.IGNORECASE
 )
 _SEED = re.compile(
     rf"(?<![\w-]){_any('phrases')}(?![\w-]){_BETWEEN}{_COPULA}[\"'«“‘`]?\s?"
@@ -395,6 +409,8 @@ _PATTERNS: tuple[tuple[SecretKind, re.Pattern[str], Callable[[re.Match[str]], bo
     ("password", _CODE, _is_private_code),
     ("password", _PASSWORD_AFTER, _is_beside),
     ("password", _PASSWORD_BESIDE, _is_beside),
+    ("password", _CREDENTIALS, _ALWAYS),
+    ("password", _WIFI, _ALWAYS),
 )
 
 _ROLES: Final[Mapping[SecretKind, str]] = {
