@@ -57,3 +57,22 @@ def test_a_secret_is_masked_where_it_is_repeated(
     masked = "[secret: password]"
     assert {f"{stored}{masked}.", f"saved value {masked}", results[1]} <= found
     assert not any("Tr0mp3tte!9." in each or each.endswith("Tr0mp3tte!9") for each in found)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [("Quel est votre mot de passe ?", "Walnut88!"), ("What is the gate code?", "7315")],
+)
+def test_a_secret_that_the_assistant_asked_for_is_masked(
+    hippo: Hippocampe, question: str, answer: str
+) -> None:
+    hippo.after_turn("help", question, scope=LOBBY)
+    hippo.before_turn(answer, scope=LOBBY)
+    hippo.after_turn(answer, f"Thanks, {answer} it is.", scope=LOBBY)
+    found = [each.content for each in hippo.messages(scope=LOBBY)]
+    assert found[2:] == ["[secret: password]", "Thanks, [secret: password] it is."]
+    assert hippo.retrievals(scope=LOBBY)[0].message_preview == "[secret: password]"
+    # Said again without the question, it may be anything.
+    hippo.after_turn("hello", "hi", scope=LOBBY)
+    hippo.after_turn("7315", "ok", scope=LOBBY)
+    assert "7315" in [each.content for each in hippo.messages(scope=LOBBY)]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hippocampe.language.secrets import find_secrets, kinds_named, mask
+from hippocampe.language.secrets import answer_to, find_secrets, kinds_named, mask
 
 LETTERS = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA"  # joined at run time, so that no scanner stops here
 HEXADECIMAL = "9f86d081884c7d659a2feaa0c55ad015"
@@ -325,6 +325,25 @@ def test_secret_found(kind: str, text: str, value: str | None) -> None:
     assert [(secret.kind, text[secret.start : secret.end]) for secret in find_secrets(text)] == [
         (kind, value)
     ]
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "values"),
+    [
+        ("Quel est ton mot de passe ?", "Walnut88!", ["Walnut88!"]),
+        ("Sure. What is your password? I won't keep it.", "it's Walnut88", ["Walnut88"]),
+        ("Quel est le code du portail ?", "7315", ["7315"]),
+        ("What is the gate code?", "7 3 1 5", ["7 3 1 5"]),
+        ("Quel est ton mot de passe ?", "je ne sais plus", []),
+        ("Did you change the password?", "yes, on Monday", []),
+        ("Combien de tasses ?", "7315", []),
+        ("Your password is safe.", "Walnut88", []),
+    ],
+)
+def test_the_answer_to_a_question_for_a_password(
+    question: str, text: str, values: list[str]
+) -> None:
+    assert list(answer_to(question, text)) == values
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Store conversations: messages, the turns they form, and live messages of observed rooms."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 from uuid6 import uuid7
 
 from hippocampe.engine import backlog
+from hippocampe.engine.answers import secrets_answered
 from hippocampe.engine.context import Context
 from hippocampe.engine.documents import turn_embedding_text, turn_point, turn_text
 from hippocampe.engine.vocabulary import Prepared, Vocabulary
@@ -16,7 +17,7 @@ from hippocampe.engine.writer import Writer
 from hippocampe.errors import InvalidInput
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.mentions import mentions
-from hippocampe.language.secrets import mask_values, values_in
+from hippocampe.language.secrets import SecretKind, mask_values, values_in
 from hippocampe.language.text import fold
 from hippocampe.store import job_runs, message_rows, schema, turn_rows, working_history
 from hippocampe.store.turn_rows import Turn
@@ -197,6 +198,7 @@ def after_turn(
     turn, messages = _exchange(
         utterances,
         _tool_results(tool_results),
+        secrets_answered(corpus.store, str(user_message), scope),
         refuse=corpus.config.refuse_secrets,
         scope=scope,
         at=as_utc(at, name="at") or corpus.store.now(),
@@ -235,6 +237,7 @@ def after_turn(
 def _exchange(
     utterances: Sequence[tuple[str, str | None, str]],
     results: Sequence[str],
+    answered: Mapping[str, SecretKind],
     *,
     refuse: bool,
     scope: Scope,
@@ -247,6 +250,7 @@ def _exchange(
     Args:
         utterances: Content, author and role of each.
         results: Results of tools.
+        answered: Secrets that the assistant had asked for.
         refuse: Whether a secret is refused, instead of masked.
         scope: Where it was said.
         at: When it was said.
@@ -272,7 +276,7 @@ def _exchange(
         if content.strip() and not is_injection(content)
     ]
     # A reply or a tool may repeat a secret without the words that announce it.
-    secrets = values_in([*(content for content, *_ in said), *results])
+    secrets = values_in([*(content for content, *_ in said), *results]) | dict(answered)
     spoken, returned = (
         [replace(each, content=mask_values(each.content, secrets)) for each in some]
         for some in (spoken, returned)

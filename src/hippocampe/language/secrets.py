@@ -123,6 +123,12 @@ _CREDENTIALS = re.compile(
 _WIFI = re.compile(
     rf"(?<![\w-]){_any('networks')}{_SIGN}(?P<bare>(?=[^\W\d_]){_MIXED}{{8,60}})", re.IGNORECASE
 )
+_QUESTION = re.compile(r"[^.!?\n]{1,300}\?")
+# The answer to a question for a password: "Walnut88", "it's Walnut88!", or a code alone.
+_ANSWER = re.compile(
+    rf"(?<!\S)(?P<bare>{_MIXED}{{6,60}})(?!\S)|^\s*(?P<code>{_DIGITS}|\d{{3,8}})\s*[.!]?\s*$"
+)
+_LONGEST_ANSWER: Final = 80
 _SEED = re.compile(
     rf"(?<![\w-]){_any('phrases')}(?![\w-]){_BETWEEN}{_COPULA}[\"'«“‘`]?\s?"
     r"(?P<bare>(?:\d{1,2}[.)]?\s*)?[^\W\d_]{3,10}(?:[\s,]+(?:\d{1,2}[.)]?\s*)?[^\W\d_]{3,10}){11,23})(?!\w)",
@@ -474,6 +480,20 @@ def _value_span(match: re.Match[str]) -> tuple[int, int]:
 def kinds_named(text: str) -> frozenset[SecretKind]:
     """Return the kinds of secrets that a text names: "my card number", "mon code wifi"."""
     return frozenset(kind for kind, names in _NAMES.items() if names.search(text))
+
+
+def may_answer(text: str) -> bool:
+    """Return whether a message may be a secret that was asked for: a few words, one of which looks like none."""
+    return len(text) <= _LONGEST_ANSWER and bool(_ANSWER.search(text))
+
+
+def answer_to(question: str, text: str) -> dict[str, SecretKind]:
+    """Return the secrets of a message that answers a question for one: "Walnut88" after "What is your password?"."""
+    asked = any(_NAME.search(each) for each in _QUESTION.findall(question))
+    if not asked or not may_answer(text):
+        return {}
+    found = (each["bare"] or each["code"] for each in _ANSWER.finditer(text))
+    return {value.rstrip(".:"): "password" for value in found}
 
 
 def values_in(texts: Iterable[str]) -> dict[str, SecretKind]:

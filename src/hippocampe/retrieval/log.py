@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 
+from hippocampe.engine.answers import secrets_answered
 from hippocampe.engine.corpus import Corpus
-from hippocampe.errors import InvalidInput, NotFound, StoreFull
+from hippocampe.errors import InvalidInput, NotFound, StoreError, StoreFull
 from hippocampe.language import secrets
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.text import without_control
@@ -95,7 +96,7 @@ def record(
         space=scope.space,
         user=scope.user,
         channel=scope.channel,
-        message_preview=preview(message[:_PREVIEWED_CHARACTERS]),
+        message_preview=preview(_without_answer(store, message[:_PREVIEWED_CHARACTERS], scope)),
         memories_injected=len(injection.items) - notes,
         notes_injected=notes,
         tokens_added=injection.tokens,
@@ -204,6 +205,14 @@ def expire(corpus: Corpus) -> None:
         if at < oldest_retained:
             with corpus.store.write(from_reserve=True) as connection:
                 rows.remove_before(connection, space, oldest_retained)
+
+
+def _without_answer(store: Store, message: str, scope: Scope) -> str:
+    """The message without a secret that the assistant had asked for."""
+    try:
+        return secrets.mask_values(message, secrets_answered(store, message, scope))
+    except StoreError:
+        return message
 
 
 def preview(message: str) -> str:
