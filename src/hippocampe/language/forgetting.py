@@ -195,7 +195,7 @@ class _Forms:
         return _request(topic, sure=remembered is not None), end
 
     def _other_request(self, text: str, start: int, end: int) -> tuple[int, int]:
-        """Where the named thing ends, and where another request begins after it: "… and tell me a joke"."""
+        """The end of the named thing, and the beginning of another request after it: "… and tell me a joke"."""
         for union in self._union.finditer(text, start, end):
             after = text[union.end() : end]
             if _REQUESTS.match(fold(after)):

@@ -19,7 +19,7 @@ from hippocampe.language.text import fold
 from hippocampe.language.tokenizer import Word
 
 Fit = Literal["same", "other", "unclear"]
-"""Whether a text is about the owner of a topic."""
+"""A text is about the owner of a topic, about another person, or nobody knows."""
 Person = tuple[str, ...]
 """The folded name of somebody, and what each next one is to the one before: `("", "wife", "sister")` is a sister of
 the speaker's wife."""

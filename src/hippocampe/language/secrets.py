@@ -483,7 +483,7 @@ def kinds_named(text: str) -> frozenset[SecretKind]:
 
 
 def may_answer(text: str) -> bool:
-    """Return whether a message may be a secret that was asked for: a few words, one of which looks like none."""
+    """Return whether a message may be a secret that was asked for: a few words, with one that looks like none."""
     return len(text) <= _LONGEST_ANSWER and bool(_ANSWER.search(text))
 
 
