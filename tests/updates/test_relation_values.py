@@ -156,3 +156,17 @@ def test_words_before_a_known_value_are_kept(old: str, new: str) -> None:
 )
 def test_the_model_merges_no_doubtful_value(old: str, new: str) -> None:
     assert decide(new, old).change == "perhaps"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Paul vivait à Nice avant", "Paul est né à Nice"),
+        ("je suis à Nice", "je suis né à Nice"),
+        ("mon fils est né à Nice", "mon fils vit à Nice"),
+        ("Paul lives in Bath", "Paul was born in Bath"),
+    ],
+)
+def test_a_birth_is_another_fact_than_where_somebody_lives(old: str, new: str) -> None:
+    assert decide(new, old).verdict is Verdict.RELATED
+    assert decide(old, new).verdict is Verdict.RELATED

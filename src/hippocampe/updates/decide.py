@@ -130,7 +130,7 @@ def compare(new: Statement, old: Statement) -> Decision:
 
 
 def _compare(new: Statement, old: Statement) -> Decision:
-    for rule in (_subject, _same, _relation, _past, _opposite):
+    for rule in (_subject, _same, _relation, _birth, _past, _opposite):
         decision = rule(new, old)
         if decision is not None:
             return decision
@@ -230,6 +230,14 @@ def _subjects(relation: Relation, statement: Statement) -> frozenset[str]:
     if relation.subject == "user":
         return tags | {"user"}
     return tags if tags or relation.subject == "they" else frozenset({""})
+
+
+def _birth(new: Statement, old: Statement) -> Decision | None:
+    """Only one tells where somebody was born: it neither repeats nor undoes where they are, or live."""
+    ours, theirs = (
+        any(each.name == "birth place" for each in relations(statement)) for statement in (new, old)
+    )
+    return Decision(Verdict.RELATED, "past", "a birth is another fact") if ours != theirs else None
 
 
 def _past(new: Statement, old: Statement) -> Decision | None:
