@@ -168,6 +168,8 @@ UPDATES = [
 
 # (old, new): nothing new; the old text is kept and gains weight.
 REINFORCES = [
+    ("Hugo passe demain", "demain Hugo passe"),
+    ("I have choir on Friday", "on Friday I have choir"),
     ("David habite à Paris", "david habite a paris !"),
     ("J’ai un e-mail", "j'ai un email"),
     ("I don't like tea", "I do not like tea."),

@@ -375,3 +375,19 @@ def test_of_several_doubtful_pairs_the_likeliest_is_listed(hippo: Hippocampe) ->
         each for each in hippo.reviews(scope=SCOPE) if new.id in (each.memory.id, each.other.id)
     ]
     assert len(listed) == len(hippo.reviews(scope=SCOPE)) - before == 1
+
+
+@pytest.mark.parametrize("outcome", ["same", "update"])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Nadia m'a trahi", "j'ai trahi Nadia"),
+        ("Nadia m'a prêté 40 euros", "j'ai prêté 30 euros à Nadia"),
+        ("Ruth owes me 30", "I owe Ruth 30"),
+        ("my horse kicked me", "I kicked my horse"),
+    ],
+)
+def test_swapped_roles_never_merge(old: str, new: str, outcome: str) -> None:
+    verdict, reason = concluded(old, new, {outcome: 0.99})
+    assert verdict is Verdict.UNSURE
+    assert reason.startswith("roles swapped")

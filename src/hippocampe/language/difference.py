@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from hippocampe.language.lexicon import words_of
+from hippocampe.language.roles import roles_swapped
 from hippocampe.language.statement import Statement, is_name
 from hippocampe.language.tokenizer import Word
 from hippocampe.language.word_classes import word_classes
@@ -21,6 +22,8 @@ SWAPPED: Final = "roles swapped"
 
 def difference(new: Statement, old: Statement) -> str | None:
     """Return the difference of two statements with shared words, as text for people; None if unknown."""
+    if roles_swapped(new, old):
+        return SWAPPED
     if found := _different(new, old):
         kind, left, right = found
         return f"different {kind}: {' '.join(right)} / {' '.join(left)}"

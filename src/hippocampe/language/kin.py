@@ -55,6 +55,10 @@ _INVERSE: Final = {
     for kin in these
 }
 """The relatives that somebody may be to a relative of theirs."""
+_MUTUAL: Final = frozenset(
+    ("friend", "colleague", "neighbour", "flatmate", "cousin", "sibling_in_law", "former_partner")
+)
+"""Further words of `kin` for somebody who is the same to the other."""
 _MINE: Final = words_of("mine")
 _LINKS: Final = words_of("names_a_relative")
 _DETERMINERS: Final = words_of("determiners")
@@ -133,6 +137,11 @@ def name_of(asked: Relative, told: Relative) -> str | None:
         return told.name
     is_inverse = asked.owner == told.name and asked.kin in _INVERSE.get(told.kin, ())
     return told.owner if is_inverse else None
+
+
+def are_inverse(kin: str, other: str) -> bool:
+    """Return whether somebody may be `other` to their `kin`: a mother to her son, a friend to a friend."""
+    return other in _INVERSE.get(kin, ()) or (kin == other and kin in _MUTUAL)
 
 
 def kin_words(kin: str) -> frozenset[str]:

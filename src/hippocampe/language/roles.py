@@ -1,0 +1,165 @@
+"""Tell who does what to whom in two statements with the same verb: "Tom owes me 20" is not "I owe Tom 20".
+
+The participants are the speaker, names and relatives. They are compared in order; one behind the same preposition in both
+("in Paris") may stand anywhere, and so may one behind "with" or "by".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from typing import Final, NamedTuple
+
+from hippocampe.language.kin import are_inverse
+from hippocampe.language.lexicon import words_of
+from hippocampe.language.statement import Statement, is_time
+from hippocampe.language.tokens import Token
+
+_ACTING: Final = words_of("speaker_acts")
+_OBJECT: Final = words_of("speaker_undergoes")
+_BESIDE: Final = words_of("beside")
+_UNION: Final = words_of("union")
+_DETERMINERS: Final = frozenset({"definite", "indefinite", "own", "others_own"})
+_NOUN_BEFORE: Final = _DETERMINERS | {"of", "at"}
+_AUXILIARIES: Final = words_of("grammar.auxiliary")
+"""Of all languages: the language of a short text is a guess."""
+_HAVE_UNACCENTED: Final = words_of("have_unaccented")
+_OF: Final = "of"
+_LONGEST_TIME: Final = 8
+"""Words of a time: "on the first Monday of next month"."""
+_SHORT: Final = 3
+"""Letters that the forms of an auxiliary share: "dois", "doit"."""
+
+
+def roles_swapped(new: Statement, old: Statement) -> bool:
+    """Return whether two statements with a common verb give a common participant another role."""
+    acts, undergoes = _verbs_of_speaker(new)
+    acted, underwent = _verbs_of_speaker(old)
+    if (acts & underwent | undergoes & acted) - (acts & acted) - (undergoes & underwent):
+        return True
+    ours, theirs = _participants(new), _participants(old)
+    common = [name for name in ours if name in theirs]
+    if _is_belonging(new) and _is_belonging(old):
+        moving = {name for name in common if {ours[name].link, theirs[name].link} == {"", _OF}}
+        if are_inverse(_kin(ours), _kin(theirs)):
+            return False
+    elif _verb_after_first(new, ours) & _verb_after_first(old, theirs):
+        moving = {
+            name for name in common if not ours[name].link or ours[name].link != theirs[name].link
+        }
+    else:
+        return False
+    return [name for name in ours if name in moving] != [name for name in theirs if name in moving]
+
+
+def only_times_moved(new: Statement, old: Statement) -> bool:
+    """Return whether two statements have the same words, in the same order but for the place of one time: "on Monday"."""
+    if new.counts != old.counts:
+        return False
+    ours, theirs = list(new.norms), list(old.norms)
+    for _ in range(2):  # Without the words that both begin with, and those that both end with.
+        same = sum(
+            1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(ours, theirs, strict=True))
+        )
+        ours, theirs = ours[same:][::-1], theirs[same:][::-1]
+    ends = [*range(_LONGEST_TIME), *range(len(ours) - _LONGEST_TIME, len(ours))]
+    return any(
+        (is_time(ours[:at]) or is_time(ours[at:])) and ours[at:] + ours[:at] == theirs
+        for at in ends
+        if 0 < at < len(ours)
+    )
+
+
+def _is_belonging(statement: Statement) -> bool:
+    """Return whether the verb is "be": "Tom is Ann's son"."""
+    at = statement.verb
+    return any("be" in token.roles for token in statement.tokens[at : at + 1])
+
+
+def _verb_after_first(statement: Statement, named: Mapping[str, _Participant]) -> set[str]:
+    first = min((each.at for each in named.values()), default=len(statement.tokens))
+    return _verb_in(statement.tokens[first + 1 :])
+
+
+def _kin(named: Mapping[str, _Participant]) -> str:
+    """The relative that a statement tells somebody to be."""
+    return next((each.kin for each in named.values() if each.kin), "")
+
+
+def _precedes_noun(token: Token) -> bool:
+    """Return whether a word is an article, a possessive or a preposition; the French "a" may be a verb."""
+    return bool(token.roles & _NOUN_BEFORE) and "have" not in token.roles
+
+
+def _verbs_of_speaker(statement: Statement) -> tuple[set[str], set[str]]:
+    """The verbs of what the speaker does, and of what is done to the speaker; not those of "lives with me"."""
+    tokens = statement.tokens
+    acts, undergoes = set[str](), set[str]()
+    before = ""
+    for at, token in enumerate(tokens):
+        if token.norm in _ACTING:
+            acts |= _verb_in(tokens[at + 1 :])
+        elif token.norm in _OBJECT and before not in _BESIDE | _UNION:
+            # The verb comes before an English object, and after a French one.
+            undergoes |= _verb_in(tokens[at + 1 :]) | _verb_in(tokens[:at][::-1])
+        before = token.norm
+    return acts, undergoes - acts
+
+
+def _verb_in(tokens: Sequence[Token]) -> set[str]:
+    """The first verb of some words, and the auxiliaries next to it: "dois" in "je dois 20 euros"."""
+    found = set[str]()
+    is_noun = False
+    for at, token in enumerate(tokens):
+        if token.kind != "word" or token.name or token.kin or token.norm in _ACTING:
+            break
+        if not token.roles and token.norm not in _AUXILIARIES:
+            return found if is_noun else found | {token.stem}
+        if token.norm in _AUXILIARIES - _HAVE_UNACCENTED and not token.roles & {"be", "have"}:
+            found.add(token.norm[:_SHORT])
+        # Right behind a pronoun, "a" is a verb: "m'a quitté".
+        is_noun = _precedes_noun(token) and (at > 0 or token.norm not in _HAVE_UNACCENTED)
+    return found
+
+
+class _Participant(NamedTuple):
+    """A name or a relative, with its preposition, its place and its kinship."""
+
+    name: str
+    link: str
+    at: int
+    kin: str
+
+
+def _participants(statement: Statement) -> dict[str, _Participant]:
+    """The names and relatives of a statement, in order; those of an enumeration in the order of the alphabet."""
+    tokens = statement.tokens
+    found: list[_Participant] = []
+    together, last = 0, -2
+    for at, token in enumerate(tokens):
+        start = at
+        while start and tokens[start - 1].roles & _DETERMINERS:
+            start -= 1
+        before = tokens[start - 1] if start else None
+        linked = before is not None and not before.roles.isdisjoint(("of", "at"))
+        unmarked = statement.lowercase and start == at in statement.content
+        named = token.name or (unmarked and (at < statement.verb or linked))
+        if not (token.kin or named):
+            continue
+        joined = before is not None and before.norm in _UNION and last == start - 2
+        together = together + 1 if joined else 1
+        owns = any(after.norm == "'s" for after in tokens[at + 1 : at + 2])
+        link = ""
+        if joined:
+            link = found[-1].link
+        elif owns or (before and "of" in before.roles):
+            link = _OF
+        elif before and linked:
+            link = before.norm
+        found.append(_Participant(token.kin or token.norm, link, at, token.kin))
+        found[-together:] = sorted(found[-together:])
+        last = at
+    first = dict[str, _Participant]()
+    for each in found:
+        first.setdefault(each.name, each)
+    return {name: each for name, each in first.items() if each.link not in _BESIDE}
