@@ -80,7 +80,9 @@ def test_stages_do_not_overlap() -> None:
     ("stored", "shown"),
     [
         ("perhaps update, 62%: 22 → 29", "peut-être mise à jour, 62 % : 22 → 29"),
-        ("same, 91%: – → –", "répétition, 91 % : – → –"),
+        ("same, 91%", "répétition, 91 %"),
+        ("perhaps update, 47%", "peut-être mise à jour, 47 %"),
+        ("affirmation of diet: vegan", "affirmation (régime) : vegan"),
         ("a doubt: lundi → mardi", "un doute : lundi → mardi"),
         ("birth date: 3 mai → 4 mai", "date de naissance : 3 mai → 4 mai"),
         (

@@ -391,3 +391,13 @@ def test_swapped_roles_never_merge(old: str, new: str, outcome: str) -> None:
     verdict, reason = concluded(old, new, {outcome: 0.99})
     assert verdict is Verdict.UNSURE
     assert reason.startswith("roles swapped")
+
+
+@pytest.mark.parametrize(
+    ("past", "present"),
+    [("j'ai eu une moto", "j'ai une moto"), ("I have been unwell", "I am unwell")],
+)
+def test_another_tense_is_no_repetition(past: str, present: str) -> None:
+    assert concluded(past, present, {"same": 0.95}) == (Verdict.UPDATED, "update, 95%")
+    assert concluded(present, past, {"same": 0.95})[0] is Verdict.RELATED
+    assert concluded(present, present, {"same": 0.95})[0] is Verdict.REINFORCED

@@ -201,13 +201,16 @@ def _other_trade(new: Statement, old: Statement) -> bool:
 def _explain(change: ValueChange, now: Relation, then: Relation) -> str:
     match change:
         case "negated":
-            return f"negation of {now.name}: {now.value}"
+            polarity = "negation" if now.negated else "affirmation"
+            return f"{polarity} of {now.name}: {now.value}"
         case "known":
             return f"{now.name}: {then.value} already known"
         case "detailed":
             return f"adds detail to {now.name}: {' '.join((now.value, *now.rest))}"
         case "replaced":
             return f"{now.name}: {then.value} → {now.value}"
+        case "perhaps" if now.value == then.value:
+            return f"perhaps {now.name}: {now.value}"
         case "perhaps":
             return f"perhaps {now.name}: {then.value} → {now.value}"
 

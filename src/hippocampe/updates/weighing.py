@@ -20,6 +20,7 @@ from hippocampe.language.equated import equated_names
 from hippocampe.language.relations import TASTE, relations
 from hippocampe.language.secrets import MASKED
 from hippocampe.language.statement import Statement, parse
+from hippocampe.language.tense import tense_of
 from hippocampe.language.text import keywords, sentences
 from hippocampe.updates.alignment import Alignment, align
 from hippocampe.updates.decide import Decision, Verdict
@@ -163,19 +164,29 @@ def conclude(
     if outcome == "same" and MASKED in aligned.new.text:
         # Masked secrets look the same: "the gate code is …" is not "the door code is …".
         return apart(rule)
+    told, known = tense_of(aligned.new), tense_of(aligned.old)
+    if why is None and told < known and not (aligned.open_old or aligned.open_new):
+        # "I have been ill" neither repeats nor ends "I am ill".
+        return apart(rule)
     if outcome == "same" and aligned.old.language != aligned.new.language:
         # An update in either language then replaces both: see `twins`.
         why = why or "in another language"
     least = thresholds["careful" if needs_care(evidence) else "merge"]
     if read and why is None and merge_probability(shares, evidence) >= least:
-        # A reinforced statement is not stored, so it must add no word.
-        repeats = outcome == "same" and not _adds(aligned)
-        verdict = Verdict.REINFORCED if repeats else Verdict.UPDATED
-        return Decision(
-            verdict, "weighed", f"{outcome}, {merge:.0%}: {contrast_of(aligned)}", probability=merge
-        )
-    reason = f"{why or f'perhaps {outcome}, {merge:.0%}'}: {contrast_of(aligned)}"
-    return Decision(Verdict.UNSURE, "weighed", reason, probability=merge)
+        # A reinforced statement is not stored, so it must add no word, and tell of the same time.
+        repeats = outcome == "same" and told == known and not _adds(aligned)
+        if repeats:
+            return _weighed(Verdict.REINFORCED, "same", aligned, merge)
+        return _weighed(Verdict.UPDATED, "update" if outcome == "same" else outcome, aligned, merge)
+    return _weighed(Verdict.UNSURE, why or f"perhaps {outcome}", aligned, merge)
+
+
+def _weighed(verdict: Verdict, why: str, aligned: Alignment, merge: float) -> Decision:
+    """A decision of the model, with the probability of a merge and the words in which the two differ."""
+    if why.removeprefix("perhaps ") in OUTCOMES:
+        why = f"{why}, {merge:.0%}"
+    reason = ": ".join(filter(None, (why, contrast_of(aligned))))
+    return Decision(verdict, "weighed", reason, probability=merge)
 
 
 def _adds(aligned: Alignment) -> bool:
@@ -269,10 +280,10 @@ def _perhaps_ends(aligned: Alignment) -> bool:
 
 
 def contrast_of(aligned: Alignment) -> str:
-    """The lost and the added words, for people: "22 → 29"."""
+    """The lost and the added words, for people: "22 → 29"; empty without any."""
     gone = [aligned.old.tokens[at].shown for at in aligned.open_old]
     came = [aligned.new.tokens[at].shown for at in aligned.open_new]
-    return f"{_shown(gone)} → {_shown(came)}"
+    return f"{_shown(gone)} → {_shown(came)}" if gone or came else ""
 
 
 def _shown(words: list[str]) -> str:

@@ -1,0 +1,52 @@
+"""Tell the tense of a statement by its auxiliaries: "I have been ill" is past, "I am ill" present, "I will be" future."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Final
+
+from hippocampe.language.lexicon import words_of
+from hippocampe.language.statement import Statement
+from hippocampe.language.tokenizer import Word
+from hippocampe.language.word_classes import word_classes
+
+_PAST: Final = words_of("past_auxiliaries")
+_BEFORE_PARTICIPLE: Final = words_of("grammar.have")
+_PARTICIPLES: Final = tuple(words_of("participle_endings"))
+_FUTURE: Final = words_of("future_auxiliaries")
+_BEFORE_INFINITIVE: Final = words_of("before_infinitive")
+_INFINITIVES: Final = tuple(words_of("infinitive_endings"))
+_ADVERBS: Final = words_of("grammar.light") | words_of("grammar.negation")
+
+
+class Tense(IntEnum):
+    """The time of a statement, in order."""
+
+    PAST = -1
+    PRESENT = 0
+    FUTURE = 1
+
+
+def tense_of(statement: Statement) -> Tense:
+    """Return the tense of the first auxiliary of a statement that has another tense than the present; else the present."""
+    words = statement.words
+    articles = words_of("grammar.indefinite", language=statement.language)
+    for at, word in enumerate(words):
+        pronoun = at > 0 and word_classes().has("pronouns", words[at - 1].norm)
+        if word.norm in articles and not pronoun:
+            continue  # "a" is no French verb in "a red car".
+        after = _next_word(words, at)
+        if word.norm in _PAST or (word.norm in _BEFORE_PARTICIPLE and after.endswith(_PARTICIPLES)):
+            return Tense.PAST
+        if word.norm in _FUTURE or (
+            word.norm in _BEFORE_INFINITIVE and after.endswith(_INFINITIVES)
+        ):
+            return Tense.FUTURE
+    return Tense.FUTURE if "future" in statement.signs else Tense.PRESENT
+
+
+def _next_word(words: Sequence[Word], at: int) -> str:
+    """The next word as written, across adverbs and negations: "pas encore mangé"."""
+    following = (word for word in words[at + 1 : at + 4] if word.norm not in _ADVERBS)
+    return next((word.surface.lower() for word in following), "")

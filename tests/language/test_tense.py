@@ -1,0 +1,29 @@
+"""The tense of a statement, from its auxiliaries."""
+
+import pytest
+
+from hippocampe.language.statement import parse
+from hippocampe.language.tense import Tense, tense_of
+
+
+@pytest.mark.parametrize(
+    ("text", "tense"),
+    [
+        ("j'ai eu une moto", Tense.PAST),
+        ("j'ai une moto", Tense.PRESENT),
+        ("j'avais une moto", Tense.PAST),
+        ("elle a déjà été opérée", Tense.PAST),
+        ("on est en Grèce cet été", Tense.PRESENT),
+        ("je vais être tonton", Tense.FUTURE),
+        ("je vais chez le kiné mardi", Tense.PRESENT),
+        ("je serai tonton", Tense.FUTURE),
+        ("I have been unwell", Tense.PAST),
+        ("I am unwell", Tense.PRESENT),
+        ("I had a motorbike", Tense.PAST),
+        ("I have a red motorbike", Tense.PRESENT),
+        ("I will be an uncle", Tense.FUTURE),
+        ("I'm going to be an uncle", Tense.FUTURE),
+    ],
+)
+def test_the_auxiliary_tells_the_tense(text: str, tense: Tense) -> None:
+    assert tense_of(parse(text)) is tense
