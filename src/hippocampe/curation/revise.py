@@ -267,7 +267,7 @@ def _reconcile(
         InvalidInput: Another current memory states the same.
     """
     draft = Draft(memory, tuple(subjects_of(memory.content)))
-    duplicate = find_duplicate(change, memory)
+    duplicate = find_duplicate(corpus, change, memory)
     judgement = Judgement(duplicate=duplicate, reason="same statement")
     if duplicate is None:
         undone = successor.id if successor else None

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -9,10 +10,14 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import ModelUnavailable, NotFound
+from hippocampe.language.datetimes import as_zone
 from hippocampe.language.equality import equality_digest
 from hippocampe.language.mentions import mentions
 from hippocampe.language.names import Aliases, CanonicalNames
 from hippocampe.language.statement import parse
+from hippocampe.language.temporal.resolve import start_of_day
+from hippocampe.language.temporal.window import days_told
+from hippocampe.language.tense import Tense, tense_of
 from hippocampe.store import memories, statements
 from hippocampe.store.statements import StoredStatement
 from hippocampe.types import Memory
@@ -113,7 +118,7 @@ def judge(
         unnamed = [old for old in named if old.id not in draft.replaces]
         former = _former(memory, unnamed)
         return Judgement(replaced=tuple(named), former=former, reason=reason)
-    duplicate = find_duplicate(change, memory)
+    duplicate = find_duplicate(corpus, change, memory)
     if duplicate is not None:
         return Judgement(duplicate=duplicate, reason="same statement", similarity=1.0)
     return _judge_by_rule(corpus, change, draft, prepared, successor)
@@ -129,13 +134,44 @@ def _former(memory: Memory, replaced: Iterable[Memory]) -> frozenset[str]:
     return frozenset(old.id for old in replaced if _states_more(old, memory))
 
 
-def find_duplicate(change: UnitOfWork, memory: Memory) -> Memory | None:
+def find_duplicate(corpus: Corpus, change: UnitOfWork, memory: Memory) -> Memory | None:
     """Another current memory that states the same up to case, accents, punctuation and spaces."""
     same = statements.same_statement(change.connection, memory, equality_digest(memory.content))
     if same is None or not may_be_same(memory, same) or _has_unclear_owner(memory, same):
         return None
+    if _is_other_occasion(corpus, memory, same):
+        return None
     new, old = (parse(each.content, subjects=each.subjects) for each in (memory, same))
     return None if compare(new, old).rule == "subject" else same
+
+
+def _is_other_occasion(corpus: Corpus, new: Memory, old: Memory) -> bool:
+    """Return whether two statements give days relative to when each was told, and no common day: "tomorrow"."""
+    days, days_before = (_days_of(corpus, each) for each in (new, old))
+    return bool(days and days_before) and not any(
+        start < end_before and start_before < end
+        for start, end in days
+        for start_before, end_before in days_before
+    )
+
+
+def _is_over(corpus: Corpus, new: Memory, old: Memory) -> bool:
+    """Return whether the days of an old statement are over, and those of the new one to come."""
+    days, days_before = (_days_of(corpus, each) for each in (new, old))
+    now = new.created_at
+    return min(start for start, _ in days) > now >= max(end for _, end in days_before)
+
+
+def _days_of(corpus: Corpus, memory: Memory) -> list[tuple[datetime, datetime]]:
+    """The days that a statement gives relative to when it was told, in the zone of its space."""
+    timezone = corpus.settings.of(memory.space).timezone
+    past = tense_of(parse(memory.content)) is Tense.PAST
+    days = days_told(memory.content, now=memory.created_at, timezone=timezone, past=past)
+    if len(days) == 1 and memory.occurred_at is not None:
+        # The caller may know better when it happened.
+        start = start_of_day(memory.occurred_at.astimezone(as_zone(timezone)))
+        return [(start, start + timedelta(days=1))]
+    return days
 
 
 def _named_to_replace(change: UnitOfWork, draft: Draft) -> list[Memory]:
@@ -160,6 +196,7 @@ def _judge_by_rule(
 ) -> Judgement:
     memory, connection = draft.memory, change.connection
     compared = _compare_nominated(corpus, change, draft, prepared)
+    compared, over = _apart_by_days(corpus, change, memory, compared)
     nearest = max((cosine for _, cosine, _ in compared if cosine is not None), default=None)
     updated: list[str] = []
     reason = "new"
@@ -177,12 +214,37 @@ def _judge_by_rule(
         found = memories.get(connection, memory.space, updated)
         replaced = tuple(found[id] for id in updated)
         replaced += tuple(twins_of(change, replaced, memory.content))
-        former = _former(memory, replaced)
+        former = _former(memory, replaced) | over.intersection(updated)
         return Judgement(replaced=replaced, former=former, reason=reason, similarity=nearest)
     related = _related(compared, corpus.vocabulary.embedder.dedup_threshold)
     return Judgement(
         related=related, reason=related[0].reason if related else "new", similarity=nearest
     )
+
+
+def _apart_by_days(
+    corpus: Corpus, change: UnitOfWork, memory: Memory, compared: Sequence[Compared]
+) -> tuple[list[Compared], frozenset[str]]:
+    """Keep what is told again of another day apart; and find the ids of those whose day is over.
+
+    "I swim tomorrow" of last week is former, once it is told of this week.
+    """
+    repeated = [old.id for old, _, decision in compared if decision.verdict is Verdict.REINFORCED]
+    found = memories.get(change.connection, memory.space, repeated)
+    others = {id for id, old in found.items() if _is_other_occasion(corpus, memory, old)}
+    over = frozenset(id for id in others if _is_over(corpus, memory, found[id]))
+    told = [
+        (old, cosine, _of_another_day(decision, over=old.id in over))
+        if old.id in others
+        else (old, cosine, decision)
+        for old, cosine, decision in compared
+    ]
+    return told, over
+
+
+def _of_another_day(decision: Decision, *, over: bool) -> Decision:
+    verdict = Verdict.UPDATED if over else Verdict.RELATED
+    return Decision(verdict, decision.rule, "another day", probability=decision.probability)
 
 
 def _compare_nominated(

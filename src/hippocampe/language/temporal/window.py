@@ -130,6 +130,58 @@ def parse_event(text: str, *, now: datetime, timezone: str | ZoneInfo) -> dateti
     return _middle(found) if found else None
 
 
+def days_told(
+    text: str, *, now: datetime, timezone: str | ZoneInfo, past: bool
+) -> list[tuple[datetime, datetime]]:
+    """Find the days that a statement gives relative to now: "yesterday", "on Tuesday", "since last week".
+
+    A date that is the same whenever it is told is left out, and so is a habit.
+
+    Args:
+        text: A statement, of any length.
+        now: The time of the statement; aware.
+        timezone: Zone of the speaker.
+        past: Whether it tells of the past, so that a bare weekday is the last one; else it is today or the next one.
+
+    Returns:
+        For each expression the start of its first day and the end of its last one, UTC.
+
+    Raises:
+        InvalidInput: `now` has no timezone, or `timezone` is unknown.
+    """
+    here = as_utc(now, name="now").astimezone(as_zone(timezone))
+    folded, places = _folded(text[:MAX_EVENT_CHARACTERS])
+    days: list[tuple[datetime, datetime]] = []
+    for found in _expressions(folded, text, places, here):
+        if not found.sure or found.name not in _OF_NOW:
+            continue
+        start, end = found.span
+        bare = found.name == "dayname" and not found.link
+        bare = bare and {"way", "week", "ahead"}.isdisjoint(found.groups)
+        if bare and not past and end <= start_of_day(here):
+            start, end = start + 7 * DAY, end + 7 * DAY
+        last = start_of_day(end - timedelta.resolution)
+        days.append(_utc((start_of_day(start), last + DAY)))
+    return days
+
+
+_OF_NOW: Final = frozenset(
+    (
+        "day",
+        "ago",
+        "ago_after",
+        "later",
+        "part",
+        "dayname",
+        "weekday_and_day",
+        "period",
+        "weekends",
+        "rolling",
+    )
+)
+"""The kinds of expressions that name another time on another day."""
+
+
 def is_vague_event(text: str, at: datetime, *, now: datetime, timezone: str | ZoneInfo) -> bool:
     """Return whether a statement dates its event by a longer time than a day: "last week", "a few days ago".
 
