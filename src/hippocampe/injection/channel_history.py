@@ -37,6 +37,7 @@ class _Injected:
     turn: int
     content: str
     vector: NDArray[np.floating]
+    occurred_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +100,17 @@ class Channel:
     ) -> Outcome | None:
         """The reason not to inject an item now; None if it is new.
 
-        Similar texts that differ in a name or a number are not duplicates.
+        Similar texts that differ in a name, a number or the time of their event are not duplicates.
         """
         last = max(self.last_injected.get(item.id, 0), self.last_heard.get(item.id, 0))
         if last > max(0, self._window_start):
             return "already_known"
         if vector is None:
             return None
+        occurred_at = _occurred_at(item)
         for injected in self._alike(vector, threshold):
+            if occurred_at and injected.occurred_at and occurred_at != injected.occurred_at:
+                continue
             if decide(item.content, injected.content).verdict is not Verdict.RELATED:
                 return "too_similar"
         return None
@@ -136,7 +140,9 @@ class Channel:
         self._injected_now.add(item.id)
         if vector is not None and most:
             # A copy: the vector is a view of the results, which would all stay in memory.
-            self._now.append(_Injected(item.id, self.turn, item.content, vector.copy()))
+            self._now.append(
+                _Injected(item.id, self.turn, item.content, vector.copy(), _occurred_at(item))
+            )
         while len(self._before) + len(self._now) > most:
             (self._before or self._now).popleft()
             self._compared = None
@@ -261,3 +267,7 @@ def _tell_nobody(scope: Scope, what: str, items: Sequence[tuple[str, str]]) -> N
 
 def _name(scope: Scope) -> tuple[str, str | None, str | None]:
     return scope.space, scope.channel, scope.user
+
+
+def _occurred_at(item: Recollection) -> datetime | None:
+    return item.memory.occurred_at if item.memory else None

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from hippocampe.injection.channel_history import Channel
+from hippocampe.language.equality import spelling
 from hippocampe.protocols import Vector
 from hippocampe.store.retrievals import Line
 from hippocampe.types import (
@@ -105,8 +106,9 @@ def merge(candidates: Sequence[Candidate], settings: Settings) -> list[Candidate
 
 
 def _current_first(candidates: Sequence[Candidate], threshold: float) -> list[Candidate]:
-    """Order replaced statements after the similar current ones, so that the current one is injected."""
-    ordered = list(candidates)
+    """Order replaced statements after the similar current ones, and old ones after a newer one in the same words, so that
+    the current one is injected."""
+    ordered = _newest_first(candidates)
     for former in [each for each in candidates if _is_former(each)]:
         alike = [
             place
@@ -117,6 +119,25 @@ def _current_first(candidates: Sequence[Candidate], threshold: float) -> list[Ca
         if alike and max(alike) > at:
             ordered.insert(max(alike), ordered.pop(at))
     return ordered
+
+
+def _newest_first(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Order the statements in the same words by time, in the places that they have: "I swim tomorrow" of each week."""
+    ordered = list(candidates)
+    places: dict[str, list[int]] = {}
+    for place, each in enumerate(candidates):
+        if each.item.memory is not None:
+            places.setdefault(spelling(each.item.content), []).append(place)
+    for shared in places.values():
+        alike = sorted((candidates[place] for place in shared), key=_told_at, reverse=True)
+        for place, each in zip(shared, alike, strict=True):
+            ordered[place] = each
+    return ordered
+
+
+def _told_at(candidate: Candidate) -> float:
+    memory = candidate.item.memory
+    return memory.created_at.timestamp() if memory else 0.0
 
 
 def _is_former(candidate: Candidate) -> bool:
