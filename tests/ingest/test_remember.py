@@ -728,3 +728,84 @@ def test_a_record_outlives_the_plan(
     assert (done.action, done.replaced) == ("inserted", ())
     assert contents(hippo, scope) == {record, ended}
     assert hippo.reviews(scope=scope) == []
+
+
+# Of which day, and of whom
+
+
+@pytest.mark.parametrize(
+    ("statement", "days"),
+    [
+        ("demain j'ai escrime", 7),
+        ("je passe chez le kiné mardi", 14),
+        ("I'm fencing tomorrow", 7),
+        ("I'm seeing the physio next Tuesday", 14),
+    ],
+)
+def test_a_plan_told_again_of_another_day_replaces_the_one_that_is_over(
+    hippo: Hippocampe, scope: Scope, clock: FakeClock, statement: str, days: int
+) -> None:
+    old = hippo.remember(statement, scope=scope).memory
+    clock.advance(minutes=5)
+    assert hippo.remember(statement, scope=scope).action == "reinforced"
+    clock.advance(days=days)
+    done = hippo.remember(statement, scope=scope)
+    assert (done.action, done.replaced, done.reason) == ("updated", (old.id,), "another day")
+    found = hippo.get(old.id, scope=scope)
+    assert found is not None
+    assert found.former
+
+
+@pytest.mark.parametrize(
+    ("statement", "again"),
+    [
+        ("j'ai croisé Nora hier", "hier j'ai croisé Nora"),
+        ("I met Nora yesterday", "yesterday I met Nora"),
+        ("I swam this morning", "I swam this morning"),
+        ("je suis crevé aujourd'hui", "je suis crevé aujourd'hui"),
+    ],
+)
+def test_what_happens_again_on_another_day_is_stored_beside_the_first(
+    hippo: Hippocampe, scope: Scope, clock: FakeClock, statement: str, again: str
+) -> None:
+    hippo.remember(statement, scope=scope)
+    clock.advance(days=10)
+    done = hippo.remember(again, scope=scope)
+    assert (done.action, done.replaced) == ("inserted", ())
+    assert hippo.remember(again, scope=scope).action == "reinforced"
+    assert contents(hippo, scope) == {statement, again}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "je nage tous les lundis",
+        "mon anniversaire est le 9 mars",
+        "je vis à Dax depuis trois ans",
+        "I swim every Monday",
+        "my birthday is on March 9",
+    ],
+)
+def test_what_holds_on_any_day_is_a_repetition(
+    hippo: Hippocampe, scope: Scope, clock: FakeClock, statement: str
+) -> None:
+    hippo.remember(statement, scope=scope)
+    clock.advance(days=10)
+    assert hippo.remember(statement, scope=scope).action == "reinforced"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "new"),
+    [
+        ("ma voisine Inès habite à Pau", "ma cheffe Inès habite à Dax", "Inès habite à Albi"),
+        ("my cousin Ruth works at Ikea", "my boss Ruth works at Bosch", "Ruth works at Ford"),
+    ],
+)
+def test_a_bare_name_replaces_none_of_two_people(
+    hippo: Hippocampe, scope: Scope, one: str, other: str, new: str
+) -> None:
+    hippo.remember(one, scope=scope)
+    hippo.remember(other, scope=scope)
+    done = hippo.remember(new, scope=scope)
+    assert (done.action, done.replaced) == ("inserted", ())
+    assert {each.other.content for each in hippo.reviews(scope=scope)} == {one, other}

@@ -87,3 +87,40 @@ def test_a_current_value_is_given_rather_than_the_one_it_returned_to(
     ]
     assert last in given
     assert first not in given
+
+
+@pytest.mark.parametrize(
+    ("told", "before", "follow_up", "question", "answer"),
+    [
+        (
+            ("Ana bosse chez Ikea", "Ana vit à Dax", "Rémi bosse chez Alten", "Rémi vit à Albi"),
+            "où bosse Rémi ?",
+            "et Ana ?",
+            "elle vit où ?",
+            "Ana vit à Dax",
+        ),
+        (
+            ("Ruth works at Ikea", "Ruth lives in Bath", "Omar works at Shell", "Omar lives in Ely"),
+            "where does Omar work?",
+            "and Ruth?",
+            "where does she live?",
+            "Ruth lives in Bath",
+        ),
+    ],
+)
+def test_a_pronoun_is_the_one_named_last(
+    hippo: Hippocampe,
+    clock: FakeClock,
+    told: tuple[str, ...],
+    before: str,
+    follow_up: str,
+    question: str,
+    answer: str,
+) -> None:
+    for content in told:
+        hippo.remember(content, scope=room("ines"))
+    for asked in (before, follow_up):
+        hippo.after_turn(asked, "One moment.", scope=room("ines"))
+        clock.advance(minutes=1)
+    given = hippo.before_turn(question, scope=room("ines")).items
+    assert given[0].content == answer

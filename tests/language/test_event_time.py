@@ -1,6 +1,6 @@
 """When what a statement tells happens: "yesterday" said on the 5th is the 4th."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -60,3 +60,11 @@ def test_the_time_is_resolved(statement: str, when: str) -> None:
 )
 def test_what_is_no_single_moment_is_left(statement: str) -> None:
     assert parse_event(statement, now=NOW, timezone=PARIS) is None
+
+
+@pytest.mark.parametrize("told", ["y'a deux jours", "ya deux jours", "il y a deux jours"])
+def test_a_hurried_spelling_is_a_time(told: str) -> None:
+    now = datetime(2026, 11, 5, 12, tzinfo=UTC)
+    found = parse_event(f"{told} j'ai croisé Nora", now=now, timezone="Europe/Paris")
+    assert found is not None
+    assert found.date().isoformat() == "2026-11-03"

@@ -430,6 +430,8 @@ def test_what_differs_stays_two(old: str, new: str) -> None:
         ("Léa a gagné 100 euros", "Léa a gagné 200 euros", "different number: 100 / 200"),
         ("Léa part lundi au ski", "Léa part mardi au ski", "different date: lundi / mardi"),
         ("Il mange du pain", "Elle mange du pain", "different subject: il / elle"),
+        ("Ma nièce a 9 ans", "Mon neveu a 9 ans", "different subject: niece / neveu"),
+        ("My aunt is vegan", "My uncle is vegan", "different subject: aunt / uncle"),
     ],
 )
 def test_a_difference_is_named(old: str, new: str, reason: str) -> None:
@@ -442,6 +444,8 @@ def test_a_difference_is_named(old: str, new: str, reason: str) -> None:
     [
         ("David habite à Ordizan", "David a déménagé à Toulouse", "home: ordizan → toulouse"),
         ("Sam smokes", "Sam doesn't smoke", "negation of smoking: smoker"),
+        ("Sam doesn't smoke", "Sam smokes", "affirmation of smoking: smoker"),
+        ("Ana n'est pas végétarienne", "Ana est végétarienne", "affirmation of diet: vegetarian"),
     ],
 )
 def test_an_update_says_why(old: str, new: str, reason: str) -> None:

@@ -401,3 +401,17 @@ def test_another_tense_is_no_repetition(past: str, present: str) -> None:
     assert concluded(past, present, {"same": 0.95}) == (Verdict.UPDATED, "update, 95%")
     assert concluded(present, past, {"same": 0.95})[0] is Verdict.RELATED
     assert concluded(present, present, {"same": 0.95})[0] is Verdict.REINFORCED
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("Ma nièce a 9 ans", "Mon neveu a 9 ans"), ("My aunt is vegan", "My uncle is vegan")],
+)
+def test_what_is_told_of_two_relatives_is_neither_merged_nor_asked(old: str, new: str) -> None:
+    for share in (0.5, 0.95):
+        assert concluded(old, new, {"update": share})[0] is Verdict.RELATED
+
+
+def test_a_reason_without_a_contrast_has_none() -> None:
+    _, reason = concluded("La piscine ferme tard", "La piscine ferme tard", {"update": 0.5})
+    assert reason == "perhaps update, 50%"

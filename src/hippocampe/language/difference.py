@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from hippocampe.language.kin import are_two
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.roles import roles_swapped
 from hippocampe.language.statement import Statement, is_name
 from hippocampe.language.tokenizer import Word
+from hippocampe.language.tokens import Token
 from hippocampe.language.word_classes import word_classes
 
 _HAVE_UNACCENTED: Final = words_of("have_unaccented")
@@ -24,11 +26,27 @@ def difference(new: Statement, old: Statement) -> str | None:
     """Return the difference of two statements with shared words, as text for people; None if unknown."""
     if roles_swapped(new, old):
         return SWAPPED
+    if relatives := other_relative(new, old):
+        return f"different subject: {' / '.join(relatives)}"
     if found := _different(new, old):
         kind, left, right = found
         return f"different {kind}: {' '.join(right)} / {' '.join(left)}"
     nothing_beyond = not _words_beyond(new, old) and not _words_beyond(old, new)
     return SWAPPED if nothing_beyond and len(new.words) == len(old.words) else None
+
+
+def other_relative(new: Statement, old: Statement) -> tuple[str, str] | None:
+    """Return the words for the relative each is about, the old one first, if each is about one that the other does not name."""
+    ours, theirs = _subject_relative(new), _subject_relative(old)
+    if ours is None or theirs is None or not are_two(ours.kin, theirs.kin):
+        return None
+    named = any(token.kin == theirs.kin for token in new.tokens)
+    named = named or any(token.kin == ours.kin for token in old.tokens)
+    return None if named else (theirs.norm, ours.norm)
+
+
+def _subject_relative(statement: Statement) -> Token | None:
+    return next((token for token in statement.tokens[: statement.verb] if token.kin), None)
 
 
 def names_another(new: Statement, old: Statement) -> bool:

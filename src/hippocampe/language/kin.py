@@ -144,6 +144,12 @@ def are_inverse(kin: str, other: str) -> bool:
     return other in _INVERSE.get(kin, ()) or (kin == other and kin in _MUTUAL)
 
 
+def are_two(kin: str, other: str) -> bool:
+    """Return whether two relatives of somebody are two people: a son and a daughter, but not a son and a child."""
+    known = not _NO_RELATIVES.intersection((kin, other))
+    return known and kin != other and other not in _ALSO.get(kin, ())
+
+
 def kin_words(kin: str) -> frozenset[str]:
     """Return the folded words for a relative, and for those of whom one is such a relative."""
     others = (_words_of()[other] for other in _INVERSE.get(kin, ()))

@@ -1,6 +1,6 @@
 """The parts of a message that are searched for, each complete in itself."""
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -64,13 +64,13 @@ def _complete(
     named, told = _proper_names(question), _around(question, message)
     if not (follows or is_elliptical(question, named)):
         return (question,)
-    before = _Before(told) if told else _before(corpus, request, now)
+    before = _Before(told, told) if told else _before(corpus, request, now)
     named, names_before = before.named_in(question), before.named_in(before.text)
     complete: list[str] = []
     if other := asked_of_another(question, before.text, named, names_before):
         complete.append(other)
     elif of_somebody and not named and not asks_own(question):
-        names = _names(corpus, before.text, request)
+        names = _names(corpus, before.latest, request)
         complete += [f"{question} ({', '.join(names)})"] if names else []
     of_before = is_elliptical(question, named) or (follows and not of_somebody and not named)
     if before.text and of_before:
@@ -117,9 +117,16 @@ def _names(corpus: Corpus, text: str, request: RecallRequest) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """The text said before a question, and the folded words of the names of those who spoke."""
+    """What was said before a question.
 
-    text: str
+    Attributes:
+        text: The last text that is complete in itself: it gives the topic.
+        latest: The last text, completed if it is a follow-up: it gives the names.
+        speakers: The folded words of the names of those who spoke.
+    """
+
+    text: str = ""
+    latest: str = ""
     speakers: frozenset[str] = frozenset()
 
     def named_in(self, text: str) -> set[str]:
@@ -128,9 +135,9 @@ class _Before:
 
 
 def _before(corpus: Corpus, request: RecallRequest, now: datetime) -> _Before:
-    """The last text of a user in the channel, in this session, as the space spells it; not a follow-up itself."""
+    """The last texts of a user in the channel, in this session, as the space spells them."""
     if not request.follows:
-        return _Before("")
+        return _Before()
     scope = request.scope
     session = timedelta(minutes=corpus.settings.of(scope.space).session_timeout_minutes)
     with corpus.store.read() as connection:
@@ -145,7 +152,22 @@ def _before(corpus: Corpus, request: RecallRequest, now: datetime) -> _Before:
         said = message_rows.said_in(connection, [each.id for each in turns])
     speakers = frozenset(word for turn in turns for word in words(turn.author or ""))
     texts = (spelled(corpus, said[turn.id], scope.space) for turn in turns if turn.id in said)
+    follow_ups: list[tuple[str, set[str]]] = []
     for text in texts:
-        if not is_small_talk(text) and not is_elliptical(text, _proper_names(text) | speakers):
-            return _Before(text, speakers)
-    return _Before("", speakers)
+        named = _proper_names(text) | speakers.intersection(words(text))
+        if is_small_talk(text):
+            continue
+        if not is_elliptical(text, _proper_names(text) | speakers):
+            return _Before(text, _latest(text, named, follow_ups[::-1]), speakers)
+        follow_ups.append((text, named))
+    return _Before(speakers=speakers)
+
+
+def _latest(text: str, named: Set[str], follow_ups: Sequence[tuple[str, set[str]]]) -> str:
+    """The last of the follow-ups of a text that names somebody, completed; the text if none does."""
+    latest = text
+    for follow_up, names in follow_ups:
+        if names or continues(follow_up):
+            other = asked_of_another(follow_up, text, names, named)
+            latest = other or (follow_up if names else latest)
+    return latest

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache, partial
+from itertools import combinations
 from typing import NamedTuple
 
 from hippocampe.engine.corpus import Corpus
@@ -196,7 +197,7 @@ def _judge_by_rule(
 ) -> Judgement:
     memory, connection = draft.memory, change.connection
     compared = _compare_nominated(corpus, change, draft, prepared)
-    compared, over = _apart_by_days(corpus, change, memory, compared)
+    compared, over = _apart_by_days(corpus, change, memory, _apart_by_person(compared))
     nearest = max((cosine for _, cosine, _ in compared if cosine is not None), default=None)
     updated: list[str] = []
     reason = "new"
@@ -220,6 +221,18 @@ def _judge_by_rule(
     return Judgement(
         related=related, reason=related[0].reason if related else "new", similarity=nearest
     )
+
+
+def _apart_by_person(compared: Sequence[Compared]) -> Sequence[Compared]:
+    """List the statements on several people of one name, of whom a new one may replace one: "my boss Paul", "my neighbour Paul"."""
+    updated = [old for old, _, decision in compared if decision.verdict is Verdict.UPDATED]
+    asides = [aside for old in updated if (aside := parse(old.content).aside)]
+    if not any(one.isdisjoint(other) for one, other in combinations(asides, 2)):
+        return compared
+    return [
+        (old, cosine, _listed(decision) if old in updated else decision)
+        for old, cosine, decision in compared
+    ]
 
 
 def _apart_by_days(
@@ -283,7 +296,7 @@ def _has_unclear_owner(memory: Memory, old: Told) -> bool:
 
 
 def _listed(decision: Decision) -> Decision:
-    """The decision on what two users say of "us", or nobody known of "me": a person decides whether they have one owner."""
+    """The decision on what may have two owners: of what two users say of "us", or nobody known of "me", a person decides."""
     if decision.verdict not in (Verdict.UPDATED, Verdict.REINFORCED):
         return decision
     reason = f"another owner: {decision.reason}"

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from hippocampe.language.difference import SWAPPED
+from hippocampe.language.difference import SWAPPED, other_relative
 from hippocampe.language.equated import equated_names
 from hippocampe.language.relations import TASTE, relations
 from hippocampe.language.secrets import MASKED
@@ -159,6 +159,8 @@ def conclude(
     if 1 - float(shares[SEPARATE]) < thresholds["review"]:
         # Another value of a relation is worth a review however little the two resemble each other.
         return apart(rule) if rule.change is None else rule
+    if other_relative(aligned.new, aligned.old):
+        return apart(rule)
     why = veto(aligned, evidence, rule)
     outcome = likeliest(shares, evidence)
     if outcome == "same" and MASKED in aligned.new.text:
