@@ -100,7 +100,12 @@ def test_a_current_value_is_given_rather_than_the_one_it_returned_to(
             "Ana vit à Dax",
         ),
         (
-            ("Ruth works at Ikea", "Ruth lives in Bath", "Omar works at Shell", "Omar lives in Ely"),
+            (
+                "Ruth works at Ikea",
+                "Ruth lives in Bath",
+                "Omar works at Shell",
+                "Omar lives in Ely",
+            ),
             "where does Omar work?",
             "and Ruth?",
             "where does she live?",

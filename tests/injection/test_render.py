@@ -575,3 +575,17 @@ def test_a_channel_that_a_program_numbered_is_not_shown(channel: str, head: str)
         "202601191100 idée.md"
         in rendered(found("note", "Tarbes", channel="202601191100 idée.md")).text
     )
+
+
+@pytest.mark.parametrize(
+    ("language", "label"),
+    [("fr", "il y a 9 jours, confirmé hier"), ("en", "9 days ago, confirmed yesterday")],
+)
+def test_what_was_repeated_has_both_days(language: Language, label: str) -> None:
+    item = memory("Ana est célibataire", 9)
+    assert item.memory is not None
+    again = replace(item.memory, updated_at=NOW - timedelta(days=1))
+    assert f"({label})" in rendered(replace(item, memory=again), language=language).text
+    same_day = replace(item.memory, updated_at=item.memory.created_at + timedelta(hours=1))
+    text = rendered(replace(item, memory=same_day), language=language).text
+    assert f"({label.partition(',')[0]})" in text

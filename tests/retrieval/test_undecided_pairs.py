@@ -2,6 +2,7 @@
 
 import pytest
 
+from conftest import FakeClock
 from hippocampe import Hippocampe, Scope
 
 HOME = Scope(space="home", user="ana")
@@ -50,3 +51,16 @@ def test_it_counts_within_the_space_only(hippo: Hippocampe, pair: tuple[str, str
     there = Scope(space="work", user="ana")
     hippo.remember(OLD, scope=there)
     assert hippo.recall(QUESTION, scope=there)[0].score > scores(hippo)[OLD]
+
+
+def test_an_older_statement_told_again_counts_as_the_newer(
+    hippo: Hippocampe, pair: tuple[str, str], clock: FakeClock
+) -> None:
+    old, new = pair
+    alone = scores(hippo)
+    hippo.associate(new, old, "related_to", scope=HOME, reason="perhaps update, 70%: a → b", review=True)  # fmt: skip
+    clock.advance(days=2)
+    assert hippo.remember(OLD, scope=HOME).action == "reinforced"
+    after = scores(hippo)
+    assert after[NEW] == pytest.approx(alone[NEW] * 0.3, abs=0.02)
+    assert after[OLD] > alone[OLD] * 0.9

@@ -20,6 +20,7 @@ from functools import cache
 
 from hippocampe.embed import tokens
 from hippocampe.language import lexicon
+from hippocampe.language.datetimes import as_zone
 from hippocampe.language.detect import Language
 from hippocampe.language.fence import BULLET, CLOSING, OPENING, fence
 from hippocampe.language.humanize import clock_label, day_label, relative_time
@@ -242,6 +243,10 @@ def _write(
     when = "" if at is None else relative_time(at, now=now, timezone=timezone, language=language)
     if memory is not None and memory.occurred_at is not None:
         when = _told_of(when, memory, memory.occurred_at, language, now, timezone)
+    elif memory is not None and memory.current and _is_confirmed(memory, timezone):
+        # Repeated, or changed by hand: it held then.
+        then = relative_time(memory.updated_at, now=now, timezone=timezone, language=language)
+        when = translate("{when}, confirmed {then}", language).format(when=when, then=then)
     if memory is not None and memory.superseded_at is not None:
         then = relative_time(memory.superseded_at, now=now, timezone=timezone, language=language)
         when = translate("{when}, replaced {then}", language).format(when=when, then=then)
@@ -259,6 +264,14 @@ def _write(
     if memory is not None and memory.key is not None and item.kind in ("memory", "summary"):
         content = f"{quote_label(memory.key)} = {content}"
     return f"{BULLET}{content} ({when})" if when else BULLET + content
+
+
+def _is_confirmed(memory: Memory, timezone: str) -> bool:
+    """Return whether a memory was stated again on a later day than the first."""
+    first, last = (
+        at.astimezone(as_zone(timezone)).date() for at in (memory.created_at, memory.updated_at)
+    )
+    return last > first
 
 
 def _told_of(

@@ -75,8 +75,10 @@ def by_currency(
     if len(known) < 2 or not (pairs := associations.perhaps_updates(connection, space, known)):
         return found
     scores = {each.id: each.score for each in found}
+    # A repeated statement held when it was repeated.
+    stated = {id: max(each.created_at, each.updated_at) for id, each in known.items()}
     for one, other, probability in pairs:
-        older, newer = sorted((one, other), key=lambda id: (known[id].created_at, id))
+        older, newer = sorted((one, other), key=lambda id: (stated[id], id))
         scores[newer] = max(scores[newer], probability * scores[older])
         scores[older] *= 1 - probability
     weighed = [replace(each, score=scores[each.id]) for each in found]
