@@ -25,6 +25,8 @@ _AUXILIARIES: Final = words_of("grammar.auxiliary")
 """Of all languages: the language of a short text is a guess."""
 _HAVE_UNACCENTED: Final = words_of("have_unaccented")
 _OF: Final = "of"
+_REACH: Final = 8
+"""Words within which the verb of a pronoun is."""
 _LONGEST_TIME: Final = 8
 """Words of a time: "on the first Monday of next month"."""
 _SHORT: Final = 3
@@ -98,10 +100,11 @@ def _verbs_of_speaker(statement: Statement) -> tuple[set[str], set[str]]:
     before = ""
     for at, token in enumerate(tokens):
         if token.norm in _ACTING:
-            acts |= _verb_in(tokens[at + 1 :])
+            acts |= _verb_in(tokens[at + 1 : at + _REACH])
         elif token.norm in _OBJECT and before not in _BESIDE | _UNION:
             # The verb comes before an English object, and after a French one.
-            undergoes |= _verb_in(tokens[at + 1 :]) | _verb_in(tokens[:at][::-1])
+            undergoes |= _verb_in(tokens[at + 1 : at + _REACH])
+            undergoes |= _verb_in(tokens[max(0, at - _REACH) : at][::-1])
         before = token.norm
     return acts, undergoes - acts
 

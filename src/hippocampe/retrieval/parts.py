@@ -117,7 +117,7 @@ def _names(corpus: Corpus, text: str, request: RecallRequest) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """What was said before a question.
+    """The text said before a question, and its names.
 
     Attributes:
         text: The last text that is complete in itself: it gives the topic.
