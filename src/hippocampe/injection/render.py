@@ -243,7 +243,7 @@ def _write(
     when = "" if at is None else relative_time(at, now=now, timezone=timezone, language=language)
     if memory is not None and memory.occurred_at is not None:
         when = _told_of(when, memory, memory.occurred_at, language, now, timezone)
-    elif memory is not None and memory.current and _is_confirmed(memory, timezone):
+    elif memory is not None and memory.current and _is_confirmed(memory, now, timezone):
         # Repeated, or changed by hand: it held then.
         then = relative_time(memory.updated_at, now=now, timezone=timezone, language=language)
         when = translate("{when}, confirmed {then}", language).format(when=when, then=then)
@@ -266,12 +266,12 @@ def _write(
     return f"{BULLET}{content} ({when})" if when else BULLET + content
 
 
-def _is_confirmed(memory: Memory, timezone: str) -> bool:
-    """Return whether a memory was stated again on a later day than the first."""
+def _is_confirmed(memory: Memory, now: datetime, timezone: str) -> bool:
+    """Return whether a memory was stated again on a later day than the first; a replay knows nothing of later times."""
     first, last = (
         at.astimezone(as_zone(timezone)).date() for at in (memory.created_at, memory.updated_at)
     )
-    return last > first
+    return last > first and memory.updated_at <= now
 
 
 def _told_of(
