@@ -306,3 +306,31 @@ def test_another_space_from_its_start(reader: Reader, memory: Hippocampe) -> Non
     with page.expect_navigation(url="**/overview"):
         page.locator("select[name=space]").select_option("home")
     assert page.locator("select[name=space]").input_value() == "home"
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_a_tab_stays_in_its_space_when_another_one_is_chosen_beside_it(
+    reader: Reader, memory: Hippocampe, language: str
+) -> None:
+    summer = "L'été 🌞"
+    memory.remember("Owen a un voilier", scope=Scope(space=summer))
+    memory.remember("Rose a un vélo", scope=Scope())
+    page = reader.open("/memory", language=language)
+    with page.expect_navigation(url="**/overview"):
+        page.locator("select[name=space]").select_option(summer)
+    page.goto("/memory")
+    beside = page.context.new_page()
+    beside.goto("/overview")
+    with beside.expect_navigation(url="**/overview"):
+        beside.locator("select[name=space]").select_option("default")
+    page.locator(".head [data-toggle=add]").click()
+    page.locator("#add [name=content]").fill("Owen vend son voilier")
+    with page.expect_response("**/memory/add"):
+        page.locator("#add .primary").click()
+    assert memory.stats(scope=Scope(space=summer)).memories["memory"] == 2
+    assert memory.stats(scope=Scope()).memories["memory"] == 1
+    # A link of the tab in use goes on in its space too.
+    page.evaluate("() => dispatchEvent(new Event('focus'))")
+    page.goto("/memory")
+    expect(page.locator("select[name=space]")).to_have_value(summer)
+    expect(page.locator("#found")).to_contain_text("Owen vend son voilier")

@@ -199,7 +199,7 @@ class Router:
         if path.startswith(PROXY):
             named = headers.get("x-hippocampe-space")
         elif not path.startswith(PROGRAMS):
-            named = chosen_space(cookie_parser(headers.get("cookie", "")))
+            named = chosen_space(headers)
         with suppress(InvalidInput):
             return Scope().space if named is None else Scope(space=named).space
         return Scope().space

@@ -13,6 +13,8 @@ from typing import Annotated, Any, Literal, get_args
 from urllib.parse import unquote
 
 from fastapi import Depends, HTTPException, Request
+from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, Response
 
 from hippocampe.aio import AsyncHippocampe
@@ -30,6 +32,8 @@ THEMES: tuple[Theme, ...] = get_args(Theme)
 LANGUAGE_COOKIE = "hippocampe_language"
 THEME_COOKIE = "hippocampe_theme"
 SPACE_COOKIE = "hippocampe_space"
+SPACE_HEADER = "x-hippocampe-space"
+"""The space of the page that sends a request."""
 YEAR_SECONDS = 365 * 86_400
 
 
@@ -239,16 +243,19 @@ async def check_token(request: Request, visit: Visit) -> None:
         raise HTTPException(403, STALE_PAGE)
 
 
-def chosen_space(cookies: Mapping[str, str]) -> str | None:
-    """The space that a reader chose, which its cookie holds percent-encoded."""
-    value = cookies.get(SPACE_COOKIE)
+def chosen_space(headers: Headers) -> str | None:
+    """The space of the page that sends a request, else the one that its reader chose last, both percent-encoded.
+
+    The cookie is one for all tabs of a browser: it may be younger than the page.
+    """
+    value = headers.get(SPACE_HEADER, cookie_parser(headers.get("cookie", "")).get(SPACE_COOKIE))
     return None if value is None else unquote(value)
 
 
 def _scope(request: Request, key: ApiKey | None) -> Scope:
     """The space of the key, else the one chosen by the reader."""
     # The choice may be older than this login.
-    chosen = None if key is not None else chosen_space(request.cookies)
+    chosen = None if key is not None else chosen_space(request.headers)
     try:
         return scope_of(key, "read", chosen)
     except InvalidInput:

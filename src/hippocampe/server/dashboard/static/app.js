@@ -15,6 +15,14 @@ menu?.addEventListener("click", () => {
 const insecure = document.querySelector("[data-insecure]");
 if (insecure) insecure.hidden = window.isSecureContext;
 
+// A link sends no header: the next page is in the space of the tab that is in use.
+const { space } = document.body.dataset;
+if (space) {
+  addEventListener("focus", () => {
+    document.cookie = `hippocampe_space=${encodeURIComponent(space)}; path=/; max-age=31536000; samesite=strict`;
+  });
+}
+
 export const typing = (target) => target.closest?.("input, textarea, select, [contenteditable]");
 
 document.addEventListener("keydown", (event) => {

@@ -1,4 +1,5 @@
 // The chat: Enter sends, what was said is shown at once, and the answer as it is written.
+import { headers } from "./request.js";
 import { reason, toast } from "./toast.js";
 
 const form = document.querySelector("[data-say]");
@@ -61,8 +62,7 @@ async function* eventsOf(response) {
 }
 
 async function answer(body) {
-  const headers = { ...JSON.parse(document.body.getAttribute("hx-headers")), "HX-Request": "true" };
-  const response = await fetch(form.dataset.answer, { method: "POST", headers, body });
+  const response = await fetch(form.dataset.answer, { method: "POST", headers: headers(), body });
   if (!response.ok) {
     toast(reason({ responseText: await response.text() }), { kind: "danger" });
     return false;

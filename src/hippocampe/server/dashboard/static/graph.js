@@ -1,11 +1,12 @@
 // The graph: a worker lays it out, graph-view.js draws it, this module has its controls and its list.
 import { View } from "./graph-view.js";
+import { headers } from "./request.js";
 
 const place = document.getElementById("graph");
 const LISTED = 200;
 
 async function load() {
-  const answer = await fetch("/graph/data");
+  const answer = await fetch("/graph/data", { headers: headers() });
   if (!answer.ok) throw new Error((await answer.json()).detail);
   return answer.json();
 }

@@ -1,4 +1,5 @@
 // A file that is dropped on the page, or chosen, is sent; its preview takes the place of the form.
+import { headers } from "./request.js";
 import { reason, toast } from "./toast.js";
 
 const zone = document.querySelector("[data-drop]");
@@ -9,8 +10,7 @@ const chooser = zone.querySelector("input");
 function send(file) {
   const request = new XMLHttpRequest();
   request.open("POST", `${zone.dataset.drop}?${new URLSearchParams({ name: file.name })}`);
-  const headers = JSON.parse(document.body.getAttribute("hx-headers"));
-  for (const [name, value] of Object.entries({ ...headers, "HX-Request": "true" })) request.setRequestHeader(name, value);
+  for (const [name, value] of Object.entries(headers())) request.setRequestHeader(name, value);
   request.setRequestHeader("Content-Type", "application/octet-stream");
   const shown = bar.querySelector("progress");
   request.upload.addEventListener("progress", (event) => {
