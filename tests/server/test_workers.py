@@ -260,6 +260,38 @@ def test_pages_of_a_login_and_of_a_reader_without_key(
         assert browser.get("/api/memories").status_code == 401
 
 
+@pytest.mark.parametrize(
+    ("language", "only", "of"),
+    [
+        ("en", "a copy of cell {} only", "Only for cell {} of the cells 0 to 1."),
+        ("fr", "une copie de la cellule {} seulement", "Seulement pour la cellule {} des"),
+    ],
+)
+def test_a_backup_says_which_cell_it_has(
+    client: httpx.Client,
+    divided: Path,
+    names: tuple[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    language: str,
+    only: str,
+    of: str,
+) -> None:
+    monkeypatch.setenv("LC_ALL", f"{language}_FR.UTF-8")
+    for cell, space in enumerate(names):
+        remember(client, space, f"le chat de {space} dort")
+        headers = {"Cookie": f"hippocampe_space={quote(space)}", "Accept-Language": language}
+        page = client.get("/data", headers=headers).text
+        assert only.format(cell) in page
+        assert f"<bdi>{names[cell]}</bdi>" in page
+        sent = client.get("/data/backup", headers=headers)
+        assert f"-cell-{cell}.db" in sent.headers["content-disposition"]
+        folder, other = folder_of(divided, cell), folder_of(divided, 1 - cell)
+        for command in ("backup", "verify"):
+            said = run(folder, command)
+            assert of.format(cell) in said
+            assert f"{other}\n" in said
+
+
 def test_a_reader_chooses_a_space_of_any_name(client: httpx.Client, divided: Path) -> None:
     division = Divided(divided).read()
     for cell in (0, 1):

@@ -8,11 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
+from hippocampe.cells import Divided, folder_of, located
 from hippocampe.cli import terminal
-from hippocampe.cli.call import OF_A_FOLDER, Call, command
+from hippocampe.cli.call import OF_A_FOLDER, URL, Call, command
 from hippocampe.cli.from_verb import add, of_verb, text
 from hippocampe.cli.show import upkeep as show
 from hippocampe.cli.show.layout import say
+from hippocampe.system.environment import variable
 
 app = typer.Typer()
 PANEL = "Upkeep"
@@ -38,6 +40,7 @@ add(
 )
 def verify(call: Call, **absent: Any) -> None:
     """Compare store and index, and check database and vectors. Exit code 4 on a difference."""
+    _say_cell(call)
     with call.read() as hippo, terminal.progress() as progress:
         progress("comparing store and index", 0, 0)
         found = hippo.verify(**absent)
@@ -55,6 +58,7 @@ def verify(call: Call, **absent: Any) -> None:
 )
 def reindex(call: Call) -> None:
     """Rebuild the index. With --embedder, switch to that model and embed everything again."""
+    _say_cell(call)
     # Open with the current embedder: --embedder is the one to switch to.
     with call.open(replace(call.config, embedder=None)) as hippo, terminal.progress() as progress:
         done = hippo.reindex(embedder=call.embedder, progress=progress)
@@ -83,6 +87,7 @@ def migrate(
     """Copy all data between a folder and PostgreSQL, and compare both. Repeat it if it was interrupted."""
     from hippocampe import migration
 
+    _say_cell(call)
     config = call.config
     target = migration.target_of(config, to, index)
     with terminal.progress() as progress:
@@ -95,21 +100,25 @@ def scrub(call: Call) -> None:
     """Remove the last bytes of erased data from PostgreSQL and Qdrant, which block meanwhile."""
     from hippocampe import migration
 
+    _say_cell(call)
     with terminal.progress() as progress:
         done = migration.scrub(call.config, progress)
     call.answer(done, lambda: show.scrubbed(done))
 
 
-add(
+@of_verb(
     app,
     "backup",
-    "Copy the database, even while it is in use.",
-    lambda done: say("backed up to {path}", path=done.result),
     panel=PANEL,
     shared=OF_A_FOLDER,
     overrides={"target": text("The file to write; by default a dated one in the data's backups.")},
-    as_json=lambda done: {"path": str(done.result)},
 )
+def backup(call: Call, **arguments: Any) -> None:
+    """Copy the database, even while it is in use."""
+    _say_cell(call)
+    with call.of_verb("backup") as hippo:
+        made = hippo.backup(**arguments)
+    call.answer({"path": str(made)}, lambda: say("backed up to {path}", path=made))
 
 
 @command(app, "doctor", panel=PANEL, shared=OF_A_FOLDER)
@@ -118,6 +127,7 @@ def doctor(call: Call) -> None:
     from hippocampe.cli import doctor
 
     call.check_where()
+    _say_cell(call)
     with terminal.progress() as progress:
         checks = doctor.examine(call, lambda name: progress(name, 0, 0))
     call.answer(checks, lambda: show.checks(checks))
@@ -165,3 +175,20 @@ def demo(
         if serve and folder is not None:
             showroom.serve(stack.enter_context(demo.open_after(report, folder)))
             terminal.end_line()
+
+
+def _say_cell(call: Call) -> None:
+    """Say on stderr that a command is for one cell of a divided folder, and name the folders of the others."""
+    if variable(URL) or (found := located(call.config.folder)) is None:
+        return
+    root, cell = found
+    count = Divided(root).read().count
+    others = [str(folder_of(root, each)) for each in range(count) if each != cell]
+    note = say(
+        "Only for cell {cell} of the cells 0 to {last}. The folders of the others: {folders}",
+        cell=cell,
+        last=count - 1,
+        folders=", ".join(others),
+    )
+    # Not broken over lines, so that a path can be copied.
+    terminal.console(stderr=True).print(terminal.escaped(note), soft_wrap=True)

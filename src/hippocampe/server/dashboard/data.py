@@ -3,11 +3,13 @@
 import asyncio
 import shutil
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fastapi import HTTPException
 from starlette.responses import FileResponse, Response
 
+from hippocampe.cells import Divided, located
 from hippocampe.hippocampe import IMPORT_FORMATS
 from hippocampe.server.dashboard.importing import Importing, Imports
 from hippocampe.server.dashboard.routing import page_router
@@ -26,7 +28,9 @@ FIRST_PROBLEMS = 50
 @router.get("")
 async def data_page(page: AdminPage) -> Response:
     """The page."""
-    return page.render("data/page.html", section="data", formats=IMPORT_FORMATS)
+    return page.render(
+        "data/page.html", section="data", formats=IMPORT_FORMATS, cells=_cells(page)
+    )
 
 
 @router.post("/preview")
@@ -61,16 +65,30 @@ async def discard(page: AdminPage, token: str) -> Response:
 
 @router.get("/backup")
 async def backup(page: AdminPage) -> FileResponse:
-    """A copy of the whole database, which no key opens."""
+    """A copy of the whole database, or of that of the cell, which no key opens."""
     if page.key is not None:
         raise HTTPException(403, page.say("A backup has all spaces: it is made on the server."))
     folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="hippocampe-backup-"))
     try:
-        made = await page.hippo.backup(folder / f"hippocampe-{page.now:%Y-%m-%d}.db")
+        cell = "" if (found := located(Path(page.folder))) is None else f"-cell-{found[1]}"
+        made = await page.hippo.backup(folder / f"hippocampe-{page.now:%Y-%m-%d}{cell}.db")
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return SentFile(made, media_type="application/vnd.sqlite3", filename=made.name)
+
+
+def _cells(page: Visit) -> Mapping[int, Sequence[str]]:
+    """The spaces of each cell of a divided folder, that of the page first; empty if it is not divided."""
+    if page.key is not None or (found := located(Path(page.folder))) is None:
+        return {}
+    root, own = found
+    division = Divided(root).read()
+    numbers = sorted(range(division.count), key=lambda cell: (cell != own, cell))
+    return {
+        cell: [space for space in page.spaces if division.cell_of(space) == cell]
+        for cell in numbers
+    }
 
 
 def _shown(page: Visit, token: str) -> Response:
