@@ -230,6 +230,56 @@ def test_a_key_that_may_only_read_sees_what_it_may_use(reader: Reader, memory: H
     check_accessible(page)
 
 
+@pytest.mark.parametrize(
+    ("language", "unknown"),
+    [("en", "cannot tell the format"), ("fr", "impossible de reconnaître")],
+)
+def test_a_format_that_is_not_recognised_is_chosen(
+    reader: Reader, memory: Hippocampe, language: str, unknown: str
+) -> None:
+    page = reader.open("/data", language=language)
+    page.evaluate(DROP, ["jeudi.txt", "Nina aime les orages de l'été.\n"])
+    expect(page.locator(".toast")).to_contain_text(unknown)
+    reader.forgive("422")
+    field = page.get_by_label("Format")
+    expect(field).to_be_focused()
+    assert "Claude (claude-memories)" in field.inner_text()
+    field.select_option("Markdown")
+    expect(page.locator("#import-state")).to_contain_text("Nina aime les orages")
+
+
+@pytest.mark.parametrize(("language", "button"), [("en", "Make a key"), ("fr", "Créer une clé")])
+def test_a_double_click_makes_one_key_and_no_key_is_lost(
+    reader: Reader, memory: Hippocampe, language: str, button: str
+) -> None:
+    page = reader.open("/access", language=language)
+    page.get_by_role("button", name=button).dblclick()
+    settle(page)
+    expect(page.locator("#made code")).to_have_count(1)
+    # The second while the request of the first is under way.
+    page.get_by_role("button", name=button).evaluate("(it) => { it.click(); it.click(); }")
+    settle(page)
+    expect(page.locator("#made code")).to_have_count(2)
+    secrets = page.locator("#made code").all_inner_texts()
+    assert len({*secrets}) == len(memory.keys()) == 2
+
+
+@pytest.mark.parametrize("role", ["read", "write", "admin"])
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_the_ways_to_begin_are_those_that_the_key_may_go(
+    reader: Reader, memory: Hippocampe, role: str, language: str
+) -> None:
+    page = reader.open("/overview", role=role, space="void", language=language)
+    main = page.locator("main")
+    expect(main.locator("a[href='/data']")).to_have_count(1 if role == "admin" else 0)
+    expect(main.get_by_text("import chat.txt")).to_have_count(1 if role == "admin" else 0)
+    expect(main.locator("a[href='/facts']")).to_have_count(0 if role == "read" else 1)
+    expect(main.locator("a[href='/playground']")).to_have_count(1)
+    expect(main.locator(".ways > li")).to_have_count({"read": 1, "write": 2, "admin": 3}[role])
+    check_accessible(page)
+    shoot(page, f"begin-{role}-{language}")
+
+
 def test_keys_and_audit(reader: Reader, memory: Hippocampe, connect: Any) -> None:
     id = memory.remember("Owen a un voilier", scope=Scope()).memory.id
     memory.delete(id, scope=Scope(), reason="sold")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from browsing import PHONE, WIDE, Reader, check_accessible, check_fits, settle
+from browsing import PHONE, WIDE, Reader, check_accessible, check_fits, settle, shoot
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
 
@@ -268,6 +268,66 @@ def test_a_memory_opens_beside_the_list(reader: Reader, memory: Hippocampe) -> N
     page.keyboard.press("Escape")
     page.keyboard.press("x")
     expect(page.locator(".toast").last).to_contain_text("Forgotten: “")
+
+
+def test_going_back_from_an_opened_memory_keeps_the_search(
+    reader: Reader, memory: Hippocampe
+) -> None:
+    page = reader.open("/overview")
+    page.goto("/memory")
+    settle(page)
+    page.locator("#search-form [name=q]").fill("voilier")
+    expect(page).to_have_url(re.compile("q=voilier"))
+    settle(page)
+    searched, panel = page.url, page.locator("#panel")
+    link = rows_of(page).filter(has_text="rouge").get_by_role("link", name="Owen").first
+    link.click()
+    expect(panel.get_by_role("heading", level=2).first).to_have_text("Owen a un voilier rouge")
+    page.go_back()
+    expect(panel).to_be_hidden()
+    assert page.url == searched
+    page.go_forward()
+    expect(panel.get_by_role("heading", level=2).first).to_have_text("Owen a un voilier rouge")
+    page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    expect(page).to_have_url(searched)
+    # Closed and opened again, it is one step back.
+    link.click()
+    expect(panel.get_by_role("heading", level=2).first).to_have_text("Owen a un voilier rouge")
+    # The search is changed beside the panel: going back shows the one before.
+    page.locator("#search-form [name=q]").fill("chien")
+    expect(page).to_have_url(re.compile("q=chien"))
+    page.go_back()
+    expect(page).to_have_url(searched)
+    settle(page)
+    expect(page.locator("#search-form [name=q]")).to_have_value("voilier")
+    page.go_back()
+    expect(page).to_have_url(re.compile("/overview"))
+
+
+def test_a_tap_on_a_row_opens_its_memory(reader: Reader, memory: Hippocampe) -> None:
+    kept = memory.memories(scope=HERE, subjects=["voilier"]).items[0]
+    page = reader.open("/memory", size=PHONE)
+    row = rows_of(page).filter(has_text="rouge")
+    row.locator("[type=checkbox]").click()
+    expect(page.locator("#several")).to_be_visible()
+    row.locator(".kind").click()
+    page.wait_for_url(f"**/memory/{kept.id}")
+    page.go_back()
+    settle(page)
+    row.get_by_role("link", name="owen", exact=True).click()
+    expect(page).to_have_url(re.compile("user=owen"))
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_the_field_of_a_new_memory_takes_the_width_of_its_form(
+    reader: Reader, memory: Hippocampe, language: str
+) -> None:
+    page = reader.open("/memory", language=language)
+    page.locator(".head [data-toggle=add]").click()
+    form, field = page.locator("#add").bounding_box(), page.locator("#add textarea").bounding_box()
+    assert form and field and field["width"] > form["width"] - 60
+    shoot(page, f"add-{language}")
 
 
 def test_a_memory_is_added_by_hand(reader: Reader, memory: Hippocampe) -> None:

@@ -28,18 +28,16 @@ FIRST_PROBLEMS = 50
 @router.get("")
 async def data_page(page: AdminPage) -> Response:
     """The page."""
-    return page.render(
-        "data/page.html", section="data", formats=IMPORT_FORMATS, cells=_cells(page)
-    )
+    return page.render("data/page.html", section="data", formats=IMPORT_FORMATS, cells=_cells(page))
 
 
 @router.post("/preview")
-async def preview(page: AdminPage, name: str = "") -> Response:
+async def preview(page: AdminPage, name: str = "", format: str = "") -> Response:
     """Take a file as the body, and show what an import would bring."""
     folder = tempfile.TemporaryDirectory(prefix="hippocampe-import-", ignore_cleanup_errors=True)
     plain = plain_name(name)
     await receive(page.request, Path(folder.name) / plain)
-    token = await imports(page).add(plain, page.scope, page.timezone, folder)
+    token = await imports(page).add(plain, page.scope, page.timezone, folder, format or None)
     return _shown(page, token)
 
 

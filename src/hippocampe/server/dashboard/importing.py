@@ -61,9 +61,16 @@ class Imports:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def add(
-        self, name: str, scope: Scope, timezone: str, folder: "tempfile.TemporaryDirectory[str]"
+        self,
+        name: str,
+        scope: Scope,
+        timezone: str,
+        folder: "tempfile.TemporaryDirectory[str]",
+        format: str | None = None,
     ) -> str:
         """Preview a file of a folder, which this takes over; return the token of the import.
+
+        Without a format, it is detected.
 
         Raises:
             InvalidInput: The file is in no known format.
@@ -71,7 +78,7 @@ class Imports:
         """
         path = Path(folder.name) / name
         try:
-            found = await asyncio.to_thread(preview_import, path, timezone=timezone)
+            found = await asyncio.to_thread(preview_import, path, format=format, timezone=timezone)
         except (InvalidInput, UnreadableFile) as exc:
             folder.cleanup()
             raise type(exc)(_without_folder(exc, path)) from exc

@@ -55,6 +55,16 @@ document.addEventListener("click", (event) => {
   } else form.querySelector("textarea, input")?.focus();
 });
 
+// A press counts once: not again while its request is under way, nor by the second click of a double click.
+document.addEventListener("htmx:confirm", (event) => {
+  const { elt, verb, triggeringEvent } = event.detail;
+  const pressed = verb !== "get" && ["click", "submit"].includes(triggeringEvent?.type);
+  if (pressed && elt.matches(".htmx-request")) event.preventDefault();
+});
+document.addEventListener("click", (event) => {
+  if (event.detail > 1 && event.target.closest("form[hx-post] button:not([type=button])")) event.preventDefault();
+});
+
 // Not the id of the form: the browser would move the focus to it, and away from its field.
 if (location.hash === "#change") document.querySelector("[data-toggle=edit]")?.click();
 

@@ -6,10 +6,12 @@ const zone = document.querySelector("[data-drop]");
 const place = document.getElementById("imported");
 const bar = place.querySelector(".sending");
 const chooser = zone.querySelector("input");
+const format = place.querySelector("[data-format]");
+let refused = null;
 
 function send(file) {
   const request = new XMLHttpRequest();
-  request.open("POST", `${zone.dataset.drop}?${new URLSearchParams({ name: file.name })}`);
+  request.open("POST", `${zone.dataset.drop}?${new URLSearchParams({ name: file.name, format: format.value })}`);
   for (const [name, value] of Object.entries(headers())) request.setRequestHeader(name, value);
   request.setRequestHeader("Content-Type", "application/octet-stream");
   const shown = bar.querySelector("progress");
@@ -25,6 +27,8 @@ function send(file) {
   request.addEventListener("error", () => again(document.body.dataset.unreachable));
   request.addEventListener("load", () => {
     if (request.status !== 200) {
+      refused = file;
+      format.focus();
       again(reason(request));
       return;
     }
@@ -38,6 +42,8 @@ function send(file) {
 }
 
 chooser.addEventListener("change", () => chooser.files[0] && send(chooser.files[0]));
+// A file whose format was not recognised, or not the one that was chosen.
+format.addEventListener("change", () => refused && send(refused));
 
 for (const name of ["dragover", "dragleave", "drop"]) {
   document.addEventListener(name, (event) => {

@@ -67,6 +67,16 @@ function mark(id) {
 
 async function open(id, { edit = false, focus = true } = {}) {
   if (!(await discards(panel))) return;
+  if (panel.hidden) {
+    // Going back closes the panel, and leaves the search as it is.
+    const state = { query: query() };
+    history.replaceState(state, "");
+    history.pushState({ ...state, opened: true }, "");
+  }
+  await show(id, { edit, focus });
+}
+
+async function show(id, { edit = false, focus = true } = {}) {
   panel.hidden = false;
   mark(id);
   await htmx.ajax("GET", `/memory/${encodeURIComponent(id)}/panel`, { target: panel, swap: "innerHTML" });
@@ -75,8 +85,7 @@ async function open(id, { edit = false, focus = true } = {}) {
   else if (focus) panel.focus({ preventScroll: true });
 }
 
-async function shut() {
-  if (!(await discards(panel))) return;
+function hide() {
   const row = rowOf(opened());
   panel.hidden = true;
   panel.replaceChildren();
@@ -84,15 +93,37 @@ async function shut() {
   row?.focus();
 }
 
+async function shut() {
+  if (!(await discards(panel))) return;
+  const back = history.state?.opened;
+  hide();
+  if (back) history.back();
+}
+
+addEventListener("popstate", async ({ state }) => {
+  const id = new URL(location).searchParams.get("open") ?? "";
+  if (id === opened()) return;
+  if (!(await discards(panel))) history.forward();
+  // The search was changed while the panel was open.
+  else if (state?.query && state.query !== query()) location.reload();
+  else if (id) show(id, { focus: false });
+  else hide();
+});
+
 document.addEventListener("click", (event) => {
   if (event.target.closest("[data-shut]")) {
     shut();
     return;
   }
-  const control = event.target.closest("a, button, input, label, select, summary, .reasons");
+  const control = event.target.closest("a, button, input, label, select, summary, .reasons, .pick, .tools");
   const row = event.target.closest("#found [data-row]");
   const link = control ? control.closest("[data-panel]") : row?.querySelector("[data-key=open]");
-  if (!link || !wide.matches || event.ctrlKey || event.metaKey || event.shiftKey || String(getSelection())) return;
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey || String(getSelection())) return;
+  if (!wide.matches || !link.matches("[data-panel]")) {
+    // A row leads where its link does.
+    if (!control) link.click();
+    return;
+  }
   event.preventDefault();
   open(decodeURIComponent(link.pathname.split("/").pop()), { edit: link.hash === "#change" });
 });
@@ -105,10 +136,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || !opened() || event.target.closest?.("dialog, form, input, select, textarea")) return;
   shut();
 });
-if (panel.dataset.open && wide.matches) {
-  panel.hidden = false;
-  open(panel.dataset.open, { focus: false });
-}
+if (panel.dataset.open && wide.matches) show(panel.dataset.open, { focus: false });
 
 // The selection
 
