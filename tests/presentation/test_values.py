@@ -74,6 +74,16 @@ def test_stages_do_not_overlap() -> None:
         "search": 3.0,
         "render": 1.0,
     }
+    # The reading of the context was beside the search, and ended before it, or after it.
+    assert dict(stages_of({"context": 2.5, "search": 3.0, "gather": 5.0, "render": 1.0})) == {
+        "context": 0.0,
+        "gather": 2.0,
+        "search": 3.0,
+        "render": 1.0,
+    }
+    late = stages_of({"context": 4.0, "analyse": 1.0, "search": 2.0, "gather": 5.0, "choose": 1.0})
+    assert sum(late.values()) == 6.0
+    assert (late["context"], late["gather"]) == (1.0, 1.0)
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,30 @@ def test_contributions_add_up_to_the_score(memory: Hippocampe, scripted: Scripte
         assert signal.contribution == pytest.approx(float(scoring.load_model().reader[1]) * -8)
 
 
+@pytest.mark.parametrize(
+    ("kept", "question"),
+    [
+        ("Le voilier numéro {0} a {0} cabines", "Combien de cabines sur le voilier ?"),
+        ("Boat number {0} has {0} cabins", "How many cabins are on the boat?"),
+    ],
+)
+def test_a_turn_without_time_to_read_is_explained_as_it_was(
+    memory: Hippocampe, scripted: Scripted, kept: str, question: str
+) -> None:
+    for number in range(14):
+        memory.remember(kept.format(number), scope=SCOPE)
+    scripted.seconds_per_pair = 60.0
+    given = memory.before_turn(question, scope=SCOPE)
+    assert given.trace.missing == ("not read",)
+    memory.flush()
+    logged = {each.id for each in memory.retrieval(given.id, scope=SCOPE).items if each.signals}
+    again = [each.recollection for each in memory.replay(given.id, scope=SCOPE).trace.considered]
+    assert logged
+    for each in again:
+        if each.id in logged:
+            assert each.why and scoring.READER not in {signal.name for signal in each.why}
+
+
 def test_nothing_is_read_without_a_question(memory: Hippocampe, scripted: Scripted) -> None:
     for text in ("Salut !", "merci, bonne soirée", "ok lol", "hi there"):
         assert memory.before_turn(text, scope=SCOPE).trace.missing == ()
