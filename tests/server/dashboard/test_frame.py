@@ -241,11 +241,18 @@ def test_the_reason_of_an_error_is_in_the_language_of_the_page(
     french = {"Accept-Language": "fr"}
     gone = client.get("/memory/01a210ae-4793-7211-9dc7-490f9779db07", headers=french)
     assert (gone.status_code, "n’a pas de souvenir" in gone.text) == (404, True)
+    assert "recall" not in gone.text
+    lost = client.get("/memory/01a210ae-4793-7211-9dc7-490f9779db07", headers={"Accept-Language": "en"})
+    assert "has no memory" in lost.text and "recall" not in lost.text
     wrong = client.get("/memory/found?since=hier", headers=french | {"HX-Request": "true"})
     assert wrong.status_code == 422
     assert wrong.json()["detail"].startswith("'hier' n’est pas une date")
     kept = memory.remember("Owen a un voilier", scope=Scope()).memory
     headers = french | {"X-CSRF-Token": token_of(client), "HX-Request": "true"}
+    empty = client.post("/memory/add", data={"content": "  "}, headers=headers)
+    assert empty.json()["detail"].startswith("le texte est vide")
+    unnamed = client.post("/facts", data={"key": " ", "value": "bleu"}, headers=headers)
+    assert unnamed.json()["detail"].startswith("le nom est vide")
     again = client.post(f"/memory/{kept.id}/restore", headers=headers)
     assert again.json()["detail"].endswith("il n’y a rien à rétablir.")
 
