@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from hippocampe import Hippocampe, Scope, demo
 from hippocampe.cli.app import app
+from hippocampe.cli.show.demonstration import demonstration
 from hippocampe.demo.sample import load_sample, moved_text
 from hippocampe.errors import InvalidInput
 
@@ -36,6 +37,20 @@ def test_most_questions_are_answered(report: demo.Report) -> None:
     assert len(report.asked) == 15
     missed = [each.question for each in report.asked if not each.answered]
     assert report.answered >= LEAST, missed
+
+
+@pytest.mark.parametrize(
+    ("locale", "own"), [("en_GB.UTF-8", "default folder"), ("fr_FR.UTF-8", "dossier par défaut")]
+)
+def test_the_next_steps_name_their_folder(
+    report: demo.Report, folder: Path, monkeypatch: pytest.MonkeyPatch, locale: str, own: str
+) -> None:
+    monkeypatch.setenv("LC_ALL", locale)
+    kept, none = demonstration(report, folder), demonstration(report, None)
+    of_sample, _, of_default = str(list(kept.renderables)[-1]).partition(own)
+    assert of_sample.count("hippocampe ") == of_sample.count(f'--folder "{folder}"') == 1
+    assert of_default.count("hippocampe ") == 2
+    assert own not in str(list(none.renderables)[-1])
 
 
 def test_each_question_has_three_reasoned_finds(report: demo.Report) -> None:

@@ -98,6 +98,26 @@ def commands() -> Iterator[list[str]]:
         yield from ([name, inner] for inner in subcommands) if subcommands else [[name]]
 
 
+@pytest.mark.parametrize("locale", ["en_GB.UTF-8", "fr_FR.UTF-8"])
+def test_an_id_is_whole_on_a_terminal_of_80_columns(
+    run: Run, said: Callable[..., str], monkeypatch: pytest.MonkeyPatch, locale: str
+) -> None:
+    place = ("--space", "la maison au bord du lac")
+    first = said(
+        "Rose Kowalczyk élève des abeilles derrière la grange", "--user", "Rose Kowalczyk", *place
+    )
+    named = ("--label", "le téléphone de Rose", "--role", "write")
+    run("keys", "create", *named, *place)
+    run("delete", first, "--user", "Rose Kowalczyk", *place)
+    [key] = run("keys", "list", "--json").json
+    monkeypatch.setenv("LC_ALL", locale)
+    assert key["id"] in run("keys", "list", columns="80").out
+    assert first in run("list", "--state", "all", *place, columns="80").out
+    audited = run("audit", *place, columns="80").out
+    assert first in audited and key["id"] in audited
+    assert max(map(len, audited.splitlines())) <= 80
+
+
 class TestTurns:
     def test_settings_are_shown_with_what_they_may_be(self, run: Run) -> None:
         shown = run("settings").out

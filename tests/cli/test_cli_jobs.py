@@ -77,7 +77,7 @@ def test_listed_run_and_retried(run: Run, config: Config, monkeypatch: pytest.Mo
     run("jobs", "list", "--job", "dream", code=1)
 
 
-def test_usage(run: Run, config: Config) -> None:
+def test_usage(run: Run, config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("usage") == "No language model was called.\n"
     call = {"model": "gpt-5-mini", "input_tokens": 1_200, "output_tokens": 30}
     with Hippocampe.open(config) as hippo:
@@ -88,6 +88,12 @@ def test_usage(run: Run, config: Config) -> None:
     assert re.search(r"chat +1,200 +400 +30 +\$0\.0123 +gpt-5-mini", shown)
     assert re.search(r"chat +1,200 +0 +30 +\? +gpt-5-mini", shown)
     assert "$0.0123 in 2 calls, about $0.0034 of it by injections" in shown
+    assert "by injections, 1 of them at an unknown price" in shown
+    assert run("usage", "--space", "other").endswith("\n1 call, at an unknown price\n")
+    monkeypatch.setenv("LC_ALL", "fr_FR.UTF-8")
+    assert run("usage", "--space", "other").endswith("\n1 appel, d’un prix inconnu\n")
+    assert "dont 1 d’un prix inconnu" in run("usage")
+    monkeypatch.delenv("LC_ALL")
     found = json.loads(run("usage", "--limit", "1", "--json"))
     assert [each["price"] for each in found] == [None]
     assert run("usage", "--since", "2100-01-01") == "No language model was called.\n"

@@ -182,7 +182,12 @@ def test_errors_of_http_are_problems(client: httpx.Client) -> None:
     problem(client.get("/api/memories", params={"subjects": "paul"}), 422)
     problem(client.post("/api/memories", content=b"[" * 100_000, headers=headers), 422)
     # A page of another site can send text without asking first, but not JSON.
-    problem(client.post("/api/memories", content=b'{"content": "a"}'), 422, "InvalidInput")
+    sent = client.post("/api/memories", content=b'{"content": "a"}')
+    assert "Content-Type: application/json" in problem(sent, 422, "InvalidInput")
+    listed = client.post("/api/memories", content=b"[]", headers=headers)
+    assert "JSON object" in problem(listed, 422, "InvalidInput")
+    endless = client.post("/api/memories", json={"content": "Nina rame", "ttl": "soon"})
+    assert problem(endless, 422, "InvalidInput").endswith("or none for no expiry.")
 
 
 def test_large_bodies_are_refused(client: httpx.Client) -> None:

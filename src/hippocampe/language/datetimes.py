@@ -45,7 +45,7 @@ def parse_ttl(ttl: str | timedelta | None) -> timedelta | None:
 def _unusable(ttl: object, problem: str) -> InvalidInput:
     return InvalidInput(
         f'ttl {shown(ttl)} {problem}: use "30m", "1h", "7d" or "2w" (minutes, hours, days, weeks),'
-        " a timedelta, or None for no expiry."
+        " or none for no expiry."
     )
 
 

@@ -242,7 +242,9 @@ def test_the_reason_of_an_error_is_in_the_language_of_the_page(
     gone = client.get("/memory/01a210ae-4793-7211-9dc7-490f9779db07", headers=french)
     assert (gone.status_code, "n’a pas de souvenir" in gone.text) == (404, True)
     assert "recall" not in gone.text
-    lost = client.get("/memory/01a210ae-4793-7211-9dc7-490f9779db07", headers={"Accept-Language": "en"})
+    lost = client.get(
+        "/memory/01a210ae-4793-7211-9dc7-490f9779db07", headers={"Accept-Language": "en"}
+    )
     assert "has no memory" in lost.text and "recall" not in lost.text
     wrong = client.get("/memory/found?since=hier", headers=french | {"HX-Request": "true"})
     assert wrong.status_code == 422

@@ -69,12 +69,16 @@ def _answers(asked: "AskedQuestion") -> Shown:
 
 
 def _next_steps(folder: Path | None) -> str:
-    option = f' --folder "{folder}"' if folder else ""
-    more = [f'  hippocampe recall "où part cam ?"{option}'] if folder else []
+    own = say("Now try your own:")
+    more: list[str] = []
+    if folder:
+        more = ["\n" + say("Ask this memory more:")]
+        more.append(f'  hippocampe recall "où part cam ?" --folder "{folder}"')
+        own = say("Now try your own, in the default folder:")
     return "\n".join(
         (
-            "\n" + say("Now try your own:"),
             *more,
+            f"\n{own}",
             "  hippocampe import whatsapp.txt",
             '  hippocampe recall "what did we say about the holidays?"',
         )

@@ -62,6 +62,9 @@ def usage(found: Sequence[ModelUsage], timezone: str) -> Shown:
             "?" if call.price is None else by.dollars(call.price),
             text(call.model),
         )
+    unpriced = sum(call.price is None for call in found)
+    if unpriced == len(found):
+        return lines(rows, by.say("{calls}, at an unknown price", calls=count(unpriced, "call")))
     spent = sum(call.price or 0 for call in found)
     added = sum(injected_price(call) or 0 for call in found)
     summed = by.say(
@@ -70,4 +73,6 @@ def usage(found: Sequence[ModelUsage], timezone: str) -> Shown:
         calls=count(len(found), "call"),
         added=by.dollars(added),
     )
+    if unpriced:
+        summed += f", {by.say('{calls} of them at an unknown price', calls=by.number(unpriced))}"
     return lines(rows, summed)

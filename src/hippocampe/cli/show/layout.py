@@ -14,12 +14,15 @@ from hippocampe.cli.terminal import Shown, escaped, language, sign
 from hippocampe.types import Memory, Recollection
 
 if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
     from rich.table import Table
     from rich.text import Text
 
     from hippocampe.presentation.reader import Reader
 
 
+_ID_ROOM, _LEAST_WIDTH = 37, 6
+"""Characters of an id with the comma of a list, and the fewest of another column."""
 _MAX_REASONS = 3
 """Reasons for an item that are shown; those against it are all shown."""
 
@@ -70,19 +73,38 @@ def lines(*parts: Shown) -> Shown:
 
 
 def table(*columns: str, wrapped: tuple[str, ...] = ()) -> "Table":
-    """A table whose last column takes the remaining width.
-
-    Columns are two spaces apart, so that an id of 36 characters fits beside four short columns on
-    a terminal of 80.
+    """A table whose last column takes the remaining width, which has room for an id: a broken one cannot be copied.
 
     Args:
         columns: Their headers, as labels of the kind `column`.
         wrapped: Columns that may break their text over lines; the last one always may.
     """
     from rich import box
+    from rich.measure import Measurement
     from rich.table import Table
 
-    made = Table(
+    class Fitted(Table):
+        """Breaks the widest of the other columns over lines where the last one has no room for an id."""
+
+        def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
+            others = self.columns[:-1]
+            widths = [
+                max(
+                    Measurement.get(console, options, each).maximum
+                    for each in (of.header, *of.cells)
+                )
+                for of in others
+            ]
+            # Each has two spaces after it.
+            room = options.max_width - _ID_ROOM - 2 * len(others)
+            while sum(widths) > room and max(widths) > _LEAST_WIDTH:
+                widest = widths.index(max(widths))
+                widths[widest] -= 1
+                others[widest].width = widths[widest]
+                others[widest].no_wrap = False
+            return super().__rich_console__(console, options)
+
+    made = Fitted(
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 0, 0, 1), expand=False
     )
     for name in columns[:-1]:

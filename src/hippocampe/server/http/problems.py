@@ -124,9 +124,15 @@ async def _failed(request: Request, error: Exception) -> Response:
 async def _unusable(request: Request, error: Exception) -> Response:
     """A malformed request: the place and the reason, never the values."""
     assert isinstance(error, RequestValidationError)
-    detail = (
-        f"the request cannot be used: {faults(error.errors())}. See /openapi.json for its form."
-    )
+    found = error.errors()
+    if any(each["type"] == "model_attributes_type" and each["loc"] == ("body",) for each in found):
+        # Without the header, the body is read as bytes.
+        reason = (
+            "the body is no JSON object: send one, with the header Content-Type: application/json"
+        )
+    else:
+        reason = faults(found)
+    detail = f"the request cannot be used: {reason}. See /openapi.json for its form."
     return response(of_error(errors.InvalidInput(detail)))
 
 
