@@ -25,8 +25,8 @@ def send(page: Page, message: str) -> Locator:
     """Say something; the exchange, once it is there."""
     shown = page.locator(".exchange:has(.did), .exchange:has([role=alert])")
     before = shown.count()
-    page.get_by_label("Message").fill(message)
-    page.get_by_label("Message").press("Enter")
+    page.locator("[name=message]").fill(message)
+    page.locator("[name=message]").press("Enter")
     expect(shown).to_have_count(before + 1, timeout=60_000)
     return shown.last
 
@@ -63,6 +63,16 @@ class TestWithoutAModel:
             if each.current and "live in" in each.content
         ]
         assert kept.content == "I live in Toulouse now"
+
+    @pytest.mark.parametrize(("language", "memories"), [("en", "Memories"), ("fr", "Souvenirs")])
+    def test_it_says_where_the_talk_is_afterwards(
+        self, reader: Reader, memory: Hippocampe, language: str, memories: str
+    ) -> None:
+        page = reader.open("/chat?user=nina", language=language)
+        send(page, "Nina repairs old clocks")
+        page.reload()
+        page.locator("main").get_by_role("link", name=memories).click()
+        expect(page.locator("#found")).to_contain_text("Nina repairs old clocks")
 
     def test_it_forgets_when_asked(self, reader: Reader, memory: Hippocampe) -> None:
         page = reader.open("/chat?user=nina")

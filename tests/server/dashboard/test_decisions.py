@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from playwright.sync_api import expect
 
 from browsing import PHONE, Reader, check_accessible, check_fits, shoot
 from conftest import FakeClock
@@ -57,6 +58,21 @@ def test_older_injections_follow(
     page.get_by_role("button", name="Show older ones").click()
     page.locator("tbody tr[data-row]").nth(2).wait_for()
     assert page.get_by_role("button", name="Show older ones").count() == 0
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_a_fact_that_was_given_has_its_name(
+    reader: Reader, memory: Hippocampe, language: str
+) -> None:
+    memory.update_settings(scope=HERE, hook_timeout_ms=10_000)
+    memory.set_fact("volets_du_chalet", "vert sapin", scope=HERE)
+    given = memory.before_turn("de quelle couleur sont les volets du chalet ?", scope=HERE)
+    page = reader.open(f"/retrievals/{given.id}", language=language)
+    expect(page.locator(".candidate").first.locator("code")).to_have_text("volets_du_chalet")
+    shoot(page, f"why-fact-{language}")
+    page.goto("/playground?message=la couleur des volets du chalet")
+    found = page.locator("#result [data-row]").filter(has_text="vert sapin")
+    expect(found.locator(".meta code")).to_have_text("volets_du_chalet")
 
 
 def test_why_an_injection_was_what_it_was(reader: Reader, served_turns: Hippocampe) -> None:
