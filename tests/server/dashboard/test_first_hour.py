@@ -246,6 +246,9 @@ def test_a_format_that_is_not_recognised_is_chosen(
     assert "Claude (claude-memories)" in field.inner_text()
     field.select_option("Markdown")
     expect(page.locator("#import-state")).to_contain_text("Nina aime les orages")
+    page.locator("#import-state [hx-post*=discard]").click()
+    page.wait_for_url("**/data")
+    expect(page.locator("[data-drop]")).to_be_visible()
 
 
 @pytest.mark.parametrize(("language", "button"), [("en", "Make a key"), ("fr", "Créer une clé")])
