@@ -74,5 +74,6 @@ def usage(found: Sequence[ModelUsage], timezone: str) -> Shown:
         added=by.dollars(added),
     )
     if unpriced:
-        summed += f", {by.say('{calls} of them at an unknown price', calls=by.number(unpriced))}"
+        unknown = by.say("{calls} of them at an unknown price", calls=by.number(unpriced))
+        summed = f"{summed}, {unknown}"
     return lines(rows, summed)
