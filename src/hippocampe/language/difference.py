@@ -24,13 +24,14 @@ SWAPPED: Final = "roles swapped"
 
 def difference(new: Statement, old: Statement) -> str | None:
     """Return the difference of two statements with shared words, as text for people; None if unknown."""
+    if found := _different(new, old):
+        kind, left, right = found
+        return f"different {kind}: {' '.join(right)} / {' '.join(left)}"
+    # After the cheap comparison of words, which tells most pairs apart: these read the tokens of both.
     if roles_swapped(new, old):
         return SWAPPED
     if relatives := other_relative(new, old):
         return f"different subject: {' / '.join(relatives)}"
-    if found := _different(new, old):
-        kind, left, right = found
-        return f"different {kind}: {' '.join(right)} / {' '.join(left)}"
     nothing_beyond = not _words_beyond(new, old) and not _words_beyond(old, new)
     return SWAPPED if nothing_beyond and len(new.words) == len(old.words) else None
 

@@ -18,6 +18,7 @@ import numpy as np
 from hippocampe.language.difference import SWAPPED, other_relative
 from hippocampe.language.equated import equated_names
 from hippocampe.language.relations import TASTE, relations
+from hippocampe.language.roles import roles_swapped
 from hippocampe.language.secrets import MASKED
 from hippocampe.language.statement import Statement, parse
 from hippocampe.language.tense import tense_of
@@ -243,7 +244,8 @@ def likeliest(shares: Floats, evidence: Mapping[str, float]) -> str:
 
 def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> str | None:
     """The reason why two statements must not be merged, or None."""
-    if rule.reason.startswith(SWAPPED) or (needs_care(evidence) and evidence["names_moved"]):
+    moved = needs_care(evidence) and evidence["names_moved"]
+    if moved or rule.reason.startswith(SWAPPED) or roles_swapped(aligned.new, aligned.old):
         return SWAPPED
     if rule.change == "perhaps":
         return rule.reason
