@@ -826,6 +826,26 @@ def test_what_cannot_be_embedded_does_not_keep_the_rest_out_of_a_new_index(
     assert contents(hippo, "abeilles") == ["Camille élève des abeilles"]
 
 
+def test_another_embedder_has_a_collection_of_its_own_and_the_old_one_is_deleted(
+    join: Joiner,
+) -> None:
+    hippo = join()
+    hippo.remember("Camille élève des abeilles", scope=ME)
+    hippo.flush()
+    old = index_of(hippo).collection
+    assert hippo.reindex(embedder="hashed:48").without_graph == ()
+    hippo.remember("Owen cultive des myrtilles", scope=ME)
+    hippo.flush()
+    other = join(embedder="hashed:48")
+    for each in (hippo, other):
+        assert index_of(each).collection != old
+        assert index_of(each).count("memory") == 2
+        assert contents(each, "abeilles") == ["Camille élève des abeilles"]
+    with closing(QdrantClient(tier.current().index.url, check_compatibility=False)) as client:
+        assert not client.collection_exists(old)
+    assert hippo.verify().ok
+
+
 def test_an_erasure_while_the_index_is_away_is_finished_when_it_is_back(join: Joiner) -> None:
     node = tier.current().index
     hippo = join()

@@ -8,11 +8,18 @@ from hippocampe.embed import open_embedder
 from hippocampe.engine import backlog, generations
 from hippocampe.engine.caches import RowCache
 from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.durability import flush_index, index_folder
 from hippocampe.engine.index_state import IndexPosition
 from hippocampe.engine.writer import Writer
 from hippocampe.folder.maintenance import close_index, open_vocabulary, reindex
-from hippocampe.index import open_index
+from hippocampe.index import (
+    empty_shared_index,
+    open_index,
+    open_shared_index,
+    remove_shared_index,
+)
+from hippocampe.protocols import Embedder, Index
 from hippocampe.store import embeddings, meta
 from hippocampe.types import Progress, Reindexed
 from hippocampe.validation import check_text
@@ -31,6 +38,7 @@ def change_embedder(
         EmbedderUnavailable: The new embedder cannot be used; nothing was changed.
         InvalidInput: Its name is not known.
         Retired: Another change of embedder came first.
+        IndexUnavailable: A shared index is away. If it was only to be deleted, the new one serves.
     """
     check_text("embedder", name)
     corpus, position = old.corpus, old.writer.position
@@ -40,13 +48,11 @@ def change_embedder(
         return reindex(old.writer, progress)
     with old.writer.builder.building:
         corpus.check_serving()
-        folder = index_folder(config.folder, embedder.model)
-        shutil.rmtree(folder, ignore_errors=True)
         new_corpus = replace(
             corpus,
             config=replace(config, embedder=name),
             vocabulary=open_vocabulary(corpus.store, embedder),
-            index=open_index(folder, dimensions=embedder.dimensions, model=embedder.model),
+            index=_empty_index(corpus, embedder),
             # Their vectors are those of one embedder.
             rows=RowCache.of(corpus.store),
         )
@@ -63,20 +69,44 @@ def change_embedder(
         finally:
             position.keep_outbox = False
         take_over(replace(old, corpus=new_corpus, writer=new))
-        close_index(corpus.index)
-        shutil.rmtree(
-            index_folder(config.folder, corpus.vocabulary.embedder.model), ignore_errors=True
-        )
+        _remove_index(corpus)
     flush_index(new)
     return Reindexed(embedder.model, without)
 
 
+def _empty_index(corpus: Corpus, embedder: Embedder) -> Index:
+    """An index without points for the vectors of another embedder, where the store has its index."""
+    model, dimensions = embedder.model, embedder.dimensions
+    if corpus.store.shared:
+        index = open_shared_index(corpus.config, dimensions=dimensions, model=model)
+        # Of a change that was interrupted.
+        empty_shared_index(index)
+        return index
+    folder = index_folder(corpus.config.folder, model)
+    shutil.rmtree(folder, ignore_errors=True)
+    return open_index(folder, dimensions=dimensions, model=model)
+
+
+def _remove_index(corpus: Corpus) -> None:
+    """Close an index that no longer serves, and delete its files: no erasure would reach them."""
+    if corpus.store.shared:
+        remove_shared_index(corpus.index)
+    close_index(corpus.index)
+    folder = index_folder(corpus.config.folder, corpus.vocabulary.embedder.model)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 def _fill_and_switch(old: Writer, new: Writer, progress: Progress | None) -> tuple[str, ...]:
     store, corpus = old.corpus.store, new.corpus
+    start, without = 0, ()
+    if not store.shared:
+        with store.exclusive():
+            start = old.position.applied
+        without = generations.refill(new, progress, graphs=True)
     with store.exclusive():
-        start = old.position.applied
-    without = generations.refill(new, progress, graphs=True)
-    with store.exclusive():
+        if store.shared:
+            # Writers wait: what they write meanwhile is delivered to the old index only.
+            without = generations.refill(new, progress)
         # Few rows were written meanwhile, and writers wait now.
         backlog.embed_missing(new, progress)
         generations.replay(new, after=start)

@@ -74,6 +74,14 @@ def empty_shared_index(index: Index) -> None:
     index.empty()
 
 
+def remove_shared_index(index: Index) -> None:
+    """Delete the collection of an index that processes share, with its files."""
+    from hippocampe.index.qdrant import QdrantIndex
+
+    assert isinstance(index, QdrantIndex)
+    index.remove()
+
+
 def start_filling(index: Index) -> str:
     """Mark an index that processes share as incomplete, so that any process goes on if this one dies.
 

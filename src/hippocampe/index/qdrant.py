@@ -338,13 +338,17 @@ class QdrantIndex:
                 node.close()
         shutil.rmtree(self._options.folder, ignore_errors=True)
 
-    def empty(self) -> None:
-        """Delete the collection, whose files the server removes, and make an empty one."""
+    def remove(self) -> None:
+        """Delete the collection, whose files the server removes; the next call makes an empty one."""
         self._call(
             "the collection cannot be deleted",
             lambda node: node.delete_collection(self.collection, timeout=round(CHANGE_SECONDS)),
         )
         self._ready = False
+
+    def empty(self) -> None:
+        """Delete the collection, and make an empty one."""
+        self.remove()
         self.count(KINDS[0])
 
     # The mark of a filled collection
