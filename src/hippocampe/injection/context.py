@@ -66,6 +66,7 @@ class ContextReader:
         now: The time of the turn.
         question: The question that the message asks of memory, if any.
         window: The time that the question names, if any.
+        subject: What the message asks everything about, if it does.
     """
 
     corpus: Corpus
@@ -76,6 +77,7 @@ class ContextReader:
     now: datetime
     question: OpenQuestion | None
     window: TimeWindow | None
+    subject: str | None
 
     def cached(self) -> Sequence[ContextItem] | None:
         """The cached context; None if it is stale or this message needs one of its own."""
@@ -154,12 +156,12 @@ class ContextReader:
         if question is not None and question.is_open and question.about == "person":
             return True
         # "Tout sur moi", "all about myself".
-        subject = open_questions.subject_of(self.text) or ""
+        subject = self.subject or ""
         return is_about_speaker(subject) and STOP_WORDS.issuperset(words(subject))
 
     def _subject(self) -> str | None:
         """The person or thing that the message asks everything about, other than the speaker."""
-        return None if self.asks_about_asker() else open_questions.subject_of(self.text)
+        return None if self.asks_about_asker() else self.subject
 
     def _person(self) -> str | None:
         """The speaker, if they introduce themselves or ask about themselves."""

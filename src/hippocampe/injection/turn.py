@@ -146,6 +146,7 @@ class Turn:
         """Run both paths side by side; the candidates of all paths, most useful first."""
         searching = self.state.search_pool.submit(copy_context().run, self._search)
         question, window = self._parse_question()
+        subject = open_questions.subject_of(self.text)
         reader = ContextReader(
             self.corpus,
             self.state.context_cache,
@@ -155,6 +156,7 @@ class Turn:
             self.now,
             question,
             window,
+            subject,
         )
         cached, reading = reader.cached(), None
         if cached is None:
@@ -164,8 +166,7 @@ class Turn:
             always_on = self._result("context", reading)
         else:
             always_on = _of_context(cached or ())
-        is_open = question is not None and question.is_open
-        is_open = is_open or open_questions.subject_of(self.text) is not None
+        is_open = subject is not None or (question is not None and question.is_open)
         if reader.asks_about_asker():
             found = [c for c in found if reader.concerns_asker(c.item)]
         # Small talk and earlier questions resemble a question, but do not answer it.
