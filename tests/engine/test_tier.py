@@ -601,6 +601,10 @@ def test_an_erasure_leaves_what_its_receipt_says(join: Joiner) -> None:
     receipt = one.erase(subject="Zéphyrine", scope=ME)
     assert receipt.remains == ("pages", "segments", "log")
     assert one.verify(absent=["Zéphyrine"]).ok
+    # A part of an id is not a text.
+    kept = one.recall("vélos", scope=ME)[0]
+    assert one.verify(absent=[kept.id[-6:]]).ok
+    assert one.verify(absent=[kept.id]).present.keys() == {kept.id}
     # No file of the index holds the name, neither before nor after.
     storage = tier.current().index.folder
     for path in storage.rglob("*"):

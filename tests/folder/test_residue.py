@@ -38,6 +38,30 @@ def test_a_text_is_found_across_blocks(tmp_path: Path, before: int, filling: byt
     assert found(tmp_path, start + "Zoé".encode() + rest + b"lea") == {"Léa", "Zoé"}
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        "e019acada-7ada-7b0c-8ada-0123456adae9",
+        "5ada0123456789ab019acada-7ada-7b0c-8ada-0123456adae9Ordizan",
+        "019acada-7ada-7b0c-8ada-0123456adae9019acada-7ada-7b0c-8ada-0123456adae9",
+        "0123456789adaada",
+        "text0ada1bcd2ada3bcd4ada5bcd6adafact",
+    ],
+)
+def test_an_id_that_spells_a_name_is_not_the_name(tmp_path: Path, made: str) -> None:
+    path = tmp_path / "file"
+    forms = {"Ada": {b"Ada", b"ada"}}
+    path.write_text(made)
+    assert held(path, forms, []) == set()
+    for said in (f"{made} ada", f"ada{made[1:3]} {made}", "2026-11-28-ada", f"Ada{made}"):
+        path.write_text(said)
+        assert held(path, forms, []) == {"Ada"}, said
+    path.write_text("4970101234567890")
+    assert held(path, {"1234": {b"1234"}}, []) == {"1234"}
+    path.write_text(made)
+    assert held(path, {made: {made.encode()}}, []) == {made}
+
+
 def test_an_empty_file_holds_nothing(tmp_path: Path) -> None:
     assert found(tmp_path, b"") == set()
     assert found(tmp_path, bytes(3 * BLOCK)) == set()

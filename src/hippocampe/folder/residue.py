@@ -5,17 +5,24 @@ serving process must never open it directly.
 """
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from hippocampe.errors import StoreError
 from hippocampe.language.text import fold
+from hippocampe.store.schema import MADE
 from hippocampe.system import worker
 
 _EMPTY: Final = bytes(1 << 20)
 """An empty block, of the size that is read at once."""
+_MADE: Final = re.compile(f"(?=({MADE}))".encode())
+"""As a lookahead, it finds those that overlap: a file holds its fields without separators."""
+_LONGEST_MADE: Final = 64
+"""Bytes of the longest digest."""
 
 
 def found_in_files(
@@ -23,8 +30,8 @@ def found_in_files(
 ) -> Mapping[str, tuple[str, ...]]:
     """Search texts in the files below a folder; return each text found, with the relative paths of these files.
 
-    Each text is searched in all its `spellings`, other than as a part of one of the names of the program: "table" and
-    "alias" after each other are no Léa.
+    Each text is searched in all its `spellings`, other than as a part of what the program wrote: "table" and "alias"
+    after each other are no Léa, and "ada" in an id is no Ada.
 
     Raises:
         StoreError: The files could not be read.
@@ -64,7 +71,7 @@ def _search(folder: Path, names: Sequence[str], texts: Sequence[str]) -> dict[st
 
 
 def held(path: Path, needles: Mapping[str, set[bytes]], names: Sequence[bytes]) -> set[str]:
-    """The texts that a file contains, other than as a part of one of the names of the program.
+    """The texts that a file contains, other than as a part of an id, a digest or a name of the program.
 
     Args:
         path: The file.
@@ -72,7 +79,7 @@ def held(path: Path, needles: Mapping[str, set[bytes]], names: Sequence[bytes]) 
         names: The names of the program.
     """
     longest = max(len(needle) for of_text in needles.values() for needle in of_text)
-    around = max(map(len, names), default=0)
+    around = max(_LONGEST_MADE, max(map(len, names), default=0))
     overlap = longest - 1 + around
     found: set[str] = set()
     # Hits are judged once, when what is around them has been read.
@@ -105,15 +112,15 @@ def _hits(needle: bytes, window: bytes, start: int, end: int) -> Iterator[tuple[
 
 
 def _is_within(hit: tuple[int, int], window: bytes, names: Sequence[bytes], around: int) -> bool:
-    """Return whether a hit is a part of one of the names, and not all of it."""
+    """Return whether a hit is a part of an id, a digest or one of the names, and not all of it."""
     start, end = hit
     first = max(0, end - around)
     beside = window[first : start + around]
+    made = (found.span(1) for found in _MADE.finditer(beside))
+    named = (place for name in names for place in _hits(name, beside, 0, len(beside)))
     return any(
-        place <= start - first and end - first <= place + len(name)
-        for name in names
-        if len(name) > end - start
-        for place, _ in _hits(name, beside, 0, len(beside))
+        begins <= start - first and end - first <= ends and ends - begins > end - start
+        for begins, ends in chain(made, named)
     )
 
 

@@ -21,6 +21,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from hippocampe.errors import InvalidInput
 from hippocampe.store import driver, full_text, locks, replies, schema
 from hippocampe.store.postgres_schema import EVERY, SPACE
+from hippocampe.store.schema import MADE
 from hippocampe.store.store import Store, revision_of
 from hippocampe.store.translation import translated
 from hippocampe.system.command_line import install_line
@@ -355,13 +356,17 @@ class PostgresStore(Store):
         return ()
 
     def holds(self, forms: Collection[str]) -> tuple[str, ...]:
-        """The tables with a row that contains one of some texts."""
+        """The tables with a row that contains one of some texts, other than as a part of an id or a digest."""
         found: list[str] = []
         with self.read() as connection:
             for table in schema.metadata.sorted_tables:
                 # A row as text, whatever its columns.
-                query = f"SELECT 1 FROM {table.name} AS one, unnest(CAST(%s AS text[])) AS form WHERE strpos(CAST(one AS text), form) > 0 LIMIT 1"
-                if connection.exec_driver_sql(query, (sorted(forms),)).first():
+                query = (
+                    f"SELECT 1 FROM {table.name} AS one, unnest(CAST(%s AS text[])) AS form WHERE"
+                    " strpos(CAST(one AS text), form) > 0 AND (form ~ %s"
+                    " OR strpos(regexp_replace(CAST(one AS text), %s, ' ', 'g'), form) > 0) LIMIT 1"
+                )
+                if connection.exec_driver_sql(query, (sorted(forms), MADE, MADE)).first():
                     found.append(f"table {table.name}")
         return tuple(found)
 

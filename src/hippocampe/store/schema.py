@@ -31,6 +31,14 @@ from sqlalchemy import (
 
 REVISION = "0008"
 """The migration that this version of the code needs."""
+MADE = (
+    "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    "|(?=[0-9a-f]{0,15}[0-9])(?=[0-9a-f]{0,15}[a-f])[0-9a-f]{16,64}"
+)
+"""An id or a digest, which may spell a short name, as a regular expression of Python and PostgreSQL.
+
+Digits alone may be the number of a card.
+"""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
