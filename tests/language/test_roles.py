@@ -2,7 +2,7 @@
 
 import pytest
 
-from hippocampe.language.roles import only_times_moved, roles_swapped
+from hippocampe.language.roles import only_order_differs, roles_swapped
 from hippocampe.language.statement import parse
 
 
@@ -66,4 +66,20 @@ def test_the_same_roles_in_other_words_are_not(old: str, new: str) -> None:
     ],
 )
 def test_a_time_may_stand_anywhere(old: str, new: str, moved: bool) -> None:
-    assert only_times_moved(parse(new), parse(old)) is moved
+    assert only_order_differs(parse(new), parse(old)) is moved
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("Nadia et Hugo ont acheté une maison", "Hugo et Nadia ont acheté une maison", True),
+        ("Ruth and Omar bought a house", "Omar and Ruth bought a house", True),
+        ("j'aime le thé et le café", "j'aime le café et le thé", True),
+        ("my sister and my brother sing", "my brother and my sister sing", True),
+        ("Hugo a vu Nadia et Ruth", "Nadia et Ruth a vu Hugo", False),
+        ("Omar saw Ruth and Hugo", "Hugo and Omar saw Ruth", False),
+        ("Ruth has two cats and one dog", "Ruth has one cats and two dog", False),
+    ],
+)
+def test_those_that_and_joins_have_no_order(old: str, new: str, same: bool) -> None:
+    assert only_order_differs(parse(new), parse(old)) is same

@@ -54,11 +54,18 @@ def roles_swapped(new: Statement, old: Statement) -> bool:
     return [name for name in ours if name in moving] != [name for name in theirs if name in moving]
 
 
-def only_times_moved(new: Statement, old: Statement) -> bool:
-    """Return whether two statements have the same words, in the same order but for the place of one time: "on Monday"."""
+def only_order_differs(new: Statement, old: Statement) -> bool:
+    """Return whether two statements have the same words, but for the place of one time or the order of two that "and" joins.
+
+    As in "on Monday" at the end or at the beginning; "Tom and Ann", "Ann and Tom".
+    """
     if new.counts != old.counts:
         return False
     ours, theirs = list(new.norms), list(old.norms)
+    return _only_time_moved(ours, theirs) or _only_joined_moved(ours, theirs)
+
+
+def _only_time_moved(ours: list[str], theirs: list[str]) -> bool:
     for _ in range(2):  # Without the words that both begin with, and those that both end with.
         same = sum(
             1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(ours, theirs, strict=True))
@@ -69,6 +76,18 @@ def only_times_moved(new: Statement, old: Statement) -> bool:
         (is_time(ours[:at]) or is_time(ours[at:])) and ours[at:] + ours[:at] == theirs
         for at in ends
         if 0 < at < len(ours)
+    )
+
+
+def _only_joined_moved(ours: Sequence[str], theirs: Sequence[str]) -> bool:
+    """Return whether the groups on both sides of an "and", of as many words each, changed places."""
+    return any(
+        [*ours[: at - size], *ours[at + 1 : end], ours[at], *ours[at - size : at], *ours[end:]]
+        == theirs
+        for at, word in enumerate(ours)
+        if word in _UNION
+        for size in range(1, min(at, len(ours) - at - 1) + 1)
+        for end in (at + 1 + size,)
     )
 
 

@@ -19,7 +19,7 @@ from hippocampe.language.equality import same_spelling
 from hippocampe.language.lexicon import load_all
 from hippocampe.language.names import NO_OTHER_NAMES, Aliases, CanonicalNames
 from hippocampe.language.relations import Relation, relations
-from hippocampe.language.roles import only_times_moved
+from hippocampe.language.roles import only_order_differs
 from hippocampe.language.statement import Statement, parse
 from hippocampe.language.text import fold
 from hippocampe.language.word_classes import word_classes
@@ -160,7 +160,7 @@ def _same(new: Statement, old: Statement) -> Decision | None:
         same = new.norms == old.norms or same_spelling(new.text, old.text)
     else:
         same = new.text.strip() == old.text.strip()
-    same = same or only_times_moved(new, old)
+    same = same or only_order_differs(new, old)
     return Decision(Verdict.REINFORCED, "same", "same statement") if same else None
 
 
