@@ -26,7 +26,7 @@ ALLOWED: dict[str, str] = {
     "presentation": "types language",
     "validation": "errors types language",
     "client": "errors types verbs config system language cells",
-    "store": "errors types protocols system",
+    "store": "errors types protocols system cells",
     "embed": "errors protocols system",
     "model": "errors types protocols system",
     "index": "errors types config protocols system language store",

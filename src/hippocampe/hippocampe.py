@@ -114,6 +114,7 @@ check_setting = settings_step.check
 default_settings = settings_step.defaults
 check_data = opening.check_data
 divide = division.divide
+back_up_cells = division.back_up
 KeyRegister = division.KeyRegister
 render_for = render.render_for
 Reminder = channel_history.Reminder

@@ -7,10 +7,13 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from contextlib import closing
-from typing import NamedTuple
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from hippocampe import __version__
+from hippocampe.cells import Divided, folder_of
 from hippocampe.cli.call import KEY, URL
 from hippocampe.client.connection import Connection
 from hippocampe.client.local import LocalConnection
@@ -52,14 +55,28 @@ def server(config: Config) -> Examined:
     """Check the server of the commands: at `HIPPOCAMPE_URL`, or the process that owns the folder."""
     if url := variable(URL):
         return _remote(url, variable(KEY))
-    try:
-        with closing(LocalConnection(config.folder)) as connection:
-            owner = connection.greet()
-    except Unreached:
-        return Examined(True, "no process shares this folder")
-    if owner["address"] is None:
-        return Examined(True, f"process {owner['pid']} shares this folder")
-    return _ready(owner["address"])
+    divided = Divided(config.folder)
+    cells = range(divided.read().count if divided.exists else 1)
+    with ThreadPoolExecutor(len(cells)) as threads:
+        asked = [threads.submit(_owner, folder_of(config.folder, cell)) for cell in cells]
+    answers = [each.exception() or each.result() for each in asked]
+    owners = [each for each in answers if isinstance(each, dict)]
+    if address := next((each["address"] for each in owners if each["address"]), None):
+        # With cells, those that do not answer are named there.
+        return _ready(address)
+    if owners:
+        return Examined(True, f"process {owners[0]['pid']} shares this folder")
+    for each in answers:
+        if isinstance(each, BaseException):
+            raise each
+    return Examined(True, "no process shares this folder")
+
+
+def _owner(folder: Path) -> dict[str, Any] | None:
+    """The process that shares a folder; None if none does."""
+    with suppress(Unreached), closing(LocalConnection(folder)) as connection:
+        return connection.greet()
+    return None
 
 
 def _remote(url: str, key: str | None) -> Examined:
@@ -92,6 +109,12 @@ def _ready(address: str) -> Examined:
     status, answer = _get(f"{address}/readyz")
     if status == 200:
         return Examined(True, f"{address} is ready")
+    silent = _field(answer, "silent_cells")
+    if status == 503 and silent not in (None, "[]"):
+        return Examined(
+            False,
+            f"{address} answers, without the cells {silent}: one that stays silent for 30 seconds is started again",
+        )
     parts = ("store", "embedder", "index")
     down = [part for part in parts if _field(answer, part) == "down"]
     if status == 503 and down:

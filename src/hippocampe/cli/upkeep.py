@@ -15,6 +15,7 @@ from hippocampe.cli.from_verb import add, of_verb, text
 from hippocampe.cli.show import upkeep as show
 from hippocampe.cli.show.layout import say
 from hippocampe.system.environment import variable
+from hippocampe.types import Verification
 
 app = typer.Typer()
 PANEL = "Upkeep"
@@ -40,10 +41,13 @@ add(
 )
 def verify(call: Call, **absent: Any) -> None:
     """Compare store and index, and check database and vectors. Exit code 4 on a difference."""
-    _say_cell(call)
-    with call.read() as hippo, terminal.progress() as progress:
-        progress("comparing store and index", 0, 0)
-        found = hippo.verify(**absent)
+    cells = _cells(call)
+    every: list[Verification] = []
+    for done, cell in enumerate(cells):
+        with cell.read() as hippo, terminal.progress() as progress:
+            progress("comparing store and index", done, len(cells) if len(cells) > 1 else 0)
+            every.append(hippo.verify(**absent))
+    found = every[0] if len(every) == 1 else show.together(every)
     call.answer(found, lambda: show.verification(found))
     if not found.ok:
         raise typer.Exit(NOT_CLEAN)
@@ -111,13 +115,19 @@ def scrub(call: Call) -> None:
     "backup",
     panel=PANEL,
     shared=OF_A_FOLDER,
-    overrides={"target": text("The file to write; by default a dated one in the data's backups.")},
+    overrides={
+        "target": text(
+            "The file to write, or with cells the folder; by default a dated one in the data's backups."
+        )
+    },
 )
 def backup(call: Call, **arguments: Any) -> None:
-    """Copy the database, even while it is in use."""
-    _say_cell(call)
-    with call.of_verb("backup") as hippo:
-        made = hippo.backup(**arguments)
+    """Copy the database, or those of all cells to a folder, even while they are in use."""
+    if len(_cells(call)) > 1:
+        made = _back_up_cells(call, **arguments)
+    else:
+        with call.of_verb("backup") as hippo:
+            made = hippo.backup(**arguments)
     call.answer({"path": str(made)}, lambda: say("backed up to {path}", path=made))
 
 
@@ -175,6 +185,28 @@ def demo(
         if serve and folder is not None:
             showroom.serve(stack.enter_context(demo.open_after(report, folder)))
             terminal.end_line()
+
+
+def _cells(call: Call) -> list[Call]:
+    """The calls that do a command on each cell of a divided folder; itself, and a note, for one cell or a server."""
+    call.check_where()
+    root = call.config.folder
+    if not variable(URL) and (divided := Divided(root)).exists:
+        count = divided.read().count
+        return [replace(call, folder=folder_of(root, cell)) for cell in range(count)]
+    _say_cell(call)
+    return [call]
+
+
+def _back_up_cells(call: Call, target: str | None = None, *, overwrite: bool = False) -> Path:
+    from hippocampe.hippocampe import back_up_cells
+
+    def copy(folder: Path, file: Path) -> None:
+        with replace(call, folder=folder).of_verb("backup") as hippo:
+            hippo.backup(file)
+
+    to = None if target is None else Path(target)
+    return back_up_cells(call.config.folder, copy, to, overwrite=overwrite)
 
 
 def _say_cell(call: Call) -> None:

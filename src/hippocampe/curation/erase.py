@@ -4,6 +4,7 @@ The transaction that deletes the rows also marks which kinds of the index to reb
 dies before the files are clean, the mark makes the next open finish the work.
 """
 
+import shutil
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -240,6 +241,9 @@ def _erase(writer: Writer, turns: Turns, request: _Request, doomed: Selection) -
     corpus.store.remove_partial_backups()
     for path in corpus.store.backups():
         _scrub_backup(path, request, doomed)
+    if not request.moved:
+        # Those of all cells keep a space that moves.
+        _scrub_whole_backups(corpus.store, request, doomed)
     with writer.change(from_reserve=True) as change:
         for table, ids in doomed.of_tables().items():
             for each in ids:
@@ -271,6 +275,15 @@ def _erase(writer: Writer, turns: Turns, request: _Request, doomed: Selection) -
     for module in (text, equality, statement, relations, bm25):
         module.clear_caches()
     corpus.store.memory_changes += 1
+
+
+def _scrub_whole_backups(store: Store, request: _Request, doomed: Selection) -> None:
+    for backup, databases in store.whole_backups(request.space).items():
+        for path in databases:
+            _scrub_backup(path, request, doomed)
+        if not all(path.exists() for path in databases):
+            # It has another schema.
+            shutil.rmtree(backup, ignore_errors=True)
 
 
 def _scrub_backup(path: Path, request: _Request, doomed: Selection) -> None:

@@ -1,26 +1,36 @@
-"""Divide a data folder among cells, in place, and read what all cells share."""
+"""Divide a data folder among cells, in place, copy all cells, and read what they share."""
 
 import hashlib
+import shutil
 from collections import OrderedDict
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from hippocampe.cells import FOLDER, MAX_CELLS, ORPHAN_SECONDS, Divided, Division, folder_of, hashed
 from hippocampe.client import joining
 from hippocampe.config import DATABASE, Config
 from hippocampe.engine import api_keys
-from hippocampe.errors import InvalidInput
+from hippocampe.errors import FolderInUse, InvalidInput, StoreBusy, StoreMissing
 from hippocampe.folder.lock import FolderLock
 from hippocampe.folder.relocation import spaces_of
 from hippocampe.store import meta
-from hippocampe.store.store import Store
-from hippocampe.system import private
+from hippocampe.store.store import BACKUPS, Store
+from hippocampe.store.translation import translated
+from hippocampe.system import atomic_file, free_space, private
+from hippocampe.system.local_socket import DIVISION
 from hippocampe.types import Scope
 
 MAX_KNOWN = 10_000
 """Most keys whose space is kept in memory."""
+BACKUP_LOCK = "backup.lock"
+"""The file, in the folder of the cells, that a backup of all cells locks."""
+TRIES = 3
+"""Most copies for one backup of all cells: a space that moves meanwhile may be in two cells of a copy, or in none."""
 
 
 def divide(config: Config, count: int) -> Config:
@@ -56,6 +66,11 @@ def divide(config: Config, count: int) -> Config:
             folder = folder_of(root, cell)
             if cell:
                 held.enter_context(_held(folder))
+                if not (folder / DATABASE).exists():
+                    raise StoreMissing(
+                        f"cannot open cell {cell}: there is no database in {folder}. Nothing was created. Restore "
+                        "all cells from a backup."
+                    )
             store = Store.open(folder / DATABASE, folder)
             try:
                 with store.read() as connection:
@@ -78,9 +93,84 @@ def divide(config: Config, count: int) -> Config:
             known = {s: cell for s, cell in before.pinned.items() if cell < count}
             placed = {Scope().space: 0} | known | found
             pinned = {s: cell for s, cell in placed.items() if hashed(s, count) != cell}
-            private.make_folder(root / FOLDER)
+            for cell in range(before.count, count):
+                # Now, so that a missing one is a loss.
+                folder = folder_of(root, cell)
+                private.make_folder(folder)
+                Store.open(folder / DATABASE, folder).close()
             divided.write(Division(count, pinned, stale=before.stale))
     return replace(config, embedder=config.embedder or embedder)
+
+
+def back_up(
+    root: Path,
+    copy: Callable[[Path, Path], object],
+    target: Path | None = None,
+    *,
+    overwrite: bool = False,
+) -> Path:
+    """Copy all cells of a divided folder while they are in use, to a folder that is a divided data folder itself.
+
+    It has each space as it was at one instant.
+
+    Args:
+        root: The divided folder.
+        copy: Copies the database of a cell, from the folder of the cell to a file.
+        target: The folder to write; default: a dated one in the data folder's `backups`.
+        overwrite: Replace an earlier copy; a failure leaves it as it was.
+
+    Returns:
+        The folder with the copy.
+
+    Raises:
+        InvalidInput: The target exists, or is one of the data folder's own.
+        FolderInUse: Another backup of all cells is being made, or a cell does not answer.
+        StoreBusy: Spaces were moved meanwhile, each time.
+        StoreError: The copy cannot be written.
+    """
+    divided = Divided(root.absolute())
+    backups = divided.root / BACKUPS
+    target = (target or backups / datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")).absolute()
+    with translated():
+        private.make_folder(target.parent)
+        try:
+            lock = FileLock(divided.root / FOLDER / BACKUP_LOCK, mode=0o600)
+            lock.acquire(timeout=0)
+        except Timeout as exc:
+            raise FolderInUse(
+                f"cannot back up {root}: another backup of all its cells is being made. Wait until it has ended."
+            ) from exc
+    with lock:
+        for killed in backups.glob(f"*{atomic_file.PARTIAL}*/"):
+            shutil.rmtree(killed, ignore_errors=True)
+        parts = (DATABASE, DIVISION, FOLDER)
+        with atomic_file.whole_folder(
+            target, folder=divided.root, overwrite=overwrite, parts=parts
+        ) as partial:
+            _copy_cells(divided, copy, Divided(partial))
+    return target
+
+
+def _copy_cells(divided: Divided, copy: Callable[[Path, Path], object], target: Divided) -> None:
+    for _ in range(TRIES):
+        division = divided.read()
+        cells = range(division.count)
+        sources = [folder_of(divided.root, cell) for cell in cells]
+        databases = [each for source in sources if (each := source / DATABASE).exists()]
+        free_space.check(target.root, sum(each.stat().st_size for each in databases))
+        # Before the databases, so that erasures meanwhile find them.
+        target.write(division)
+        for cell, source in zip(cells, sources, strict=True):
+            copy(source, folder_of(target.root, cell) / DATABASE)
+        _settled(target)
+        # The same object: not even there and back again.
+        if divided.read() is division:
+            return
+        shutil.rmtree(target.root / FOLDER)
+        (target.root / DATABASE).unlink()
+    raise StoreBusy(
+        f"cannot back up {divided.root}: its spaces are being moved. Try again once that has ended."
+    )
 
 
 def _settled(divided: Divided) -> Division:

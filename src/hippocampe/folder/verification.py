@@ -155,7 +155,7 @@ def vitals(corpus: Corpus) -> Vitals:
         bytes={
             "database": _size(folder.glob("hippocampe.db*")),
             "index": _size((folder / "index").rglob("*")),
-            "backups": _size((folder / "backups").glob("*")),
+            "backups": _size((folder / "backups").rglob("*")),
         },
         outages=corpus.outages.counts,
         disk_free=free_space.free(folder),

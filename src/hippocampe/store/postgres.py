@@ -323,6 +323,10 @@ class PostgresStore(Store):
         """None: the server has its backups."""
         return []
 
+    def whole_backups(self, space: str) -> dict[Path, list[Path]]:
+        """None: only a data folder is divided among cells."""
+        return {}
+
     def integrity(self) -> str:
         """`ok`: the server checks its pages when it reads them."""
         return "ok"

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from sqlalchemy import Connection, Engine, event, inspect
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from hippocampe.cells import Divided, folder_of, located
 from hippocampe.errors import (
     StoreMissing,
     StoreReadOnly,
@@ -23,6 +24,7 @@ from hippocampe.store import replies, schema, sqlite
 from hippocampe.store.translation import translated
 from hippocampe.system import atomic_file, free_space, page_cache, private
 from hippocampe.system.free_space import FLOOR, RESERVE
+from hippocampe.system.local_socket import DIVISION
 
 BACKUPS = "backups"
 """Name of the folder of backups in the data folder."""
@@ -243,13 +245,37 @@ class Store:
 
     def remove_partial_backups(self) -> None:
         """Remove unfinished backups of killed processes: an erasure would not reach them."""
+        root, cell = located(self.folder) or (self.folder, 0)
+        folders = [self.folder / BACKUPS, *(folder_of(each, cell) for each in _whole_backups(root))]
         with translated():
-            for path in (self.folder / BACKUPS).glob(f"*{atomic_file.PARTIAL}*"):
-                path.unlink(missing_ok=True)
+            for folder in folders:
+                for path in folder.glob(f"*{atomic_file.PARTIAL}*"):
+                    # An unfinished backup of all cells is a folder, and another process may be filling it.
+                    if not path.is_dir():
+                        path.unlink(missing_ok=True)
 
     def backups(self) -> list[Path]:
         """The backups in the data folder, oldest first."""
         return sorted((self.folder / BACKUPS).glob("*.db"))
+
+    def whole_backups(self, space: str) -> dict[Path, list[Path]]:
+        """The backups of all cells in the data folder, unfinished ones too, with their databases that know a space.
+
+        Raises:
+            StoreError: The division of one cannot be read.
+        """
+        root, _ = located(self.folder) or (self.folder, 0)
+        found: dict[Path, list[Path]] = {}
+        for backup in _whole_backups(root):
+            division = Divided(backup).read()
+            # The first cell has the keys of all spaces.
+            cells = {0, division.cell_of(space), division.stale.get(space, 0)}
+            if atomic_file.PARTIAL in backup.name:
+                # The space may have moved since the division was copied.
+                cells.update(range(division.count))
+            databases = [folder_of(backup, cell) / self.path.name for cell in sorted(cells)]
+            found[backup] = [path for path in databases if path.exists()]
+        return found
 
     def scrub(self) -> None:
         """Overwrite deleted data in the files.
@@ -354,6 +380,11 @@ class Store:
         self.backup_before(schema.REVISION)
         with self.write() as connection:
             migrate.upgrade(connection, current)
+
+
+def _whole_backups(root: Path) -> list[Path]:
+    """The backups of all cells in a data folder, which are divided folders themselves."""
+    return sorted(each.parent for each in (root / BACKUPS).glob(f"*/{DIVISION}"))
 
 
 def revision_of(connection: Connection) -> str | None:

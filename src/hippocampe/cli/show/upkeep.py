@@ -1,6 +1,8 @@
 """The audit log, verification and the checks of `doctor`."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, cast
 
 from hippocampe.cli.show.layout import (
@@ -51,6 +53,39 @@ def _detail(entry: AuditEntry) -> str:
         else f"{name} {value}"
         for name, value in cast("Mapping[str, list[object] | str]", entry.detail).items()
     )
+
+
+def together(cells: Sequence[Verification]) -> Verification:
+    """The results of all cells as one; places and damages are given the number of their cell."""
+
+    def named(number: int, places: Sequence[str]) -> tuple[str, ...]:
+        return tuple(f"cell {number}: {place}" for place in places)
+
+    of_cells = [*enumerate(cells)]
+    checked = Counter[str]()
+    for cell in cells:
+        checked.update(cell.checked)
+    databases = [named(n, [each.database]) for n, each in of_cells if each.database != "ok"]
+    places = [{w: named(n, some) for w, some in each.present.items()} for n, each in of_cells]
+    return Verification(
+        ok=all(cell.ok for cell in cells),
+        checked=dict(checked),
+        missing_in_index=_joined(cell.missing_in_index for cell in cells),
+        unknown_to_store=_joined(cell.unknown_to_store for cell in cells),
+        pending=sum(cell.pending for cell in cells),
+        database="; ".join(chain(*databases)) or "ok",
+        present=_joined(places),
+        differing_in_index=_joined(cell.differing_in_index for cell in cells),
+        damaged=_joined(cell.damaged for cell in cells),
+        damaged_files=(*chain(*(named(n, each.damaged_files) for n, each in of_cells)),),
+    )
+
+
+def _joined(parts: Iterable[Mapping[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for part in parts:
+        found |= {name: (*found.get(name, ()), *some) for name, some in part.items()}
+    return found
 
 
 def verification(found: Verification) -> Shown:
