@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -25,6 +26,7 @@ from typer.testing import CliRunner
 import children
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.cells import Divided, folder_of
+from hippocampe.cli import reach
 from hippocampe.cli.app import app
 from hippocampe.client.joining import connect
 from hippocampe.server.cells.passing import PASSED
@@ -285,11 +287,59 @@ def test_a_backup_says_which_cell_it_has(
         assert f"<bdi>{names[cell]}</bdi>" in page
         sent = client.get("/data/backup", headers=headers)
         assert f"-cell-{cell}.db" in sent.headers["content-disposition"]
-        folder, other = folder_of(divided, cell), folder_of(divided, 1 - cell)
-        for command in ("backup", "verify"):
-            said = run(folder, command)
-            assert of.format(cell) in said
-            assert f"{other}\n" in said
+    for command in ("backup", "verify"):
+        said = run(folder_of(divided, 1), command)
+        assert of.format(1) in said
+        assert f"{divided}\n" in said
+        assert of.format(0) not in run(divided, command)
+
+
+def test_all_cells_are_backed_up_while_they_are_written_and_moved(
+    client: httpx.Client, divided: Path, names: tuple[str, str], tmp_path: Path
+) -> None:
+    stored: dict[str, list[int]] = {space: [] for space in names}
+    ending = threading.Event()
+
+    def write(space: str) -> None:
+        with httpx.Client(base_url=client.base_url, timeout=60) as own:
+            number = 0
+            while not ending.is_set():
+                fact = {"key": f"n{number}", "value": f"valeur {number}"}
+                answer = own.post("/api/memory/facts", params={"space": space}, json=fact)
+                assert answer.status_code == 201, answer.text
+                stored[space].append(number)
+                number += 1
+
+    with ThreadPoolExecutor(4) as threads:
+        writing = [threads.submit(write, space) for space in names]
+        try:
+            eventually(lambda: all(len(each) > 10 for each in stored.values()))
+            before = {space: len(each) for space, each in stored.items()}
+            moving = threads.submit(run, divided, "move-space", names[0], "1")
+            made = Path(json.loads(run(divided, "backup", "--json"))["path"])
+            moving.result()
+            run(divided, "backup", str(tmp_path / "copy"))
+        finally:
+            ending.set()
+        for each in writing:
+            each.result()
+    assert made.parent == divided / "backups"
+    for copy in (made, tmp_path / "copy"):
+        restored = shutil.copytree(copy, tmp_path / f"restored-{copy.name}")
+        assert "store and index agree" in run(restored, "verify")
+        with (
+            serving(restored) as (_, address),
+            httpx.Client(base_url=address, timeout=60) as other,
+        ):
+            assert recalled(other, OLD, "voilier") == ["le voilier de David est au port"]
+            for space in names:
+                facts = other.get("/api/memory/facts", params={"space": space}).json()
+                # What was stored by one instant, once each.
+                numbers = sorted(int(each["key"][1:]) for each in facts)
+                assert numbers == [*range(len(numbers))]
+                assert len(numbers) >= before[space]
+            eventually(lambda restored=restored: not Divided(restored).read().stale)
+            assert Divided(restored).read().moving == {}
 
 
 def test_a_reader_chooses_a_space_of_any_name(client: httpx.Client, divided: Path) -> None:
@@ -510,7 +560,10 @@ def hasty(*arguments: object, **options: Any) -> "subprocess.Popen[str]":
     return children.start("-c", _HASTY, *arguments[2:], **options)
 
 
-def test_a_frozen_cell_leaves_the_others_alone_and_is_started_again(tmp_path: Path) -> None:
+def test_a_frozen_cell_leaves_the_others_alone_and_is_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reach, "TIMEOUT", 30.0)
     folder = tmp_path / "data"
     with (
         serving(folder, "--workers", "2", start=hasty) as (_, address),
@@ -528,6 +581,9 @@ def test_a_frozen_cell_leaves_the_others_alone_and_is_started_again(tmp_path: Pa
         os.kill(owner.pid, signal.SIGSTOP)
         # A busy machine delays the other one, too.
         assert 0 in client.get("/readyz").json()["silent_cells"]
+        ok, said = reach.server(Config(folder))
+        assert not ok
+        assert re.search(r"these cells do not: 0", said)
         os.kill(owner.pid, signal.SIGCONT)
         eventually(lambda: client.get("/readyz").json()["ready"])
         assert read_owner(folder) == owner

@@ -109,11 +109,11 @@ def _ready(address: str) -> Examined:
     status, answer = _get(f"{address}/readyz")
     if status == 200:
         return Examined(True, f"{address} is ready")
-    silent = _field(answer, "silent_cells")
-    if status == 503 and silent not in (None, "[]"):
+    silent = (_field(answer, "silent_cells") or "").strip("[]")
+    if status == 503 and silent:
         return Examined(
             False,
-            f"{address} answers, without the cells {silent}: one that stays silent for 30 seconds is started again",
+            f"{address} answers, but these cells do not: {silent}; one that stays silent for 30 seconds is started again",
         )
     parts = ("store", "embedder", "index")
     down = [part for part in parts if _field(answer, part) == "down"]

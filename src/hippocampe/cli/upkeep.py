@@ -45,7 +45,7 @@ def verify(call: Call, **absent: Any) -> None:
     every: list[Verification] = []
     for done, cell in enumerate(cells):
         with cell.read() as hippo, terminal.progress() as progress:
-            progress("comparing store and index", done, len(cells) if len(cells) > 1 else 0)
+            progress("comparing store and index", done, len(cells) if done else 0)
             every.append(hippo.verify(**absent))
     found = every[0] if len(every) == 1 else show.together(every)
     call.answer(found, lambda: show.verification(found))
@@ -191,7 +191,8 @@ def _cells(call: Call) -> list[Call]:
     """The calls that do a command on each cell of a divided folder; itself, and a note, for one cell or a server."""
     call.check_where()
     root = call.config.folder
-    if not variable(URL) and (divided := Divided(root)).exists:
+    alone = variable(URL) or call.config.database_url is not None
+    if not alone and (divided := Divided(root)).exists:
         count = divided.read().count
         return [replace(call, folder=folder_of(root, cell)) for cell in range(count)]
     _say_cell(call)

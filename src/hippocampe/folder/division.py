@@ -131,24 +131,35 @@ def back_up(
     divided = Divided(root.absolute())
     backups = divided.root / BACKUPS
     target = (target or backups / datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")).absolute()
-    with translated():
-        private.make_folder(target.parent)
-        try:
-            lock = FileLock(divided.root / FOLDER / BACKUP_LOCK, mode=0o600)
-            lock.acquire(timeout=0)
-        except Timeout as exc:
-            raise FolderInUse(
-                f"cannot back up {root}: another backup of all its cells is being made. Wait until it has ended."
-            ) from exc
-    with lock:
-        for killed in backups.glob(f"*{atomic_file.PARTIAL}*/"):
-            shutil.rmtree(killed, ignore_errors=True)
-        parts = (DATABASE, DIVISION, FOLDER)
-        with atomic_file.whole_folder(
-            target, folder=divided.root, overwrite=overwrite, parts=parts
-        ) as partial:
-            _copy_cells(divided, copy, Divided(partial))
+    parts = (DATABASE, DIVISION, FOLDER)
+    with ExitStack() as held:
+        with translated():
+            private.make_folder(target.parent)
+            if target.parent == backups:
+                held.enter_context(_only_backup(divided.root))
+        partial = held.enter_context(
+            atomic_file.whole_folder(target, folder=divided.root, overwrite=overwrite, parts=parts)
+        )
+        _copy_cells(divided, copy, Divided(partial))
     return target
+
+
+@contextmanager
+def _only_backup(root: Path) -> Generator[None]:
+    """Be the only one that fills a backup of all cells in the data folder, and remove what killed ones left there."""
+    lock = FileLock(root / FOLDER / BACKUP_LOCK, mode=0o600)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as exc:
+        raise FolderInUse(
+            f"cannot back up {root}: another backup of all its cells is being made. Wait until it has ended."
+        ) from exc
+    try:
+        for killed in (root / BACKUPS).glob(f"*{atomic_file.PARTIAL}*/"):
+            shutil.rmtree(killed, ignore_errors=True)
+        yield
+    finally:
+        lock.release()
 
 
 def _copy_cells(divided: Divided, copy: Callable[[Path, Path], object], target: Divided) -> None:
