@@ -73,7 +73,11 @@ def run(folder: Path, *typed: str, code: int = 0) -> str:
 
 
 def test_a_backup_is_a_divided_folder(data: Path, tmp_path: Path) -> None:
-    made = back_up_cells(data, copy, tmp_path / "new" / "copy")
+    def killed_once(folder: Path, file: Path) -> None:
+        copy(folder, file)
+        file.with_name("hippocampe-0.partial").touch()
+
+    made = back_up_cells(data, killed_once, tmp_path / "new" / "copy")
     assert made == tmp_path / "new" / "copy"
     assert files(made) == {"cells.json", "hippocampe.db", "cells/1/hippocampe.db"}
     assert made.stat().st_mode & 0o077 == 0

@@ -204,7 +204,8 @@ def _back_up_cells(call: Call, target: str | None = None, *, overwrite: bool = F
 
     def copy(folder: Path, file: Path) -> None:
         with replace(call, folder=folder).of_verb("backup") as hippo:
-            hippo.backup(file)
+            # A call is repeated if its cell is killed.
+            hippo.backup(file, overwrite=True)
 
     to = None if target is None else Path(target)
     return back_up_cells(call.config.folder, copy, to, overwrite=overwrite)

@@ -173,6 +173,9 @@ def _copy_cells(divided: Divided, copy: Callable[[Path, Path], object], target: 
         target.write(division)
         for cell, source in zip(cells, sources, strict=True):
             copy(source, folder_of(target.root, cell) / DATABASE)
+        for left in target.root.rglob(f"*{atomic_file.PARTIAL}*"):
+            # Of a cell that was killed, and whose copy was made again.
+            left.unlink()
         _settled(target)
         # The same object: not even there and back again.
         if divided.read() is division:
