@@ -2,14 +2,16 @@
 
 import json
 import signal
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
 
 from children import child
 from conftest import Opener
-from hippocampe import Config, Hippocampe, InvalidInput, NotFound, Scope, SpaceElsewhere
+from hippocampe import Config, Hippocampe, InvalidInput, NotFound, Remembered, Scope, SpaceElsewhere
 from hippocampe.cells import Divided, Division, Fence, folder_of, hashed
+from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.hippocampe import divide
 from hippocampe.system.local_socket import DIVISION
 
@@ -204,6 +206,29 @@ def test_a_copy_has_everything_and_leaves_nothing_behind(
     assert source.spaces() == {}
     assert source.verify(absent=["rhubarbe", "Brest"]).ok
     assert target.recall("le bureau", scope=other)
+
+
+def test_a_write_during_a_copy_may_have_the_same_words(
+    hashed: None, open_hippo: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, target = (open_hippo(tmp_path / name, embedder=EMBEDDER) for name in ("a", "b"))
+    source.remember("la rhubarbe est mûre", scope=Scope(space="home"))
+    path = tmp_path / "copy" / "home.db"
+    source.relocation.copy_out("home", path)
+    follow = Vocabulary.follow
+    with ThreadPoolExecutor(1) as thread:
+        written: list[Future[Remembered]] = []
+
+        def after_a_write(self: Vocabulary, spaces: list[str]) -> None:
+            scope = Scope(space="work")
+            written.append(thread.submit(target.remember, "la rhubarbe gèle", scope=scope))
+            wait(written, 0.5)
+            follow(self, spaces)
+
+        monkeypatch.setattr(Vocabulary, "follow", after_a_write)
+        target.relocation.copy_in("home", path)
+        assert written[0].result().memory.space == "work"
+    assert target.verify().ok
 
 
 _DIVIDING = """

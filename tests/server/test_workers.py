@@ -315,9 +315,11 @@ def test_all_cells_are_backed_up_while_they_are_written_and_moved(
         try:
             eventually(lambda: all(len(each) > 10 for each in stored.values()))
             before = {space: len(each) for space, each in stored.items()}
-            moving = threads.submit(run, divided, "move-space", names[0], "1")
+            # In a process: the runner of this one has one standard output.
+            command = ("-m", "hippocampe", "move-space", names[0], "1", "--folder", divided)
+            moving = threads.submit(children.run, *command)
             made = Path(json.loads(run(divided, "backup", "--json"))["path"])
-            moving.result()
+            assert moving.result().returncode == 0
             run(divided, "backup", str(tmp_path / "copy"))
         finally:
             ending.set()

@@ -87,21 +87,23 @@ class Relocation:
         copied = 0
         source = Store.open(path, path.parent, read_only=True)
         try:
-            with source.read() as rows_in, writer.change() as change:
-                renumbered = _store_words(rows_in, change.connection)
-                for table in _TABLES:
-                    for rows in _batches(rows_in, _rows_of(table, space)):
-                        if table is vector:
-                            rows = [_renumbered(row, renumbered) for row in rows]
-                            queued = [(row["kind"], row["id"], space) for row in rows]
-                            outbox.queue(change.connection, queued)
-                        change.connection.execute(insert(table), rows)
-                        copied += len(rows)
-                # The rows wait in the outbox, also if this process ends before they are indexed.
-                writer.position.behind = True
+            # Until the new words are known: another write would store one of them again.
+            with corpus.store.exclusive():
+                with source.read() as rows_in, writer.change() as change:
+                    renumbered = _store_words(rows_in, change.connection)
+                    for table in _TABLES:
+                        for rows in _batches(rows_in, _rows_of(table, space)):
+                            if table is vector:
+                                rows = [_renumbered(row, renumbered) for row in rows]
+                                queued = [(row["kind"], row["id"], space) for row in rows]
+                                outbox.queue(change.connection, queued)
+                            change.connection.execute(insert(table), rows)
+                            copied += len(rows)
+                    # The rows wait in the outbox, also if this process ends before they are indexed.
+                    writer.position.behind = True
+                corpus.vocabulary.follow([space])
         finally:
             source.close()
-        corpus.vocabulary.follow([space])
         corpus.settings.refresh(space)
         corpus.store.memory_changes += 1
         generations.replay(writer, after=after)
