@@ -16,10 +16,10 @@ NO_NAMES = [
     ("je suis en couple avec Ida", "ma compagne est enrhumée"),
     ("ma patronne est sévère", "mon patron est absent"),
     ("mon nom est Basile", "mon nom est imprononçable"),
-    ("je loge à Metz", "je loge à proximité"),
-    ("je loge à Metz", "je vis à trois"),
-    ("je loge à Metz", "je vis en tongs"),
-    ("je loge à Metz", "j'habite à vingt minutes du centre"),
+    ("je réside à Metz", "je loge à proximité"),
+    ("je réside à Metz", "je vis à trois"),
+    ("je réside à Metz", "je vis en tongs"),
+    ("je réside à Metz", "j'habite à vingt minutes du centre"),
     ("je bosse chez Renault", "je bosse à reculons"),
     ("je bosse chez Renault", "je travaille à crédit"),
     ("my wife is a redhead", "my wife is asleep"),
@@ -29,6 +29,16 @@ NO_NAMES = [
     ("my name is Ivo", "my name is unpronounceable"),
     ("i live in Derby", "i live in squalor"),
     ("i work for Tesco", "i work for free"),
+    # A lodging of a few days, a club, a town: no home, no school, no firm.
+    ("j'habite à Metz", "je loge à Tours chez Rita"),
+    ("Noé est scolarisé à Sainte-Anne", "Noé est inscrit au Tennis Club de Metz"),
+    ("je bosse chez Renault", "je bosse à Tours"),
+    ("I work for Tesco", "I work at Hull"),
+    # Nothing says that one tool takes the place of the other.
+    ("j'utilise Strava", "j'utilise Garmin Connect"),
+    ("On utilise Trello", "On utilise Figma"),
+    ("I use Strava", "I use Garmin Connect"),
+    ("We use Trello", "We use Figma"),
 ]
 
 # (old, new): without capitals too, a known name takes the place of another one, as does any after "chez", "s'appelle".
@@ -44,6 +54,10 @@ NAMES = [
     ("i work at tesco", "i work at ikea"),
     ("my wife is laura", "my wife is megan"),
     ("my rabbit is called biscuit", "my rabbit is called pepper"),
+    ("je bosse chez Airbus", "je bosse chez Orange"),
+    ("j'utilise Strava", "finalement j'utilise Garmin Connect"),
+    ("I use Strava", "I use Garmin Connect now"),
+    ("Use Trello", "Use Linear"),
 ]
 
 # (old, new): one occasion, or one of several people.

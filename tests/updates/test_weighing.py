@@ -97,6 +97,29 @@ def test_a_wish_in_another_sentence_is_no_doubt(old: str, new: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "verdict"),
+    [
+        ("Noé fait du judo", "Noé arrête le judo, il veut faire du tir", Verdict.UPDATED),
+        ("Noé does judo", "Noé quit judo, he wants to try archery", Verdict.UPDATED),
+        ("Noé fait du judo", "Noé veut grimper, il arrêtera peut-être le judo", Verdict.UNSURE),
+        ("Noé fait du judo", "Noé arrête le judo, si le club ferme", Verdict.UNSURE),
+        ("Noé fait du judo", "Noé arrête le judo, dit son père", Verdict.UNSURE),
+        ("Noé does judo", "Noé wants to climb, he will quit judo", Verdict.UNSURE),
+        ("Noé does judo", "Noé quits judo, if the club closes", Verdict.UNSURE),
+        ("Noé does judo", "Noé quit judo, they say", Verdict.UNSURE),
+        # What was checked is sure, and a word with the stem of "serait" is no doubt.
+        ("The train is at 9", "I've checked, the train is at 10", Verdict.UPDATED),
+        ("Le train est à 9h", "Je pars à 10h par le train", Verdict.UPDATED),
+        ("La serre fait 3 m", "La serre fait 4 m", Verdict.UPDATED),
+        ("Le train est à 9h", "Pas sûr, le train est à 10h", Verdict.UNSURE),
+        ("The train is at 9", "I need to check, the train is at 10", Verdict.UNSURE),
+    ],
+)
+def test_a_doubt_is_about_what_is_said(old: str, new: str, verdict: Verdict) -> None:
+    assert concluded(old, new, {"update": 0.99})[0] is verdict
+
+
+@pytest.mark.parametrize(
     ("old", "new"),
     [
         ("Je suis allergique au pollen", "Ma sœur est allergique au pollen"),

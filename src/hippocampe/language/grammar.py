@@ -9,7 +9,7 @@ from typing import Any
 
 from hippocampe.language.lexicon import load
 from hippocampe.language.text import STOP_WORDS
-from hippocampe.language.tokenizer import tokenize
+from hippocampe.language.tokenizer import tokenize, told_by_accent
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,9 @@ def grammar(language: str) -> Grammar:
     phrases: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     for sign, entries in data["signs"].items():
         for entry in entries:
-            norms = tuple(word.norm for word in tokenize(entry))
-            if len(norms) == 1:
+            norms = tuple(told_by_accent(word).norm for word in tokenize(entry))
+            # "Pars" and "serre" have the stems of "paraît" and "serait", which is a doubt in that form only.
+            if len(norms) == 1 and sign != "doubt":
                 single.setdefault(plain_stem(norms[0], language), set()).add(sign)
             else:
                 phrases.setdefault(norms[0], []).append((norms, sign))

@@ -76,6 +76,7 @@ class Relation:
         negated: Whether the statement denies the relation.
         sure: Whether the value is one that lasts: not in "ma femme est malade", "I'm seeing Tom tonight".
         preceded: Whether other words stand before it, which a repetition may add: "mdr, j'habite à Nice".
+        beside: Whether it holds beside other values, since nothing says that it is new: "I use Anki".
     """
 
     name: str
@@ -89,6 +90,7 @@ class Relation:
     negated: bool = False
     sure: bool = True
     preceded: bool = False
+    beside: bool = False
 
 
 def relation_of(text: str) -> Relation | None:
@@ -168,7 +170,17 @@ def _relation(statement: Statement, wording: Wording, match: re.Match[str]) -> R
         kind=wording.kind,
         negated=bool(statement.negations) != (wording.aspect == "end"),
         sure=_is_sure(statement, wording, written, head, rest),
+        beside=_is_beside(statement, wording, match),
     )
+
+
+def _is_beside(statement: Statement, wording: Wording, match: re.Match[str]) -> bool:
+    """Return whether somebody tells what they use, without a purpose or a word that makes it a decision.
+
+    "Use MySQL", "Decision: we use MySQL" and "we use MySQL now" decide.
+    """
+    decides = len(statement.core) < len(statement.words) or not match.groupdict().get("owner")
+    return wording.shared_owner and wording.aspect == "state" and not decides
 
 
 def _is_asserted(value: Sequence[Word], rest: Sequence[Word], slot: Sequence[Word]) -> bool:
@@ -410,12 +422,17 @@ def _names_value(statement: Statement, wording: Wording, head: Sequence[Word]) -
     if not (perhaps or _is_any_name(statement, wording, head)):
         return False
     classes = word_classes()
-    if wording.kind == "name" and (
-        classes.has("countries", *norms) or classes.has("peoples", *norms)
-    ):
-        return False
+    if wording.kind == "name" and any(classes.has(name, *norms) for name in _other_names(wording)):
+        return classes.has("brands", *norms)
     excluded = any(classes.has(name, norms[0]) for name in ("not_names", "pronouns"))
     return not excluded and " ".join(norms) not in STOP_WORDS
+
+
+def _other_names(wording: Wording) -> Iterator[str]:
+    """Yield the classes of names that are no value: "je travaille à Lisbonne" names no firm."""
+    yield from ("countries", "peoples")
+    if wording.known == ("brands",):
+        yield "towns"
 
 
 def date_of(norms: Sequence[str]) -> tuple[int | None, int | None, int | None] | None:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from hippocampe.language.lexicon import table_of, words_of
-from hippocampe.language.text import APOSTROPHE, ELIDED, fold
+from hippocampe.language.text import APOSTROPHE, ELIDED, STOP_WORDS, fold
 
 TOKEN: Final = re.compile(
     r"(?:(?<!\S)[-+])?\d+(?:[.,:/-]\d+)*\w*"  # a number, date or time with its inner signs
@@ -24,6 +24,8 @@ _CONTRACTIONS: Final = table_of("contracted")
 _IS_CLITIC_AFTER: Final = words_of("is_after")
 _NEVER_EXPANDED: Final = words_of("whole")
 _MEANINGFUL_SIGNS: Final = frozenset("=<>%&+#@")
+_SHORT: Final = 4
+_ACCENTED: Final = words_of("accented")
 _THOUSANDS: Final = re.compile(r"[-+]?\d{1,3}(?:[.,]\d{3})+")
 
 
@@ -112,3 +114,12 @@ def _expand(token: str) -> Iterator[tuple[str, str]]:
     else:
         for part in clitic.split("'"):
             yield part, _CLITICS.get(part, part)
+
+
+def told_by_accent(word: Word) -> Word:
+    """Return a short word as written where an accent is all that tells it from a function word: "né" from "ne"."""
+    written = word.surface.lower()
+    accented = len(word.norm) < _SHORT and word.norm.isascii() and not written.isascii()
+    if not accented or word.norm not in STOP_WORDS or written in _ACCENTED:
+        return word
+    return word._replace(norm=written)

@@ -13,9 +13,8 @@ from typing import Final
 
 from hippocampe.language.amounts import Found, Kind, value_at
 from hippocampe.language.grammar import Grammar, plain_stem
-from hippocampe.language.lexicon import words_of
 from hippocampe.language.text import STOP_WORDS
-from hippocampe.language.tokenizer import Word, tokenize
+from hippocampe.language.tokenizer import Word, tokenize, told_by_accent
 
 SUBJECTS: Final = (
     "definite",
@@ -39,7 +38,6 @@ _VERBAL: Final = frozenset({"have", "auxiliary", "conjunctions"})
 _QUANTITIES: Final = frozenset({"number", "money", "date", "time"})
 _SHORT: Final = 4
 _GLUED: Final = re.compile(r"([a-z])([bcdfghklmnpqrstvz]\w{2,})")
-_ACCENTED: Final = words_of("accented")
 _NONE: Final[frozenset[str]] = frozenset()
 
 
@@ -79,7 +77,7 @@ def tokens_of(text: str, known: Grammar) -> tuple[Token, ...]:
     """Return the words and values of a statement."""
     words: list[Word] = []
     for word in tokenize(text):
-        for number, norm in enumerate(_meant(_told_by_accent(word), known)):
+        for number, norm in enumerate(_meant(told_by_accent(word), known)):
             words.append(word._replace(norm=norm, opens=word.opens and not number))
     found: list[Token] = []
     at = 0
@@ -88,15 +86,6 @@ def tokens_of(text: str, known: Grammar) -> tuple[Token, ...]:
         found.append(_token(words[at], value, known))
         at += value.words
     return tuple(found)
-
-
-def _told_by_accent(word: Word) -> Word:
-    """Return a short word as written where an accent is all that tells it from a function word: "né" from "ne"."""
-    written = word.surface.lower()
-    accented = len(word.norm) < _SHORT and word.norm.isascii() and not written.isascii()
-    if not accented or word.norm not in STOP_WORDS or written in _ACCENTED:
-        return word
-    return word._replace(norm=written)
 
 
 def _meant(word: Word, known: Grammar) -> tuple[str, ...]:

@@ -56,6 +56,8 @@ def _change(now: Relation, then: Relation) -> ValueChange | None:
         return None
     if values == "same":
         return _same_value(now, then)
+    if values == "other" and now.beside and not (now.slot or _is_instead(now, then)):
+        return None
     if values == "other":
         replaces = _replaces(now, then) and not _holds_elsewhen(now, then)
         return "replaced" if replaces else "perhaps"
@@ -69,8 +71,12 @@ def _same_slot(now: Relation, then: Relation) -> bool:
         return now.slot == then.slot
     ours, theirs = set(now.slot.split()), set(then.slot.split())
     if not ours:
-        return not theirs or now.leaving == then.value or word_classes().occurs("instead", now.rest)
+        return not theirs or _is_instead(now, then)
     return bool(theirs) and (ours <= theirs or theirs <= ours)
+
+
+def _is_instead(now: Relation, then: Relation) -> bool:
+    return now.leaving == then.value or word_classes().occurs("instead", now.rest)
 
 
 def _compare_values(now: Relation, then: Relation) -> ValueComparison:

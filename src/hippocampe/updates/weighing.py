@@ -9,6 +9,7 @@ every pair that may well belong together: a review loses nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Final
@@ -20,7 +21,7 @@ from hippocampe.language.equated import equated_names
 from hippocampe.language.relations import TASTE, relations
 from hippocampe.language.roles import roles_swapped
 from hippocampe.language.secrets import MASKED
-from hippocampe.language.statement import Statement, parse
+from hippocampe.language.statement import Statement, is_hedged, parse
 from hippocampe.language.tense import tense_of
 from hippocampe.language.text import keywords, sentences
 from hippocampe.updates.alignment import Alignment, align
@@ -34,6 +35,9 @@ LEAST_COSINE: Final = 0.2
 _NEAR: Final = 0.28
 """All others are weighed from this cosine on."""
 _SHOWN_WORDS: Final = 5
+_CLAUSE_END: Final = re.compile(r"(?<=[,;:])\s+")
+_AFTERTHOUGHT: Final = 3
+"""Most words of a clause that only says how sure the one before it is."""
 _SAME_WORDS, _IN_ORDER, _AS_LONG = 0.6, 0.95, 0.25
 """Least share of common words, share of words in the same order, and difference of the logarithms of the lengths,
 of two statements that differ in the order of their words: 83 % of the pairs of PAWS-X that differ in meaning, and
@@ -271,16 +275,30 @@ def _tells_taste(statement: Statement) -> bool:
 
 
 def _perhaps_ends(aligned: Alignment) -> bool:
-    """Return whether a sentence of the new statement wishes or expects an end: "may no longer work there"."""
+    """Return whether a sentence of the new statement wishes or expects an end: "may no longer work there".
+
+    Not if the wish follows the end: "he gave up judo, he wants to climb".
+    """
     new, old = aligned.new, aligned.old
-    return (
-        new.hedged
-        and not old.hedged
-        and any(
-            each.hedged and not each.signs.isdisjoint(("negation", "ended"))
-            for each in map(parse, sentences(new.text))
-        )
-    )
+    if not new.hedged or old.hedged:
+        return False
+    return any(_expects_end(sentence) for sentence in sentences(new.text))
+
+
+def _expects_end(sentence: str) -> bool:
+    clauses = [parse(clause) for clause in _CLAUSE_END.split(sentence)]
+    hedged = False
+    for at, clause in enumerate(clauses):
+        hedged = hedged or clause.hedged
+        ends = not clause.signs.isdisjoint(("negation", "ended"))
+        if ends and (hedged or any(_takes_back(later) for later in clauses[at + 1 :])):
+            return True
+    return False
+
+
+def _takes_back(clause: Statement) -> bool:
+    """Return whether a clause makes what stands before it a guess: "…, they say", "…, if it rains"."""
+    return clause.hedged and (len(clause.words) <= _AFTERTHOUGHT or is_hedged(clause.words[:1]))
 
 
 def contrast_of(aligned: Alignment) -> str:
