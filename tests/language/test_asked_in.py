@@ -2,7 +2,14 @@
 
 import pytest
 
-from hippocampe.language.questions import asked_in, is_about_told, is_telling, refers
+from hippocampe.language.questions import (
+    asked_in,
+    is_about_told,
+    is_telling,
+    only_asks,
+    refers,
+    stated_in,
+)
 
 
 @pytest.mark.parametrize(
@@ -71,3 +78,70 @@ def test_a_question_stands_before_or_after_a_pasted_text() -> None:
     pasted = "\n".join(f"The boat number {n} is in the harbour." for n in range(200))
     question = "Where is the boat of Nora?"
     assert asked_in(f"{question}\n{pasted}") == asked_in(f"{pasted}\n{question}") == (question,)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "c koi le code du local",
+        "c'est quand le contrôle de svt",
+        "elle arrive à quelle heure ta tante",
+        "on a pris quelle peinture pour l'entrée",
+        "avec qui Noé fait de l'escrime",
+        "je commence quand chez Bolloré",
+        "la répète c'est tous les combien",
+        "elles sont où les clés du van",
+        "Noé fait quoi comme instrument",
+        "qu'est ce que je dois rapporter",
+        "whats the code for the hall",
+        "when are we on",
+        "did Noé pass",
+        "can't you come earlier",
+        "will Ida call",
+    ],
+)
+def test_a_question_needs_no_mark(question: str) -> None:
+    assert only_asks(question)
+    assert not stated_in(question)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "c'est Ida qui les garde",
+        "on prend le bus ou le train",
+        "je souffle quand le bébé dort",
+        "la ville où j'habite est calme",
+        "je sais pas quoi faire",
+        "je sais plus à quelle heure il passe",
+        "n'importe quel jour me va",
+        "c'est quand même cher",
+        "quand il pleut, la répète est annulée",
+        "quand je cours je prends des gels",
+        "when it rains, training is off",
+        "when I am in Hull I stay at Ida's",
+        "did 12k on Sunday",
+        "had a scan today",
+        "can't make Thursday",
+        "will pick up the kids at 4",
+        "have moved to Hull",
+        "was wondering about the dress",
+    ],
+)
+def test_a_statement_may_open_like_a_question(statement: str) -> None:
+    assert not only_asks(statement)
+    assert stated_in(statement) == statement
+
+
+@pytest.mark.parametrize(
+    ("message", "stated"),
+    [
+        ("T'as vu ? La répète est décalée à 18h", "La répète est décalée à 18h"),
+        ("Salut ! On joue le 3. C'est quoi le code ?", "On joue le 3."),
+        ("Band or DJ? We said DJ, it's Marlon", "We said DJ, it's Marlon"),
+        ("Long day! Noé is ill. When is the concert?", "Long day! Noé is ill."),
+        ("Hello! How are you?", ""),
+    ],
+)
+def test_what_a_message_states_is_told_from_what_it_asks(message: str, stated: str) -> None:
+    assert stated_in(message) == stated

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.language.forgetting import read_request
-from hippocampe.language.questions import is_question
-from hippocampe.language.small_talk import is_small_talk
+from hippocampe.language.questions import stated_in
 from hippocampe.types import Injection, Memory, Remembered, Scope
 
 
@@ -25,7 +24,7 @@ class Served:
 
 
 def serve_alone(hippo: Hippocampe, message: str, *, scope: Scope) -> Served:
-    """Select what a model would be given for a message, and store the message if it states something.
+    """Select what a model would be given for a message, and store what it states.
 
     A request to forget is carried out, and never stored as a memory. Questions and small talk are not stored.
 
@@ -44,8 +43,9 @@ def serve_alone(hippo: Hippocampe, message: str, *, scope: Scope) -> Served:
         hippo.after_turn(message, None, scope=scope)
         return Served(injection)
     names = hippo.settings(scope=scope).companion_names
-    if is_question(message) or is_small_talk(message, names=names):
+    told = stated_in(message, names=names)
+    if not told:
         return Served(injection)
-    stored = hippo.remember(message, scope=scope, source="chat")
+    stored = hippo.remember(told, scope=scope, source="chat")
     replaced = tuple(hippo.get(id, scope=scope) for id in stored.replaced)
     return Served(injection, stored, replaced)

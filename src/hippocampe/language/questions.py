@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final
 
 from hippocampe.language.lexicon import load_all, table_of
@@ -22,6 +23,9 @@ _QUESTIONS: Final = load_all("questions")
 _FILLER: Final = rf"(?:{'|'.join(_QUESTIONS['fillers'].split())})\b"
 _OPENING: Final = re.compile(rf"^(?:{_FILLER} )*[,\s]*(?:{'|'.join(_QUESTIONS['openers'])})\b")
 _LEAD: Final = re.compile(rf"^(?:{_FILLER}\s*)+,\s*", re.IGNORECASE)
+_UNASKED: Final = re.compile(rf"^(?:{_FILLER} )*[,\s]*(?:{'|'.join(_QUESTIONS['unasked'])})(?!\w)")
+_INSIDE: Final = re.compile("|".join(_QUESTIONS["inside"]))
+_DEPENDENT: Final = re.compile(rf"(?:{'|'.join(_QUESTIONS['dependent'])})\b")
 _CLOSING: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['closers'])})\W*$")
 _CLAUSES: Final = re.compile(r"[,;:.!?…]\s*\w|\n")
 _CLAUSE_END: Final = re.compile(r"(?<=[,;:])\s+")
@@ -44,7 +48,10 @@ _HASTE: Final = re.compile(rf"\b(?:{'|'.join(map(re.escape, _IN_FULL))})\b", re.
 
 def is_question(text: str) -> bool:
     """Return whether `text` has a question mark or opens with a question word or verb."""
-    return "?" in text or _OPENING.match(fold(text.strip())) is not None
+    if "?" in text:
+        return True
+    folded = fold(text.strip())
+    return _OPENING.match(folded) is not None and _UNASKED.match(folded) is None
 
 
 def only_asks(text: str) -> bool:
@@ -54,13 +61,34 @@ def only_asks(text: str) -> bool:
 
 
 def _asks(clause: str) -> bool:
-    return is_question(clause) or _CLOSING.search(fold(clause)) is not None
+    written = in_full(clause)
+    if is_question(written):
+        return True
+    folded = fold(written)
+    return _CLOSING.search(folded) is not None or _INSIDE.search(folded) is not None
 
 
 def asks_anything(sentence: str) -> bool:
     """Return whether a clause of a sentence asks: "hot drink for Priya, what do I make"."""
     clauses = _CLAUSE_END.split(sentence)
+    if "?" not in sentence and len(clauses) > 1 and _DEPENDENT.match(fold(clauses[0].strip())):
+        # "When it rains, we play inside".
+        clauses = clauses[1:]
     return any(_asks(clause) and not is_small_talk(clause) for clause in clauses)
+
+
+def stated_in(message: str, *, names: Collection[str] = ()) -> str:
+    """The part of a message that neither asks nor is small talk; empty if nothing of it states anything.
+
+    Args:
+        message: The message.
+        names: Names that do not count as content, such as that of the companion.
+    """
+    told = sentences(message)
+    stating = [s for s in told if not (asks_anything(s) or is_small_talk(s, names=names))]
+    if not any(map(asks_anything, told)):
+        return message if stating else ""
+    return " ".join(stating)
 
 
 def asked_in(message: str) -> tuple[str, ...]:
