@@ -34,11 +34,21 @@ NO_NAMES = [
     ("Noé est scolarisé à Sainte-Anne", "Noé est inscrit au Tennis Club de Metz"),
     ("je bosse chez Renault", "je bosse à Tours"),
     ("I work for Tesco", "I work at Hull"),
+    ("je bosse chez Renault", "j'ai rejoint le Tennis Club de Metz"),
+    ("je bosse chez Renault", "j'ai rejoint Ivo au café"),
+    ("I work for Tesco", "I joined Hull Harriers"),
+    ("I work for Tesco", "I joined Duolingo last week"),
+    ("Ida studies at Leeds", "Ida enrolled at Puregym"),
+    # What holds at some times is less than what holds always.
+    ("Ida est végétarienne", "Ida est végétarienne à la maison"),
+    ("Ida is vegan", "Ida is vegan on Mondays"),
     # Nothing says that one tool takes the place of the other.
     ("j'utilise Strava", "j'utilise Garmin Connect"),
     ("On utilise Trello", "On utilise Figma"),
     ("I use Strava", "I use Garmin Connect"),
     ("We use Trello", "We use Figma"),
+    ("on va prendre Ryanair", "on va prendre Europcar"),
+    ("we will use Canva", "we will use Etsy"),
 ]
 
 # (old, new): without capitals too, a known name takes the place of another one, as does any after "chez", "s'appelle".
@@ -58,6 +68,10 @@ NAMES = [
     ("j'utilise Strava", "finalement j'utilise Garmin Connect"),
     ("I use Strava", "I use Garmin Connect now"),
     ("Use Trello", "Use Linear"),
+    ("we use Trello", "we will use Linear instead"),
+    ("on utilise Trello", "on va passer à Linear"),
+    ("je bosse chez Renault", "j'ai rejoint Airbus"),
+    ("I work for Tesco", "I just joined Google"),
 ]
 
 # (old, new): one occasion, or one of several people.

@@ -222,6 +222,8 @@ def _is_sure(
             joined = _without(_PREPOSITIONS | _DETERMINERS, rest[1:])
             if norms and norms[0] in _UNION and _is_any_name(statement, wording, joined):
                 return False  # one of several
+            if wording.joins and not _is_known(wording, head):
+                return False
             of_person = wording.aspect == "state" and "first_names" in wording.known
             lasts = not (of_person and norms) or _lasts(norms)
             return lasts and (
@@ -253,11 +255,12 @@ def _lasts(rest: Sequence[str]) -> bool:
 
 def _is_any_name(statement: Statement, wording: Wording, words: Sequence[Word]) -> bool:
     """Return whether words begin with a capital, or are a name that is known without one."""
+    return bool(words) and (is_name(statement, words[0]) or _is_known(wording, words))
+
+
+def _is_known(wording: Wording, words: Sequence[Word]) -> bool:
     norms = [word.norm for word in words]
-    classes = word_classes()
-    return bool(words) and (
-        is_name(statement, words[0]) or any(classes.has(name, *norms) for name in wording.known)
-    )
+    return any(word_classes().has(name, *norms) for name in wording.known)
 
 
 def _is_introduced(statement: Statement, head: Sequence[Word]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any, Final, Literal
 
@@ -22,7 +22,7 @@ ValueKind = Literal[
     "place", "name", "number", "measure", "contact", "code", "date", "choice", "text"
 ]  # fmt: skip
 _ASPECTS: Final[tuple[tuple[str, Aspect], ...]] = (
-    ("states", "state"), ("events", "event"), ("ends", "end"),
+    ("states", "state"), ("events", "event"), ("joins", "event"), ("ends", "end"),
 )  # fmt: skip
 _PIECES: Final = re.compile(r"([()|?]|\{\w+\}|<\w+>)")
 _GROUPS: Final = {
@@ -52,6 +52,7 @@ class Wording:
         owned: Whether the owner must be named.
         choices: Accepted values as (words, value), if the kind is `choice`.
         known: The word classes of the names that are known without a capital.
+        joins: Whether it tells as well that somebody joined a club: only a known name is surely a value.
     """
 
     form: str
@@ -63,6 +64,7 @@ class Wording:
     owned: bool
     choices: tuple[tuple[str, str], ...]
     known: tuple[str, ...]
+    joins: bool = False
 
     def pattern(self) -> re.Pattern[str]:
         """The compiled form; compiled on first use, because most forms are never needed."""
@@ -105,7 +107,8 @@ def _of_relations() -> Iterator[Wording]:
         wordings = data.get(key, {})
         for role, aspect in _ASPECTS:
             for form in dict.fromkeys(wordings.get(role, ())):
-                yield _wording(entry, form, aspect, wordings.get("choices", {}))
+                wording = _wording(entry, form, aspect, wordings.get("choices", {}))
+                yield replace(wording, joins=role == "joins")
 
 
 def _of_attributes() -> Iterator[Wording]:

@@ -110,6 +110,8 @@ def _same_value(now: Relation, then: Relation) -> ValueChange | None:
         return None
     if now.rest == then.rest or not now.rest:
         return "known"
+    if now.kind == "choice" and (_holds_elsewhen(now, then) or not _holds_always(now.rest)):
+        return None  # "végétarien à la maison": less than "végétarien"
     return "detailed" if not then.rest and _is_harmless(now.rest) else None
 
 
