@@ -27,6 +27,9 @@ UPDATE = "perhaps update, {}%: words → words"
         ("Owen habite à Toulon", "Owen aurait soif", "a doubt: x → y", False),
         ("The flat has mould", "Owen turned the flat down", "not done: x → y", True),
         ("Camille joue du violoncelle", "Camille a mangé des noix", "in part: x → y", False),
+        # Two users say "we": without a word in common, the likelihood decides.
+        ("We camp in Skye", "Cancel Skye", "another owner: update, 88%: camp → cancel", True),
+        ("We camp in Skye", "Skye is wet", "another owner: update, 51%: camp → wet", False),
         # An update of either replaces both.
         ("Zoé habite à Metz", "Zoé lives in Metz", UPDATE.format(10), True),
         ("Ana aime le thé", "Ana a un vélo", "had superseded it", True),

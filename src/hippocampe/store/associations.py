@@ -60,7 +60,7 @@ FOR_A_PERSON = (BY_HAND, BY_MODEL, LEFT_BY_MODEL, BY_READER, RESTORED)
 """The beginnings of the reasons of pairs that only a person can settle: a model or a person has judged them, or a
 settlement was undone."""
 
-_LIKELIHOOD = re.compile(r"\bperhaps (?:update|same|detail), (\d+)%")
+_LIKELIHOOD = re.compile(r"\b(?:perhaps|another owner:) (?:update|same|detail), (\d+)%")
 _UPDATE = re.compile(r"\bperhaps (?:update, (\d+)%|\w+: )")
 
 PER_MEMORY = 16
