@@ -28,6 +28,10 @@ KEYS = [
 
 # Kind, text, the part that is secret.
 SECRETS = [
+    ("password", "le mot de passe pour entrer sur le site c'est Barbapapa", "Barbapapa"),
+    ("password", 'le mdp pour aller sur le blog est "marmotte"', "marmotte"),
+    ("password", "the password to enter the site is Rhubarb", "Rhubarb"),
+    ("password", "I changed my password to RhubarbPie", "RhubarbPie"),
     ("password", "DB_PASSWORD=correcthorse9", "correcthorse9"),
     ("password", "dbPassword: Banana42", "Banana42"),
     ("password", "ADMIN_PASS=Banana42", "Banana42"),
@@ -240,6 +244,11 @@ INNOCENT = [
     'mon code promo est 2024',
     'le code erreur est 5004',
     'the error code is 5004',
+    'the paint code is 7016',
+    'the engine code is 4471',
+    'le code RAL est 7016',
+    'le code défaut est 0420',
+    'le code réservation est 4411',
     'the area code is 4155',
     'le code de la route est 2024',
     'the code is 200 lines long',

@@ -51,8 +51,10 @@ def _any(role: str) -> str:
 # verb or a sign, then the value.
 _SIGN = r"\s*(?:=>|->|[:=：])\s*"
 _COPULA = rf"(?:{_SIGN}|,?\s+(?:{_any('now')}\s+)?{_any('is')}\s+(?:{_any('now')}\s+)?(?:[:=]\s*)?)"
-# "my password's …", "my password - …", "I changed my password to …": before what no word looks like.
-_WEAK_COPULA = rf"(?:['’]s\s+|\s+[-–]\s+|\?\s+(?:(?:{_any('is')}|{_any('is_perhaps')})\s+)?|,?\s+{_any('is_perhaps')}\s+)"
+# "my password's …", "my password - …", "I changed my password to …": before what no word looks like, so not before
+# the verb in "the password to enter is …".
+_LOOKS_LIKE_NO_WORD = r"(?=[\"'«“‘`]|\S*(?:[\d_@#$%&*+=!?-]|(?-i:[a-z][A-Z])))"
+_WEAK_COPULA = rf"(?:['’]s\s+|\s+[-–]\s+|\?\s+(?:(?:{_any('is')}|{_any('is_perhaps')})\s+)?|,?\s+{_any('is_perhaps')}\s+){_LOOKS_LIKE_NO_WORD}"
 _ARTICLE = rf"(?:{_any('before_code')}\s+)?"
 _BETWEEN = rf"(?:[ \t]+(?!{_any('verbs')}\b)[\w@.'’-]{{1,30}}){{0,5}}?"
 _QUOTED = r"[\"'«“‘`]\s?(?P<quoted>[^\"'»”’`\n]{3,80})\s?[\"'»”’`]"
