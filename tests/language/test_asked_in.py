@@ -97,6 +97,7 @@ def test_a_question_stands_before_or_after_a_pasted_text() -> None:
         "rappelle-moi à quelle heure on joue",
         "whats the code for the hall",
         "when are we on",
+        "wait is it Friday or Monday",
         "remind me when we play",
         "did Noé pass",
         "can't you come earlier",
@@ -144,8 +145,10 @@ def test_a_statement_may_open_like_a_question(statement: str) -> None:
         ("T'as vu ? La répète est décalée à 18h", "La répète est décalée à 18h"),
         ("Salut ! On joue le 3. C'est quoi le code ?", "On joue le 3."),
         ("Band or DJ? We said DJ, it's Marlon", "We said DJ, it's Marlon"),
-        ("Long day! Noé is ill. When is the concert?", "Long day! Noé is ill."),
+        ("Long day! Noé is ill. When is the concert?", "Noé is ill."),
         ("Hello! How are you?", ""),
+        ("Will it rain? Probably not", ""),
+        ("On joue demain ? Mouais bof", ""),
     ],
 )
 def test_what_a_message_states_is_told_from_what_it_asks(message: str, stated: str) -> None:

@@ -17,7 +17,8 @@ AROUND: Final = 8
 """Sentences at the beginning and at the end of a long message, such as a pasted text, that may ask."""
 
 FEWEST_ASKING: Final = 3
-"""Words of a clause that asks by itself: fewer may only open the sentence ("who, me?")."""
+"""Words of a clause that asks by itself, or tells something beside a question: fewer may only open the sentence ("who,
+me?") or answer it."""
 
 _QUESTIONS: Final = load_all("questions")
 _FILLER: Final = rf"(?:{'|'.join(_QUESTIONS['fillers'].split())})\b"
@@ -80,6 +81,8 @@ def asks_anything(sentence: str) -> bool:
 def stated_in(message: str, *, names: Collection[str] = ()) -> str:
     """The part of a message that neither asks nor is small talk; empty if nothing of it states anything.
 
+    A few words beside a question only answer it: "will it rain? probably not".
+
     Args:
         message: The message.
         names: Names that do not count as content, such as that of the companion.
@@ -88,7 +91,7 @@ def stated_in(message: str, *, names: Collection[str] = ()) -> str:
     stating = [s for s in told if not (asks_anything(s) or is_small_talk(s, names=names))]
     if not any(map(asks_anything, told)):
         return message if stating else ""
-    return " ".join(stating)
+    return " ".join(each for each in stating if len(words(each)) >= FEWEST_ASKING)
 
 
 def asked_in(message: str) -> tuple[str, ...]:
