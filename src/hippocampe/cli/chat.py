@@ -186,7 +186,7 @@ class Chat:
             elif not asked.items:
                 self.say("Nothing found.")
             elif asked.waits:
-                self.say("This is much: answer yes to forget it.")
+                self.say("Answer yes if this is what to forget.")
             else:
                 self.say("Forgotten: {number}.", number=len(asked.items))
             return
