@@ -58,23 +58,26 @@ def is_question(text: str) -> bool:
 def only_asks(text: str) -> bool:
     """Return whether a text is one question and states nothing: "where does she live?", "elle vit où ma mère"."""
     clause = fold(text.strip())
-    return bool(clause) and not _CLAUSES.search(clause) and _asks(clause)
+    return bool(clause) and not _CLAUSES.search(clause) and _is_asked(clause)
 
 
 def _asks(clause: str) -> bool:
+    """Return whether a clause asks by its mark, its first or its last words."""
+    return is_question(clause) or _CLOSING.search(fold(clause)) is not None
+
+
+def _is_asked(clause: str) -> bool:
+    """Return whether a clause asks, also by a word inside: "elle arrive à quelle heure ta sœur"."""
     written = in_full(clause)
-    if is_question(written):
-        return True
-    folded = fold(written)
-    return _CLOSING.search(folded) is not None or _INSIDE.search(folded) is not None
+    return _asks(written) or _INSIDE.search(fold(written)) is not None
 
 
 def asks_anything(sentence: str) -> bool:
-    """Return whether a clause of a sentence asks: "hot drink for Priya, what do I make"."""
+    """Return whether a clause of a sentence asks: "hot drink for Priya, what do I make".
+
+    Not by a word inside: what a search finds for such a sentence is given as freely as for a statement.
+    """
     clauses = _CLAUSE_END.split(sentence)
-    if "?" not in sentence and len(clauses) > 1 and _DEPENDENT.match(fold(clauses[0].strip())):
-        # "When it rains, we play inside".
-        clauses = clauses[1:]
     return any(_asks(clause) and not is_small_talk(clause) for clause in clauses)
 
 
@@ -88,10 +91,19 @@ def stated_in(message: str, *, names: Collection[str] = ()) -> str:
         names: Names that do not count as content, such as that of the companion.
     """
     told = sentences(message)
-    stating = [s for s in told if not (asks_anything(s) or is_small_talk(s, names=names))]
-    if not any(map(asks_anything, told)):
+    asking = [each for each in told if _has_question(each)]
+    stating = [s for s in told if s not in asking and not is_small_talk(s, names=names)]
+    if not asking:
         return message if stating else ""
     return " ".join(each for each in stating if len(words(each)) >= FEWEST_ASKING)
+
+
+def _has_question(sentence: str) -> bool:
+    clauses = _CLAUSE_END.split(sentence)
+    if "?" not in sentence and len(clauses) > 1 and _DEPENDENT.match(fold(clauses[0].strip())):
+        # "When it rains, we play inside".
+        clauses = clauses[1:]
+    return any(_is_asked(fold(clause.strip())) and not is_small_talk(clause) for clause in clauses)
 
 
 def asked_in(message: str) -> tuple[str, ...]:
