@@ -369,6 +369,13 @@ class TestPipes:
         assert "OPENAI_BASE_URL=http://127.0.0.1:11434/v1" in done.stderr
         assert not folder.exists()
 
+    def test_a_request_that_may_mean_never_mind_waits_for_a_yes(
+        self, talk: Talk, english: None
+    ) -> None:
+        done = talk("I booked a barn dance", "forget the barn dance", more=("--without-model",))
+        assert "  − [memory] I booked a barn dance\n" in done.stdout
+        assert done.stdout.splitlines()[-1] == "Answer yes if this is what to forget."
+
     def test_memory_alone(
         self, talk: Talk, english: None, hippo_of: Callable[[], Hippocampe]
     ) -> None:
