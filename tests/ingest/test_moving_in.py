@@ -1,6 +1,7 @@
 """Moving in from other memories: what each of them exports, and how its statements come in."""
 
 import json
+import shutil
 import zipfile
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -516,3 +517,115 @@ def current(hippo: Hippocampe, scope: Scope) -> list[Memory]:
 
 def utc(*parts: int) -> datetime:
     return datetime(*parts, tzinfo=UTC)
+
+
+LIKES = json.dumps({"results": [{"id": "m1", "memory": "Nora collects maps", "user_id": "nora"}]})
+ENTITY = json.dumps(
+    {"type": "entity", "name": "Tarek", "entityType": "person", "observations": ["repairs clocks"]}
+)
+CHAT = "14/05/2025, 09:00 - Nora: le phare ouvre à midi\n14/05/2025, 09:02 - Tarek: parfait\n"
+ON_IOS = "[14/05/2025 09:00:0{0}] {1}: bonjour\n[14/05/2025 09:02:00] Tarek: parfait\n"
+
+
+def packed(folder: Path, files: dict[str, str | bytes], *, as_zip: bool) -> Path:
+    """A folder with these files, or a zip of it."""
+    for name, content in files.items():
+        path = folder / "everything" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    if not as_zip:
+        return folder / "everything"
+    return Path(shutil.make_archive(str(folder / "everything"), "zip", folder / "everything"))
+
+
+@pytest.mark.parametrize("as_zip", [False, True])
+def test_a_vault_comes_in_whole_with_blank_and_plain_notes_and_notes_that_quote(
+    tmp_path: Path, as_zip: bool
+) -> None:
+    vault: dict[str, str | bytes] = {
+        "Clocks.md": "# Clocks\n- the tower clock is late",
+        "Code.md": 'Seen in a file:\n```json\n{"mapping": {}, "chat_messages": []}\n```\n',
+        "Empty.md": "",
+        "Phare.md": "Le phare ouvre à midi",
+        "Rendez-vous.md": "14/05/2025, 09:00 - Nora: au phare\n",
+        "White.md": "\n\n",
+    }
+    items = list(read_file(packed(tmp_path, vault, as_zip=as_zip)))
+    assert all(isinstance(each, Statement) for each in items)
+    assert {str(each.metadata["note"]) for each in items if isinstance(each, Statement)} == {
+        "Clocks.md",
+        "Code.md",
+        "Phare.md",
+        "Rendez-vous.md",
+    }
+
+
+def test_one_note_without_marks_is_markdown(tmp_path: Path) -> None:
+    [item] = read_file(write(tmp_path, "Phare.md", "Le phare ouvre à midi"))
+    assert isinstance(item, Statement)
+    assert item.content == "Le phare ouvre à midi"
+
+
+@pytest.mark.parametrize("as_zip", [False, True])
+def test_files_beside_exports_are_named_as_left_out(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path, as_zip: bool
+) -> None:
+    files: dict[str, str | bytes] = {
+        "WhatsApp Chat with Nora.txt": CHAT,
+        "mem0.json": LIKES,
+        "notes/Phare.md": "# Phare\n- blanc",
+        "photo.txt": "no chat",
+    }
+    path = packed(tmp_path, files, as_zip=as_zip)
+    done = hippo.import_from(path, scope=scope)
+    assert done.added == 2
+    [(_, reason)] = done.problems
+    assert "mem0.json, notes/Phare.md" in reason
+    assert "photo" not in reason
+
+
+def test_each_file_of_a_folder_is_read_in_its_own_format(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    path = packed(tmp_path, {"mem0.json": LIKES, "memory.jsonl": ENTITY}, as_zip=False)
+    assert preview(path).formats == ("mem0", "mcp-memory")
+    done = hippo.import_from(path, scope=scope)
+    assert (done.added, done.problems) == (2, ())
+
+
+def test_a_broken_file_keeps_the_others_of_its_folder_from_nothing(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    files: dict[str, str | bytes] = {
+        "WhatsApp Chat with Ana.txt": "",
+        "WhatsApp Chat with Eve.txt": CHAT.encode("utf-16"),
+        "WhatsApp Chat with Nora.txt": CHAT,
+        "result.json": '{"name": "Nora", "type": "personal_chat", "id": 5, "messages": [',
+    }
+    path = packed(tmp_path, files, as_zip=False)
+    done = hippo.import_from(path, scope=scope)
+    assert done.added == 2
+    reasons = [reason for _, reason in done.problems]
+    assert reasons == [
+        "cannot import WhatsApp Chat with Ana.txt: it is empty.",
+        "cannot import WhatsApp Chat with Eve.txt: it is UTF-16. Save it as UTF-8.",
+        "cannot import result.json: the JSON stops before its end. The file is cut; export or copy it again.",
+    ]
+
+
+@pytest.mark.parametrize("as_zip", [False, True])
+def test_chats_of_ios_in_one_folder_stay_apart(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path, as_zip: bool
+) -> None:
+    files: dict[str, str | bytes] = {
+        "WhatsApp Chat - Nora/_chat.txt": ON_IOS.format(1, "Nora"),
+        "Discussion WhatsApp avec Inès/_chat.txt": ON_IOS.format(2, "Inès"),
+    }
+    done = hippo.import_from(packed(tmp_path, files, as_zip=as_zip), scope=scope)
+    assert (done.added, done.known) == (4, 0)
+    assert {
+        each.channel for each in hippo.recall("bonjour", scope=scope, collections=["turn"])
+    } == {
+        "Nora",
+        "Inès",
+    }

@@ -13,7 +13,7 @@ from hippocampe.ingest import archive, bundle, conversation
 from hippocampe.ingest.conversation import TurnDraft
 from hippocampe.ingest.formats.record import Problem, Statement, TalkMessage
 from hippocampe.ingest.formats.registry import FORMATS as TALK_FORMATS
-from hippocampe.ingest.formats.registry import detect_format, read_file
+from hippocampe.ingest.formats.registry import detect_formats, read_file
 from hippocampe.ingest.problems import Problems
 from hippocampe.ingest.statement_import import StatementImport
 from hippocampe.language.datetimes import as_zone
@@ -70,7 +70,6 @@ def import_from(
     check_flag("one_space", one_space)
     if _is_archive(source, format):
         return archive.load(writer, source, scope, progress)
-    format = format or detect_format(source)
     problems = Problems()
     talk = _MessageImport(writer, scope, one_space, progress, problems)
     statements = StatementImport(writer, scope, progress, problems)
@@ -113,8 +112,9 @@ class ImportPreview:
     """The contents of a file, before its import.
 
     Attributes:
-        format: The format, one of `FORMATS`.
+        format: The format of its first file, one of `FORMATS`.
         counts: Numbers by kind: messages and memories, or the rows of an archive.
+        formats: The formats of all of its files.
         authors: Numbers of messages by author, most first.
         channels: Numbers of messages by channel, most first.
         first_at: The earliest time, if there is one.
@@ -126,6 +126,7 @@ class ImportPreview:
 
     format: str
     counts: Mapping[str, int]
+    formats: tuple[str, ...]
     authors: Mapping[str, int] = field(default_factory=dict[str, int])
     channels: Mapping[str, int] = field(default_factory=dict[str, int])
     first_at: datetime | None = None
@@ -141,8 +142,8 @@ def preview(
     """Read a file as `import_from` does, and store nothing. The arguments and errors are the same."""
     source = check_path("path", path)
     if _is_archive(source, format):
-        return ImportPreview(archive.FORMAT, archive.count_rows(source))
-    format = format or detect_format(source)
+        return ImportPreview(archive.FORMAT, archive.count_rows(source), (archive.FORMAT,))
+    formats = detect_formats(source, format)
     problems = Problems()
     authors, channels = Counter[str](), Counter[str]()
     first: list[TalkMessage] = []
@@ -166,8 +167,9 @@ def preview(
             first.append(replace(item, content=mask(item.content)))
     counts = {"memory": memories, "message": authors.total()}
     return ImportPreview(
-        format,
+        formats[0],
         {kind: number for kind, number in counts.items() if number} or {"message": 0},
+        formats,
         dict(authors.most_common()),
         dict(channels.most_common()),
         times[0] if times else None,

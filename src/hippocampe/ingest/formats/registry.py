@@ -5,12 +5,13 @@ To add a format, declare a `Format` in a module of its own, and add it to `FORMA
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
+from typing import NamedTuple
 
-from hippocampe.errors import InvalidInput, UnreadableFile, shown
+from hippocampe.errors import HippocampeError, InvalidInput, UnreadableFile, shown
 from hippocampe.ingest.formats.assistants import CHATGPT, CLAUDE
 from hippocampe.ingest.formats.discord import DISCORD
 from hippocampe.ingest.formats.format import Format
@@ -51,15 +52,19 @@ FORMATS: Mapping[str, Format] = {
 """The formats by name, in the order in which they are tried."""
 
 
-def _archived(*formats: Format) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{each.files})" for each in formats if each.files))
-
-
-# Only an archive with nothing else is one of notes: people send Markdown files to each other too.
-_ARCHIVED = (
-    _archived(*(each for each in FORMATS.values() if each is not MARKDOWN)),
-    _archived(MARKDOWN),
+_EXPORT = re.compile(
+    "|".join(
+        f"(?:{each.files})" for each in FORMATS.values() if each.files and each is not MARKDOWN
+    )
 )
+"""The names that programs give to the files of their exports."""
+_NOTE = re.compile(str(MARKDOWN.files))
+_READABLE = re.compile(r".*\.(?:md|txt|json|jsonl|af)")
+"""The names of the files that may have talk or memories."""
+_COMMON = frozenset((CHATGPT_MEMORIES.name, MARKDOWN.name))
+"""Formats whose marks are in files of other programs too."""
+_LISTED = 5
+"""Files that a problem lists by name."""
 
 MAX_UNREAD = 10_000
 """Consecutive unreadable lines or records after which the file does not have the format."""
@@ -70,30 +75,44 @@ def detect_format(path: str | os.PathLike[str]) -> str:
     """Detect the format of a file from its content.
 
     Args:
-        path: A file, a zip of an export, or a folder of notes.
+        path: A file, a zip of an export, or a folder.
 
     Returns:
-        One of `FORMATS`.
+        One of `FORMATS`; of several files, that of the first.
 
     Raises:
         UnreadableFile: The file is missing, damaged, or cannot be read.
         InvalidInput: The file is empty or in no known format.
     """
-    return _detect(_sources(Path(path))[0])
+    return detect_formats(path)[0]
+
+
+def detect_formats(path: str | os.PathLike[str], format: str | None = None) -> tuple[str, ...]:
+    """Detect the formats of the files that an import would read.
+
+    Args:
+        path: A file, a zip of an export, or a folder.
+        format: The format that the caller names, one of `FORMATS`.
+
+    Raises:
+        UnreadableFile: The file is missing, damaged, or cannot be read.
+        InvalidInput: The file is empty or in no known format.
+    """
+    return tuple(dict.fromkeys(found for _, found in _contents(Path(path), format).files))
 
 
 def read_file(
     path: str | os.PathLike[str], *, format: str | None = None, timezone: str = "Europe/Paris"
 ) -> Iterator[Record | Problem]:
-    """Read the messages and statements of a file, in its order.
+    """Read the messages and statements of a file, in its order; of a folder or a zip, each file in its own format.
 
     Args:
-        path: A file, a zip of an export, or a folder of notes.
-        format: One of `FORMATS`; None detects it.
+        path: A file, a zip of an export, or a folder.
+        format: One of `FORMATS`; None detects it. Of several files, those in no known format have it.
         timezone: IANA name of the zone of times without an offset.
 
     Returns:
-        Records, and a problem for each line or record that could not be read. A JSON document is
+        Records, and a problem for each line, record or file that could not be read. A JSON document is
         validated before its first record, so that a damaged one yields none.
 
     Raises:
@@ -106,29 +125,95 @@ def read_file(
             f"format {shown(format)} is unknown: choose one of {', '.join(FORMATS)}."
         )
     zone = as_zone(timezone)
-    sources = _sources(where)
-    if len(sources) == 1:
-        return _read(where, [(sources[0], format or _detect(sources[0]))], zone)
-    # An archive of an assistant has conversations and memories, each in their own format.
-    return _read(where, [(each, _detect(each, format)) for each in sources], zone)
+    return _read(where, _contents(where, format), zone)
 
 
-def _sources(path: Path) -> list[Source]:
+class _Contents(NamedTuple):
+    """The files of an import with their formats, and the problems of those that are left out."""
+
+    files: list[tuple[Source, str]]
+    problems: list[Problem]
+
+
+def _contents(path: Path, format: str | None) -> _Contents:
     try:
-        for pattern in _ARCHIVED:
-            if sources := open_sources(path, _matching(pattern)):
-                for source in sources:
-                    refuse_utf16(source)
-                return sources
+        sources = open_sources(path, lambda name: _READABLE.fullmatch(name) is not None)
+        if len(sources) == 1 and sources[0].member is None:
+            refuse_utf16(sources[0])
+            return _Contents([(sources[0], format or _detect(sources[0]))], [])
+        files, problems = _chosen(sources, format)
+    except HippocampeError:
+        raise
     except (*DAMAGED, ValueError) as exc:
         raise _unreadable(path, exc) from exc
-    raise UnreadableFile(
-        f"cannot import {path}: it contains no export of a conversation or a memory."
-    )
+    if not files:
+        if problems:
+            raise UnreadableFile(problems[0].reason)
+        raise UnreadableFile(
+            f"cannot import {path}: it contains no export of a conversation or a memory."
+        )
+    return _Contents(files, problems)
 
 
-def _matching(pattern: re.Pattern[str]) -> Callable[[str], bool]:
-    return lambda name: pattern.fullmatch(name) is not None
+def _chosen(
+    sources: list[Source], format: str | None
+) -> tuple[list[tuple[Source, str]], list[Problem]]:
+    """Choose the files of a folder or a zip: those with names of exports, else notes, else those with the marks of a format.
+
+    The others may be files that people sent to each other, or attached to a note: they are problems.
+    """
+    exports = [each for each in sources if _is_named(each, _EXPORT)]
+    notes = [each for each in sources if _is_named(each, _NOTE)]
+    named = re.compile(f"{_EXPORT.pattern}|{_NOTE.pattern}")
+    marked = [
+        (each, found) for each in sources if not _is_named(each, named) and (found := _marked(each))
+    ]
+    if not exports and not notes:
+        return marked, []
+    files: list[tuple[Source, str]] = []
+    problems: list[Problem] = []
+    for source in exports or notes:
+        try:
+            refuse_utf16(source)
+            files.append((source, _detect(source, format) if exports else MARKDOWN.name))
+        except (InvalidInput, UnreadableFile, *DAMAGED) as exc:
+            if len(exports or notes) == 1:
+                raise
+            problems.append(_problem(source, exc))
+    left = [
+        str(each.member) for each in ([each for each, _ in marked] + (notes if exports else []))
+    ]
+    if left:
+        names = ", ".join(each[:200] for each in left[:_LISTED])
+        names += f" (+ {len(left) - _LISTED:,})" if len(left) > _LISTED else ""
+        reason = (
+            f"left out: {names}. Files beside an export or beside notes may have been sent or "
+            "attached: import them separately."
+        )
+        problems.append(Problem(1, reason))
+    return files, problems
+
+
+def _problem(source: Source, exc: Exception) -> Problem:
+    """The problem of one of several files."""
+    error = exc if isinstance(exc, HippocampeError) else _unreadable(source.path, exc)
+    member = str(source.member)[:200]
+    return Problem(1, str(error).replace(source.name, member).replace(str(source.path), member))
+
+
+def _is_named(source: Source, names: re.Pattern[str]) -> bool:
+    name = (source.member or source.path.name).rsplit("/", 1)[-1]
+    return names.fullmatch(name.lower()) is not None
+
+
+def _marked(source: Source) -> str | None:
+    """The format whose marks a file has, if they are no common words."""
+    try:
+        refuse_utf16(source)
+        found = _detect(source)
+    except (InvalidInput, UnreadableFile, *DAMAGED):
+        return None
+    return None if found in _COMMON else found
 
 
 def _unreadable(path: Path, exc: Exception) -> UnreadableFile:
@@ -144,40 +229,54 @@ def _detect(source: Source, default: str | None = None) -> str:
         raise _unreadable(source.path, exc) from exc
     if not head.strip() and default is None:
         raise InvalidInput(f"cannot import {source.name}: it is empty.")
+    if _is_named(source, _NOTE):
+        # It may quote any other format.
+        return MARKDOWN.name
     for each in FORMATS.values():
         if each.recognises(head):
             return each.name
     if default is not None:
         return default
+    programs = ", ".join(dict.fromkeys(each.title for each in FORMATS.values()))
     raise InvalidInput(
-        f"cannot tell the format of {source.name}: name it, one of {', '.join(FORMATS)}."
+        f"cannot tell the format of {source.name}: it looks like no export of {programs}. If it is one, "
+        "choose its format."
     )
 
 
-def _read(
-    path: Path, sources: list[tuple[Source, str]], zone: tzinfo
-) -> Iterator[Record | Problem]:
-    external_ids = {format: ExternalIds(format) for _, format in sources}
-    unread = 0
-    try:
-        for source, format in sources:
-            for record in FORMATS[format].read(source, zone):
-                unread = unread + 1 if isinstance(record, Problem) else 0
-                if unread > MAX_UNREAD:
-                    raise UnreadableFile(
-                        f"cannot import {source.name}: {MAX_UNREAD:,} parts of it in a row are no record "
-                        f"of the format {format}. Those before them are stored."
-                    )
-                if isinstance(record, Problem):
-                    reason = (
-                        f"{source.member}: {record.reason}" if len(sources) > 1 else record.reason
-                    )
-                    yield replace(record, reason=reason)
-                elif isinstance(record, TalkMessage) and record.external_id is None:
-                    at = record.at.isoformat() if record.at else None
-                    parts = (record.channel, record.author, at, record.content)
-                    yield replace(record, external_id=external_ids[format].derive(*parts))
+def _read(path: Path, contents: _Contents, zone: tzinfo) -> Iterator[Record | Problem]:
+    external_ids = {format: ExternalIds(format) for _, format in contents.files}
+    yield from contents.problems
+    for source, format in contents.files:
+        try:
+            for record in _records(source, format, external_ids[format], zone):
+                if len(contents.files) > 1 and isinstance(record, Problem):
+                    yield replace(record, reason=f"{source.member}: {record.reason}")
                 else:
                     yield record
-    except DAMAGED as exc:
-        raise _unreadable(path, exc) from exc
+        except (UnreadableFile, *DAMAGED) as exc:
+            if len(contents.files) > 1:
+                yield _problem(source, exc)
+            elif isinstance(exc, UnreadableFile):
+                raise
+            else:
+                raise _unreadable(path, exc) from exc
+
+
+def _records(
+    source: Source, format: str, external_ids: ExternalIds, zone: tzinfo
+) -> Iterator[Record | Problem]:
+    unread = 0
+    for record in FORMATS[format].read(source, zone):
+        unread = unread + 1 if isinstance(record, Problem) else 0
+        if unread > MAX_UNREAD:
+            raise UnreadableFile(
+                f"cannot import {source.name}: {MAX_UNREAD:,} parts of it in a row are no record "
+                f"of the format {format}. Those before them are stored."
+            )
+        if isinstance(record, TalkMessage) and record.external_id is None:
+            at = record.at.isoformat() if record.at else None
+            parts = (record.channel, record.author, at, record.content)
+            yield replace(record, external_id=external_ids.derive(*parts))
+        else:
+            yield record

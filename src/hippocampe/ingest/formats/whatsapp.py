@@ -202,8 +202,8 @@ def _moment(stamp: re.Match[str], month_first: bool) -> datetime:
 
 
 def _channel(source: Source) -> str:
-    """Name the chat after its file, or after the archive or folder for `_chat.txt` of iOS."""
-    names = [(source.member or "").rsplit("/", 1)[-1], source.path.name]
+    """Name the chat after its file, or after the folder or archive for `_chat.txt` of iOS."""
+    names = [*(source.member or "").split("/")[:-3:-1], source.path.name]
     stems = [_EXTENSION.sub("", unicodedata.normalize("NFC", name)) for name in names]
     folder = source.path.parent.name
     if _CHAT_FILE.match(folder):

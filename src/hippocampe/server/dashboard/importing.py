@@ -25,6 +25,7 @@ class Importing:
         space: The space that it is for.
         name: Its name.
         preview: What it has.
+        format: The format that was chosen for it; None if it is detected.
         started: Whether its import was started.
         read: Messages or rows that the import has read.
         done: The result of the import.
@@ -37,6 +38,7 @@ class Importing:
     folder: "tempfile.TemporaryDirectory[str]"
     path: Path
     timezone: str
+    format: str | None
     started: bool = False
     read: int = 0
     done: Imported | None = None
@@ -83,7 +85,7 @@ class Imports:
             folder.cleanup()
             raise type(exc)(_without_folder(exc, path)) from exc
         token = token_urlsafe(16)
-        self._files[token] = Importing(scope.space, name, found, folder, path, timezone)
+        self._files[token] = Importing(scope.space, name, found, folder, path, timezone, format)
         waiting = [each for each, file in self._files.items() if not file.started or file.ended]
         for old in waiting[: max(len(self._files) - MOST, 0)]:
             self._files.pop(old).folder.cleanup()
@@ -121,7 +123,7 @@ async def _run(file: Importing, hippo: AsyncHippocampe, scope: Scope, one_space:
         file.done = await hippo.import_from(
             file.path,
             scope=scope,
-            format=file.preview.format,
+            format=file.format,
             timezone=file.timezone,
             one_space=one_space,
             progress=_reported(file),
