@@ -879,3 +879,62 @@ def test_an_endless_row_of_an_export_is_reported(
     path.write_text('{"hippocampe": 1}\n{"record": "memory", "content": "' + "a" * 1_000_000)
     done = open_hippo(embedder="hashed:32").import_from(path, scope=Scope())
     assert (done.read, len(done.problems)) == (0, 1)
+
+
+def renamed(format: str, title: str, *more: str) -> str:
+    """The sample of a format after its conversation was renamed, and went on."""
+    if format == "telegram":
+        chat = json.loads(telegram())
+        last = chat["messages"][-1]
+        chat["messages"] += [
+            last
+            | {"id": 10 + n, "text": text, "date_unixtime": str(int(last["date_unixtime"]) + 9)}
+            for n, text in enumerate(more)
+        ]
+        return json.dumps(chat | {"name": title})
+    [talk] = json.loads(SAMPLES[format])
+    for n, text in enumerate(more):
+        if format == "claude":
+            said = talk["chat_messages"][0]
+            content = [{"type": "text", "text": text}]
+            talk["chat_messages"].append(said | {"uuid": f"n{n}", "content": content})
+            continue
+        message = talk["mapping"]["a1"]["message"] | {"id": f"n{n}"}
+        message["content"] = {"content_type": "text", "parts": [text]}
+        parent = talk["current_node"]
+        talk["mapping"][f"n{n}"] = {"id": f"n{n}", "parent": parent, "message": message}
+        talk["current_node"] = f"n{n}"
+    return json.dumps([talk | {"title": title, "name": title}])
+
+
+@pytest.mark.parametrize("format", ["chatgpt", "claude", "telegram"])
+def test_a_renamed_conversation_comes_in_once(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path, format: str
+) -> None:
+    path = tmp_path / "talk.json"
+    path.write_text(SAMPLES[format], encoding="utf-8")
+    assert hippo.import_from(path, scope=scope).added == 2
+    path.write_text(renamed(format, "Fruits des bois", "Et les airelles ?"), encoding="utf-8")
+    again = hippo.import_from(path, scope=scope)
+    assert (again.added, again.known) == (1, 2)
+    assert hippo.import_from(path, scope=scope).added == 0
+
+
+def test_two_accounts_that_number_their_messages_alike_both_come_in(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    path = tmp_path / "result.json"
+    for title, seconds in (("Maman", "1750000000"), ("Solange", "1750001000")):
+        chat = json.loads(telegram())
+        chat["messages"] = [each | {"date_unixtime": seconds} for each in chat["messages"]]
+        path.write_text(json.dumps(chat | {"name": title}), encoding="utf-8")
+        assert hippo.import_from(path, scope=scope).added == 2
+
+
+def test_ids_of_json_lines_are_those_of_their_channel(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    path = tmp_path / "talk.jsonl"
+    said = {"author": "dev", "content": "Bonjour", "at": AT, "external_id": "1"}
+    path.write_text(lines(said | {"channel": "un"}, said | {"channel": "deux"}), encoding="utf-8")
+    assert hippo.import_from(path, scope=scope).added == 2

@@ -101,10 +101,10 @@ def new_rows(connection: Connection, table: Table, rows: list[Row]) -> list[Row]
 
 def _new_messages(connection: Connection, rows: list[Row]) -> list[Row]:
     """Drop messages whose external id is stored already, under another id."""
-    named = [(row["channel"], row["external_id"]) for row in rows if row.get("external_id")]
     seen: set[tuple[str, str]] = set()
-    if named:
-        seen = message_rows.known_external_ids(connection, rows[0]["space"], named)
+    if named := {row["external_id"] for row in rows if row.get("external_id")}:
+        stored = message_rows.with_external_ids(connection, rows[0]["space"], named)
+        seen = {(channel, external_id) for channel, external_id, _ in stored}
     fresh: list[Row] = []
     for row in rows:
         identity = (row["channel"], row.get("external_id") or "")

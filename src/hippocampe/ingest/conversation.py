@@ -1,6 +1,6 @@
 """Store conversations: messages, the turns they form, and live messages of observed rooms."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -128,8 +128,20 @@ def embed_turns(vocabulary: Vocabulary, drafts: Sequence[TurnDraft]) -> list[Pre
     return vocabulary.prepare(list(map(turn_embedding_text, turns)), list(map(turn_text, turns)))
 
 
-def store_turns(writer: Writer, drafts: Sequence[TurnDraft], prepared: Sequence[Prepared]) -> bool:
+Identity = tuple[str, str | datetime, str]
+"""The space, the channel or the time, and the external id of a message."""
+
+
+def store_turns(
+    writer: Writer,
+    drafts: Sequence[TurnDraft],
+    prepared: Sequence[Prepared],
+    unique: Collection[str],
+) -> bool:
     """Store and index turns with their messages in one transaction.
+
+    Args:
+        unique: As for `identities`.
 
     Returns:
         False if one of the messages is stored already, by external id; then nothing is stored.
@@ -137,7 +149,8 @@ def store_turns(writer: Writer, drafts: Sequence[TurnDraft], prepared: Sequence[
     messages = [message for draft in drafts for message in draft.messages]
     turn_ids = [draft.turn.id for draft in drafts for _ in draft.messages]
     with writer.change() as change:
-        if known_identities(change.connection, messages):
+        stored = stored_identities(change.connection, messages)
+        if any(identities(message, unique) & stored for message in messages):
             return False
         turn_rows.add(change.connection, [draft.turn for draft in drafts])
         message_rows.add(change.connection, messages, writer.corpus.store.now(), turn_ids)
@@ -146,24 +159,32 @@ def store_turns(writer: Writer, drafts: Sequence[TurnDraft], prepared: Sequence[
     return True
 
 
-def identity(message: Message) -> tuple[str, str, str | None]:
-    """The space, channel and external id of a message; with an external id, no other message has them."""
-    return (message.space, message.channel or "", message.external_id)
+def identities(message: Message, unique: Collection[str]) -> set[Identity]:
+    """The identities of a message, of which no other message has any; none without an external id.
+
+    Args:
+        unique: External ids that no two channels share: a renamed channel keeps them. The same time is required, since
+            programs number the messages of each account.
+    """
+    if message.external_id is None:
+        return set()
+    found: set[Identity] = {(message.space, message.channel or "", message.external_id)}
+    if message.external_id in unique:
+        found.add((message.space, message.at, message.external_id))
+    return found
 
 
-def known_identities(
-    connection: Connection, messages: Sequence[Message]
-) -> set[tuple[str, str, str | None]]:
-    """The identities of messages that are stored already."""
-    spaces: dict[str, list[tuple[str, str]]] = {}
+def stored_identities(connection: Connection, messages: Sequence[Message]) -> set[Identity]:
+    """The identities of the stored messages that have the external id of one of these."""
+    spaces: dict[str, set[str]] = {}
     for message in messages:
         if message.external_id:
-            place = (message.channel or "", message.external_id)
-            spaces.setdefault(message.space, []).append(place)
+            spaces.setdefault(message.space, set()).add(message.external_id)
     return {
-        (space, *place)
-        for space, places in spaces.items()
-        for place in message_rows.known_external_ids(connection, space, places)
+        (space, place, external_id)
+        for space, ids in spaces.items()
+        for channel, external_id, at in message_rows.with_external_ids(connection, space, ids)
+        for place in (channel, at)
     }
 
 

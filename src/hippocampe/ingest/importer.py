@@ -194,6 +194,7 @@ class _MessageImport:
     known: int = 0
     turns: int = 0
     _characters: int = 0
+    _unique: set[str] = field(default_factory=set[str])
     _batch: list[Message] = field(default_factory=list[Message])
     _open: dict[tuple[str, str], Message] = field(default_factory=dict[tuple[str, str], Message])
 
@@ -202,6 +203,8 @@ class _MessageImport:
         self.read += 1
         try:
             self._batch.append(self._message(item))
+            if item.unique and item.external_id:
+                self._unique.add(item.external_id)
             self._characters += len(item.content)
         except HippocampeError as exc:
             self.problems.add(item.line, str(exc))
@@ -237,12 +240,13 @@ class _MessageImport:
             drafts.append(conversation.make_turn([message]))
         while drafts:
             prepared = conversation.embed_turns(self.writer.corpus.vocabulary, drafts)
-            if conversation.store_turns(self.writer, drafts, prepared):
+            if conversation.store_turns(self.writer, drafts, prepared, self._unique):
                 break
             # Meanwhile, another import has stored some of them.
             new = {message.id for message in self._new(each for d in drafts for each in d.messages)}
             left = ([each for each in draft.messages if each.id in new] for draft in drafts)
             drafts = [conversation.make_turn(messages) for messages in left if messages]
+        self._unique &= {str(message.external_id) for message in self._open.values()}
         self.turns += len(drafts)
         self.added += sum(len(draft.messages) for draft in drafts)
         if self.progress and self.read:
@@ -251,17 +255,18 @@ class _MessageImport:
     def _new(self, messages: Iterable[Message]) -> list[Message]:
         """Drop messages that are stored already, by external id."""
         messages = list(messages)
-        seen = {conversation.identity(each) for each in self._open.values()}
         with self.writer.corpus.store.read() as connection:
-            seen |= conversation.known_identities(connection, messages)
+            seen = conversation.stored_identities(connection, messages)
+        for message in self._open.values():
+            seen |= conversation.identities(message, self._unique)
         fresh: list[Message] = []
         for message in messages:
-            identity = conversation.identity(message)
-            if message.external_id and identity in seen:
+            own = conversation.identities(message, self._unique)
+            if own & seen:
                 self.known += 1
             else:
                 fresh.append(message)
-                seen.add(identity)
+                seen |= own
         return fresh
 
     def _pair(self, messages: Iterable[Message]) -> Iterator[TurnDraft]:

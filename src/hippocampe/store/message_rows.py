@@ -32,16 +32,15 @@ def of_row(row: Row[Any]) -> Message:
     return Message(**values)
 
 
-def known_external_ids(
-    connection: Connection, space: str, ids: Collection[tuple[str, str]]
-) -> set[tuple[str, str]]:
-    """The (channel, external id) pairs that a space already has."""
-    query = select(message.c.space, message.c.channel, message.c.external_id).where(
+def with_external_ids(
+    connection: Connection, space: str, ids: Collection[str]
+) -> list[tuple[str, str, datetime]]:
+    """The channel, the external id and the time of the messages of a space with one of these external ids."""
+    query = select(message.c.space, message.c.channel, message.c.external_id, message.c.at).where(
         message.c.external_id.in_(bindparam("ids", expanding=True))
     )
-    rows = connection.execute(query, {"ids": [id for _, id in ids]})
-    known = {(row.channel, row.external_id) for row in rows if row.space == space}
-    return known & set(ids)
+    rows = connection.execute(query, {"ids": list(ids)})
+    return [(row.channel, row.external_id, row.at) for row in rows if row.space == space]
 
 
 def turn_of_external_id(

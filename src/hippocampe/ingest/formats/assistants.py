@@ -77,6 +77,7 @@ def _read(assistant: _Assistant, source: Source, zone: tzinfo) -> Iterator[TalkM
                     channel=channel,
                     at=to_utc(at, zone) if at else None,
                     external_id=utterance.external_id,
+                    unique=utterance.external_id is not None,
                     line=number,
                 )
             except InvalidInput as exc:

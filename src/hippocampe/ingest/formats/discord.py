@@ -76,6 +76,7 @@ def _message(raw: dict[str, object], channel: str, zone: tzinfo) -> Iterator[Tal
         channel=channel,
         at=to_utc(parse_time(raw.get("timestamp")), zone),
         external_id=_external_id(raw.get("id")),
+        unique=True,
         reply_to=_external_id(as_object(raw.get("reference")).get("messageId")),
     )
 

@@ -42,6 +42,7 @@ class TalkMessage:
         space: The space, if the file names one.
         external_id: An id that is the same in a later export of the conversation.
         reply_to: The external id of the message that it answers.
+        unique: Whether no other message of the program has its external id, so that it is known in a renamed chat.
         line: The number of its line or record, as in `Problem`.
     """
 
@@ -53,6 +54,7 @@ class TalkMessage:
     space: str | None = None
     external_id: str | None = None
     reply_to: str | None = None
+    unique: bool = False
     line: int = field(default=0, compare=False)
 
 

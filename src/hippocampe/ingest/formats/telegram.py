@@ -119,6 +119,7 @@ def _message(raw: dict[str, object], chat: _Chat, zone: tzinfo) -> Iterator[Talk
         channel=_channel(chat),
         at=to_utc(at, zone),
         external_id=_external_id(chat, raw.get("id")),
+        unique=True,
         # A reply to a message of another chat cannot be resolved within this one.
         reply_to=None if raw.get("reply_to_peer_id") else _external_id(chat, reply_to),
     )
