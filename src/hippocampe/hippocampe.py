@@ -222,6 +222,7 @@ class Verbs:
         space = check_scope(named.get("scope", UNSCOPED)).space
         scoped, writes = "scope" in named, verb.writes and not named.get("dry_run")
         cell = self._opened.fence if scoped else None
+        self._context.corpus.store.check_space(space)
         with (
             cell.using(space, writes=writes, erases=name == "erase") if cell else nullcontext(),
             self._context.corpus.store.fenced(space if scoped and not verb.crosses else None),

@@ -28,7 +28,13 @@ from hippocampe.engine import deliveries
 from hippocampe.engine.replies import Replies
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.engine.writer import Writer
-from hippocampe.errors import EmbedderUnavailable, HippocampeError, IndexUnavailable, StoreError
+from hippocampe.errors import (
+    EmbedderUnavailable,
+    HippocampeError,
+    IndexUnavailable,
+    InvalidInput,
+    StoreError,
+)
 from hippocampe.extraction.jobs.work import JOBS
 from hippocampe.folder import maintenance
 from hippocampe.index import qdrant
@@ -377,6 +383,17 @@ def test_rows_of_another_space_are_fenced_off(join: Joiner) -> None:
     # Without the setting, nothing is visible.
     with store.engine.connect() as connection:
         assert connection.execute(text("SELECT count(*) FROM memory")).scalar() == 0
+
+
+def test_no_space_has_the_name_that_opens_all_rows(join: Joiner, tmp_path: Path) -> None:
+    hippo = join()
+    with pytest.raises(InvalidInput, match=r"must not be named \* on PostgreSQL"):
+        hippo.remember("The ferry is blue", scope=Scope(space="*"))
+    path = tmp_path / "talk.jsonl"
+    path.write_text('{"author": "dev", "content": "The ferry is blue", "space": "*"}')
+    done = hippo.import_from(path, scope=ME)
+    assert (done.added, len(done.problems)) == (0, 1)
+    assert "*" not in hippo.spaces()
 
 
 def test_a_write_under_way_in_another_process_is_not_made_again(

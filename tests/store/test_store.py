@@ -22,6 +22,7 @@ from hippocampe.errors import (
 )
 from hippocampe.store import schema
 from hippocampe.store import sqlite as sqlite_corner
+from hippocampe.store.postgres import PostgresStore
 from hippocampe.store.store import Store
 
 pytestmark = pytest.mark.usefixtures("hashed")
@@ -434,3 +435,10 @@ def test_a_folder_has_a_name() -> None:
 
 def test_a_folder_is_told_by_its_configuration(tmp_path: Path) -> None:
     assert Config.of(str(tmp_path)) == Config.of(tmp_path) == Config(folder=tmp_path)
+
+
+def test_postgresql_has_no_space_with_the_name_that_opens_all_rows(tmp_path: Path) -> None:
+    with closing(PostgresStore("postgresql://dev@localhost/dev", tmp_path)) as store:
+        store.check_space("ferry")
+        with pytest.raises(InvalidInput, match=r"must not be named \* on PostgreSQL"):
+            store.check_space("*")

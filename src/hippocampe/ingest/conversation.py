@@ -160,7 +160,7 @@ def store_turns(
 
 
 def identities(message: Message, unique: Collection[str]) -> set[Identity]:
-    """The identities of a message, of which no other message has any; none without an external id.
+    """The identities of a message. No other message has one of them; a message without an external id has none.
 
     Args:
         unique: External ids that no two channels share: a renamed channel keeps them. The same time is required, since

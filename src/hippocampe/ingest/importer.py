@@ -218,10 +218,12 @@ class _MessageImport:
     def _message(self, item: TalkMessage) -> Message:
         if self.one_space and item.space not in (None, self.scope.space):
             raise InvalidInput("the message names another space than the import: it was left out.")
+        space = item.space or self.scope.space
+        self.writer.corpus.store.check_space(space)
         return conversation.make_message(
             item.content,
             refuse=self.writer.corpus.config.refuse_secrets,
-            space=item.space or self.scope.space,
+            space=space,
             author=item.author or None,
             role=item.role,
             channel=item.channel or self.scope.channel,

@@ -235,6 +235,13 @@ class PostgresStore(Store):
                 raise
         raise AssertionError
 
+    def check_space(self, space: str) -> None:
+        """Refuse the name that would open all rows; see `Store.check_space`."""
+        if space == EVERY:
+            raise InvalidInput(
+                f"a space must not be named {EVERY} on PostgreSQL, where it means all spaces: use another name."
+            )
+
     @contextmanager
     def fenced(self, space: str | None) -> Generator[None]:
         """Let the transactions of a call see the rows of one space only; None for all."""

@@ -165,6 +165,13 @@ class Store:
         if claim is not None:
             claim.committed = True
 
+    def check_space(self, space: str) -> None:
+        """Check that the store can have a space of this name.
+
+        Raises:
+            InvalidInput: It cannot.
+        """
+
     @contextmanager
     def fenced(self, space: str | None) -> Generator[None]:
         """Let the transactions of a call see the rows of one space only; None for all.
