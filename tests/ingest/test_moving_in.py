@@ -254,7 +254,7 @@ def test_each_program_is_recognised_and_read(
 
 def test_dates_people_and_what_else_a_file_says_are_kept(tmp_path: Path) -> None:
     _, paris, parking = read(write(tmp_path, "mem0.json", MEM0))
-    assert (paris.user, paris.subjects, paris.at) == (ALICE, (), utc(2024, 1, 5, 18))
+    assert (paris.user, paris.subjects, paris.at) == (ALICE, (ALICE,), utc(2024, 1, 5, 18))
     assert paris.metadata == {"topic": "home", "categories": "places"}
     assert parking.ends == utc(2025, 4, 1)
     adidas, puma = read(write(tmp_path, "zep.json", ZEP))
@@ -628,4 +628,70 @@ def test_chats_of_ios_in_one_folder_stay_apart(
     } == {
         "Nora",
         "Inès",
+    }
+
+
+def of_two(*said: tuple[str, str]) -> list[dict[str, object]]:
+    """The memories of mem0 of several users, a day each."""
+    return [
+        mem0_item(f"m{day}", text, f"2025-03-0{day}T10:00:00Z", user_id=user)
+        for day, (user, text) in enumerate(said, start=1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("nora", "tarek"),
+    [
+        ("Lives in Ghent", "Lives in Bergen"),
+        ("Allergic to shrimp", "Allergic to shrimp"),
+        ("User works at Lintel", "User works at Corbel"),
+        ("Habite à Gand", "Habite à Bergen"),
+        ("L'utilisateur est marié à Inès", "L'utilisateur est marié à Maud"),
+        ("Aime le thé fumé", "Aime le thé fumé"),
+    ],
+)
+def test_memories_of_two_users_stay_two(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path, nora: str, tarek: str
+) -> None:
+    path = write(tmp_path, "mem0.json", of_two(("nora", nora), ("tarek", tarek)))
+    done = hippo.import_from(path, scope=scope)
+    assert (done.added, done.known) == (2, 0)
+    assert {(each.user, each.content) for each in current(hippo, scope)} == {
+        ("nora", nora),
+        ("tarek", tarek),
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "own"),
+    [
+        ("Lives in Ghent", "Lives in Paris", "I moved to Porto"),
+        ("Habite à Gand", "Habite à Lyon", "J'ai déménagé à Nantes"),
+    ],
+)
+def test_a_memory_of_one_user_is_still_corrected(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path, old: str, new: str, own: str
+) -> None:
+    path = write(tmp_path, "mem0.json", of_two(("nora", old), ("nora", new)))
+    hippo.import_from(path, scope=scope)
+    assert [each.content for each in current(hippo, scope)] == [new]
+    said = replace(scope, user="nora")
+    hippo.remember(own, scope=said)
+    assert [each.content for each in current(hippo, scope)] == [own]
+
+
+@pytest.mark.parametrize(
+    ("nora", "tarek"),
+    [("Lives in Ghent", "Lives in Bergen"), ("Habite à Gand", "Habite à Bergen")],
+)
+def test_saved_memories_of_chatgpt_are_those_of_who_imports_them(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path, nora: str, tarek: str
+) -> None:
+    for user, text in (("nora", nora), ("tarek", tarek)):
+        saved = [{"id": f"{user}-1", "content": text, "created_at": "2025-03-01T10:00:00Z"}]
+        path = write(tmp_path, "memory.json", saved)
+        hippo.import_from(path, scope=replace(scope, user=user))
+    assert {(each.user, each.content) for each in current(hippo, scope)} == {
+        ("nora", nora),
+        ("tarek", tarek),
     }

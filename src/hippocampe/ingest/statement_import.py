@@ -116,7 +116,7 @@ class StatementImport:
             scope=scope,
             collection=item.collection,
             category=item.category,
-            subjects=item.subjects,
+            subjects=item.subjects or ((scope.user,) if item.personal and scope.user else ()),
             source=f"import:{item.format}",
             evidence=[item.external_id],
             metadata=item.metadata,

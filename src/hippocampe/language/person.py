@@ -15,6 +15,7 @@ def _any_word(role: str) -> re.Pattern[str]:
 
 _FIRST_PERSON: Final = _any_word("first_person")
 _NOT_FIRST_PERSON: Final = _any_word("not_first_person")
+_USER: Final = _any_word("grammar.user")
 _SPEAKER: Final = _any_word("one_speaker")
 _ADDRESSEE: Final = _any_word("addressee")
 _REQUEST: Final = re.compile(rf"\b(?:{'|'.join(load_all('questions')['requests'])})\b")
@@ -28,6 +29,11 @@ def is_first_person(text: str) -> bool:
 def is_about_speaker(text: str) -> bool:
     """Return whether `text` is about its single speaker: "my dog", but not "our dog" or "tell me"."""
     return _SPEAKER.search(_REQUEST.sub("", fold(text))) is not None
+
+
+def names_user(text: str) -> bool:
+    """Return whether `text` names its speaker by role, as programs write: "User lives in Lille"."""
+    return _USER.search(fold(text)) is not None
 
 
 def is_to_somebody(text: str) -> bool:

@@ -19,6 +19,7 @@ from hippocampe.language.statement import parse
 from hippocampe.language.temporal.resolve import start_of_day
 from hippocampe.language.temporal.window import days_told
 from hippocampe.language.tense import Tense, tense_of
+from hippocampe.language.text import fold
 from hippocampe.store import memories, statements
 from hippocampe.store.statements import StoredStatement
 from hippocampe.types import Memory
@@ -142,8 +143,15 @@ def find_duplicate(corpus: Corpus, change: UnitOfWork, memory: Memory) -> Memory
         return None
     if _is_other_occasion(corpus, memory, same):
         return None
-    new, old = (parse(each.content, subjects=each.subjects) for each in (memory, same))
+    new = parse(memory.content, subjects=_subjects_of(memory, same))
+    old = parse(same.content, subjects=_subjects_of(same, memory))
     return None if compare(new, old).rule == "subject" else same
+
+
+def _subjects_of(one: Memory | StoredStatement, other: Memory | StoredStatement) -> tuple[str, ...]:
+    """The subjects of a statement: without any, its user if another statement of that user is about them."""
+    own = one.user == other.user and fold(one.user or "") in map(fold, other.subjects)
+    return one.subjects or ((one.user,) if one.user and own else ())
 
 
 def _is_other_occasion(corpus: Corpus, new: Memory, old: Memory) -> bool:
@@ -275,8 +283,8 @@ def _compare_nominated(
 
     def compared(old: StoredStatement) -> Decision:
         names = names_of(speaker_of(memory, old))
-        both = (parse(each.content, subjects=each.subjects, names=names) for each in (memory, old))
-        return compare(*both)
+        new = parse(memory.content, subjects=_subjects_of(memory, old), names=names)
+        return compare(new, parse(old.content, subjects=_subjects_of(old, memory), names=names))
 
     nominated = nominate(corpus, change, draft, prepared, aliases)
     decided = [(old, cosine, compared(old)) for old, cosine in nominated]

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from hippocampe.language.mentions import mentions
 from hippocampe.language.names import NO_OTHER_NAMES, Aliases
-from hippocampe.language.person import is_about_speaker, is_first_person
+from hippocampe.language.person import is_about_speaker, is_first_person, names_user
 from hippocampe.language.text import fold
 
 
@@ -27,10 +27,14 @@ class Told(Protocol):
 def may_be_same(one: Told, other: Told, aliases: Aliases = NO_OTHER_NAMES) -> bool:
     """Return whether two statements may be about the same person.
 
-    "I" of two users is two people, unless only one of both is in the first person and the other names that user. "We" of two
+    "The user" of two users is two people, and so is "I", unless only one of both is in the first person and the other names that user. "We" of two
     users may be one group, and "I" of nobody known any user: see `is_unclear`.
     """
-    if not _are_two(one, other) or is_unclear(one, other):
+    if not _are_two(one, other):
+        return True
+    if names_user(one.content) and names_user(other.content):
+        return False
+    if is_unclear(one, other):
         return True
     ours, theirs = _is_told(one), _is_told(other)
     if ours and theirs:

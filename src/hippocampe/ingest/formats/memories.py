@@ -36,7 +36,7 @@ _LISTS = ("results", "memories", "edges", "facts", "items", "nodes")
 class _Layout:
     """The keys of one memory in the answers of a program; of several keys, the first that has a value counts.
 
-    `references` have the ids of nodes, whose names are subjects.
+    `references` have the ids of nodes, whose names are subjects. All memories of a `personal` one are about their user.
     """
 
     name: str
@@ -50,6 +50,7 @@ class _Layout:
     references: Sequence[str] = ()
     pairs: Sequence[str] = ()
     enabled: str | None = None
+    personal: bool = False
 
 
 def _read_list(layout: _Layout, source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
@@ -92,6 +93,7 @@ def _statement(
         content,
         user=parse_label(user, "user") if isinstance(user, str) and user.strip() else None,
         subjects=parse_subjects(subjects),
+        personal=layout.personal,
         at=moment(layout.learnt),
         occurred_at=moment(layout.occurred),
         ends=moment(layout.ends),
@@ -145,6 +147,7 @@ def _read_account(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
                 heading = " › ".join(passage.headings)
                 yield Statement(
                     content,
+                    personal=not project,
                     at=parse_moment(passage.date, zone),
                     metadata=parse_metadata({"heading": heading, "project": project}),
                     external_id=external_ids.derive(project, content),
@@ -207,6 +210,7 @@ MEM0 = _list_format(
         id=("id",),
         learnt=("created_at", "updated_at"),
         ends=("expiration_date",),
+        subjects=("user_id",),
         pairs=("categories", "agent_id", "app_id", "run_id", "actor_id"),
     ),
     "mem0",
@@ -236,6 +240,7 @@ CHATGPT_MEMORIES = _list_format(
         id=("id",),
         learnt=("created_at", "created_timestamp", "create_time", "updated_at"),
         enabled="enabled",
+        personal=True,
     ),
     "ChatGPT",
     # An object with a role or messages is talk of a program that is not known.

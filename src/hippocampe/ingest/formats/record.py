@@ -67,6 +67,7 @@ class Statement:
         external_id: An id that is the same in a later export, after the name of the format and a colon.
         user: Its user, if the file names one.
         subjects: Whom or what it is about.
+        personal: Whether it is about its user, or else about the user who imports it.
         collection: The collection; None for `memory`.
         category: The category of the collection.
         at: When it was learnt, aware, in UTC; None if the file does not say.
@@ -80,6 +81,7 @@ class Statement:
     external_id: str
     user: str | None = None
     subjects: tuple[str, ...] = ()
+    personal: bool = False
     collection: str | None = None
     category: str | None = None
     at: datetime | None = None
