@@ -985,3 +985,14 @@ def test_the_error_of_a_damaged_archive_is_short(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFile) as caught:
         read(path)
     assert len(str(caught.value)) < 500
+
+
+def test_marks_of_chatgpt_for_its_page_are_left_out(tmp_path: Path) -> None:
+    cited = "\ue200cite\ue202turn0search1\ue202turn0news2\ue201"
+    named = '\ue200entity\ue202["city","Bordeaux","city in France"]\ue201'
+    said = f"Le pont de {named} ouvre à 9 h {cited}. The bridge opens at nine【3†source】."
+    talk = chatgpt_conversation()
+    talk["mapping"]["ask"]["message"]["content"]["parts"] = [said]
+    messages, problems = read(write(tmp_path, "c.json", json.dumps([talk])))
+    assert problems == []
+    assert messages[0].content == "Le pont de Bordeaux ouvre à 9 h. The bridge opens at nine."

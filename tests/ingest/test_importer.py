@@ -938,3 +938,14 @@ def test_ids_of_json_lines_are_those_of_their_channel(
     said = {"author": "dev", "content": "Bonjour", "at": AT, "external_id": "1"}
     path.write_text(lines(said | {"channel": "un"}, said | {"channel": "deux"}), encoding="utf-8")
     assert hippo.import_from(path, scope=scope).added == 2
+
+
+@pytest.mark.parametrize("format", ["chatgpt", "claude"])
+def test_the_user_of_an_assistant_is_who_imports(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path, format: str
+) -> None:
+    path = tmp_path / "talk.json"
+    path.write_text(SAMPLES[format], encoding="utf-8")
+    hippo.import_from(path, scope=replace(scope, user="nora"))
+    found = hippo.recall("myrtilles", scope=scope, collections=["turn"], user="nora")
+    assert found[0].content.startswith("Où poussent les myrtilles ?")

@@ -695,3 +695,36 @@ def test_saved_memories_of_chatgpt_are_those_of_who_imports_them(
         ("nora", nora),
         ("tarek", tarek),
     }
+
+
+def test_what_an_agent_of_letta_sent_with_its_tool_is_its_talk(tmp_path: Path) -> None:
+    sent = {"function": {"name": "send_message", "arguments": '{"message": "Le phare est blanc."}'}}
+    asked = {"role": "user", "content": [{"type": "text", "text": "De quelle couleur ?"}]}
+    thought = [{"type": "text", "text": "They ask about the lighthouse."}]
+    other = {"function": {"name": "archival_memory_search", "arguments": "{"}}
+    answered = {"role": "assistant", "content": thought, "tool_calls": [other, sent]}
+    agent = {"name": "Gil", "in_context_message_ids": [], "messages": [asked, answered]}
+    items = list(read_file(write(tmp_path, "a.af", {"agents": [agent], "blocks": []})))
+    assert [(each.author, each.content) for each in items if isinstance(each, TalkMessage)] == [
+        ("user", "De quelle couleur ?"),
+        ("Gil", "Le phare est blanc."),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "at"),
+    [
+        ("2019", utc(2019, 1, 1)),
+        ("20240315", utc(2024, 3, 15)),
+        ("2024-03-15", utc(2024, 3, 15)),
+        ("1710460800", utc(2024, 3, 15)),
+        ("1710460800000", utc(2024, 3, 15)),
+    ],
+)
+def test_the_date_of_a_note_may_be_a_year_or_a_number(
+    tmp_path: Path, written: str, at: datetime
+) -> None:
+    path = write(tmp_path, "Phare.md", f"---\ndate: {written}\n---\n\nLe phare est blanc.\n")
+    [item] = read_file(path, timezone="UTC")
+    assert not isinstance(item, Problem)
+    assert item.at == at

@@ -1,5 +1,7 @@
 """Read the exports of ChatGPT and Claude: lists of conversations with an assistant."""
 
+import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
@@ -27,6 +29,8 @@ from hippocampe.ingest.formats.record import (
 from hippocampe.ingest.formats.source import Source
 
 _Object = dict[str, object]
+_MARKS = re.compile(r"( ?)(?:\ue200([^\ue200\ue201]*)\ue201|\u3010\d+\u2020[^\u3010\u3011]*\u3011)")
+"""Marks in the texts of ChatGPT for what its page shows otherwise: citations, names."""
 
 
 class _Utterance(NamedTuple):
@@ -147,7 +151,19 @@ def _chatgpt_message(raw: _Object) -> _Utterance | None:
 def _part_text(part: object) -> str:
     """The text of a part: empty for an image, the transcription of a voice message."""
     text = part if isinstance(part, str) else as_object(part).get("text")
-    return text if isinstance(text, str) else ""
+    return _MARKS.sub(_shown, text) if isinstance(text, str) else ""
+
+
+def _shown(mark: re.Match[str]) -> str:
+    """The name that a mark of ChatGPT shows; empty for a citation."""
+    kind, *values = (mark[2] or "").split("\ue202")
+    if kind != "entity" or not values:
+        return ""
+    try:
+        named = as_list(json.loads(values[0]))
+    except (ValueError, RecursionError):
+        return ""
+    return f"{mark[1]}{named[1]}" if len(named) > 1 else ""
 
 
 def _claude_branch(conversation: _Object) -> list[_Object]:

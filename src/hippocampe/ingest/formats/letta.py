@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import tzinfo
 from functools import partial
 
@@ -93,7 +94,8 @@ def _message(raw: _Object, agent: str, ids: ExternalIds, zone: tzinfo) -> Iterat
     parts = [as_object(part) for part in as_list(content)]
     texts = [part.get("text") for part in parts if part.get("type", "text") == "text"]
     joined = "\n".join(each for each in [*texts, content] if isinstance(each, str))
-    text = _spoken(joined)
+    # Agents of earlier versions answer with a tool, and think in their text.
+    text = _sent(raw) or _spoken(joined)
     if text is None or not text.strip():
         return
     at = parse_moment(raw.get("created_at"), zone)
@@ -106,6 +108,17 @@ def _message(raw: _Object, agent: str, ids: ExternalIds, zone: tzinfo) -> Iterat
         # Ids are numbers within the file, the same in the file of another agent.
         external_id=ids.derive(agent, str(role), at.isoformat() if at else None, text),
     )
+
+
+def _sent(raw: _Object) -> str:
+    """The text that an agent sent with its tool for messages; empty without one."""
+    texts: list[object] = []
+    for call in as_list(raw.get("tool_calls")):
+        function = as_object(as_object(call).get("function"))
+        if function.get("name") == "send_message":
+            with suppress(ValueError, RecursionError):
+                texts.append(as_object(json.loads(str(function.get("arguments")))).get("message"))
+    return "\n".join(each for each in texts if isinstance(each, str))
 
 
 def _spoken(text: str) -> str | None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -256,7 +257,13 @@ def parse_timestamp(value: object) -> datetime:
 
 
 def parse_moment(value: object, zone: tzinfo) -> datetime | None:
-    """A time in UTC, from ISO 8601 or seconds since 1970; None if the value is neither."""
+    """A time in UTC, from ISO 8601, a year, or seconds or milliseconds since 1970; None if the value is none of these."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if isinstance(value, str) and re.fullmatch(r"\d{4}", value.strip()):
+        value = f"{value.strip()}-01-01"
+    if isinstance(value, str) and re.fullmatch(r"\d{13}", value.strip()):
+        value = int(value) / 1000
     for parse in (parse_time, parse_timestamp):
         try:
             return to_utc(parse(value), zone)
