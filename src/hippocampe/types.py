@@ -788,7 +788,7 @@ class Compacted:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The summary of an import; `problems` has line numbers and messages."""
+    """The summary of an import; `problems` has line numbers and messages; the number is 0 for a whole file."""
 
     read: int
     added: int

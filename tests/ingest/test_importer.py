@@ -949,3 +949,28 @@ def test_the_user_of_an_assistant_is_who_imports(
     hippo.import_from(path, scope=replace(scope, user="nora"))
     found = hippo.recall("myrtilles", scope=scope, collections=["turn"], user="nora")
     assert found[0].content.startswith("Où poussent les myrtilles ?")
+
+
+def test_an_export_with_a_mark_and_line_ends_of_windows_comes_back(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    hippo.remember("The ferry to Skye is blue", scope=scope)
+    hippo.after_turn("Où poussent les myrtilles ?", "Dans les sous-bois.", scope=scope)
+    path = tmp_path / "space.jsonl"
+    hippo.export_to(path, scope=scope)
+    path.write_text("\ufeff" + path.read_text("utf-8"), encoding="utf-8", newline="\r\n")
+    copy = Scope(space="copy")
+    assert hippo.import_from(path, scope=copy).problems == ()
+    assert [each.content for each in hippo.recent(5, scope=copy)] == ["The ferry to Skye is blue"]
+    assert len(hippo.messages(scope=copy)) == 2
+
+
+def test_rows_of_an_export_without_its_first_line_are_no_talk(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    hippo.after_turn("Où poussent les myrtilles ?", "Dans les sous-bois.", scope=scope)
+    path = tmp_path / "space.jsonl"
+    hippo.export_to(path, scope=scope)
+    path.write_text(path.read_text("utf-8").partition("\n")[2], encoding="utf-8")
+    with pytest.raises(InvalidInput, match="cannot tell the format"):
+        hippo.import_from(path, scope=Scope(space="copy"))

@@ -61,7 +61,7 @@ def is_archive(path: Path) -> bool:
     if path.is_dir() or zipfile.is_zipfile(path):
         return bundle.is_bundle(path)
     try:
-        with path.open(encoding="utf-8") as lines:
+        with path.open(encoding="utf-8-sig") as lines:
             first = json.loads(lines.readline(MAX_HEADER_CHARACTERS))
     except (OSError, ValueError, RecursionError):
         return False

@@ -205,6 +205,8 @@ def previewed(found: "ImportPreview", timezone: str) -> Shown:
 def _problems(problems: Sequence[tuple[int, str]]) -> list[str]:
     shown = [
         say("line {line}: {problem}", line=line, problem=reader().error(problem))
+        if line
+        else reader().error(problem)
         for line, problem in problems[:_MAX_PROBLEMS]
     ]
     if len(problems) > _MAX_PROBLEMS:

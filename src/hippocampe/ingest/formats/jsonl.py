@@ -116,5 +116,8 @@ def any_object(test: Callable[[dict[str, object]], bool]) -> Callable[[str], boo
 
 
 JSONL = Format(
-    "jsonl", "JSON Lines", read_jsonl, recognises=any_object(lambda raw: "content" in raw)
+    "jsonl",
+    "JSON Lines",
+    read_jsonl,
+    recognises=any_object(lambda raw: "content" in raw and "record" not in raw),
 )

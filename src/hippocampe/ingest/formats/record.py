@@ -106,7 +106,7 @@ class Problem:
     """A line, or a record of a JSON document, that could not be read.
 
     Attributes:
-        line: Its number, from 1.
+        line: Its number, from 1; 0 for a whole file.
         reason: The reason; never quotes the conversation.
     """
 

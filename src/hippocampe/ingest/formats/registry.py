@@ -190,7 +190,7 @@ def _chosen(
             f"left out: {names}. Files beside an export or beside notes may have been sent or "
             "attached: import them separately."
         )
-        problems.append(Problem(1, reason))
+        problems.append(Problem(0, reason))
     return files, problems
 
 
@@ -198,7 +198,7 @@ def _problem(source: Source, exc: Exception) -> Problem:
     """The problem of one of several files."""
     error = exc if isinstance(exc, HippocampeError) else _unreadable(source.path, exc)
     member = str(source.member)[:200]
-    return Problem(1, str(error).replace(source.name, member).replace(str(source.path), member))
+    return Problem(0, str(error).replace(source.name, member).replace(str(source.path), member))
 
 
 def _is_named(source: Source, names: re.Pattern[str]) -> bool:
