@@ -432,6 +432,25 @@ def test_an_edited_bundle_brings_the_edits(
     assert "not a row" in reason
 
 
+@pytest.mark.parametrize("root", ["", "Coffre/"])
+def test_a_bundle_that_was_packed_again_comes_back_with_its_ids(
+    hippo: Hippocampe, open_hippo: Opener, scope: Scope, tmp_path: Path, root: str
+) -> None:
+    kept = hippo.remember("Owen a un vélo bleu", scope=scope).memory.id
+    hippo.after_turn("Où poussent les myrtilles ?", "Dans les sous-bois.", scope=scope)
+    path, packed = tmp_path / "space.zip", tmp_path / "again.zip"
+    hippo.export_to(path, scope=scope, format="okf")
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(packed, "w") as new:
+        new.writestr(f"__MACOSX/{root}._hippocampe.jsonl", "")
+        for name in reversed(old.namelist()):
+            new.writestr(root + name, old.read(name))
+    assert preview_import(packed).format == "hippocampe"
+    fresh = open_hippo(tmp_path / "fresh")
+    assert fresh.import_from(packed, scope=scope).problems == ()
+    assert fresh.get(kept, scope=scope).content == "Owen a un vélo bleu"
+    assert len(fresh.messages(scope=scope)) == 2
+
+
 @pytest.mark.parametrize("at", [0, 8])
 def test_a_damaged_bundle_is_refused(
     hippo: Hippocampe, open_hippo: Opener, scope: Scope, tmp_path: Path, at: int

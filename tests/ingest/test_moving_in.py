@@ -6,6 +6,7 @@ import zipfile
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -728,3 +729,20 @@ def test_the_date_of_a_note_may_be_a_year_or_a_number(
     [item] = read_file(path, timezone="UTC")
     assert not isinstance(item, Problem)
     assert item.at == at
+
+
+def test_a_zip_of_many_notes_reads_its_directory_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[object] = []
+    opening = zipfile.ZipFile.__init__
+
+    def counted(archive: zipfile.ZipFile, *given: Any, **options: Any) -> None:
+        opened.append(archive)
+        opening(archive, *given, **options)
+
+    vault: dict[str, str | bytes] = {f"{n}.md": f"Le phare {n} est blanc" for n in range(40)}
+    path = packed(tmp_path, vault, as_zip=True)
+    monkeypatch.setattr(zipfile.ZipFile, "__init__", counted)
+    assert len(list(read_file(path))) == 40
+    assert len(opened) == 2

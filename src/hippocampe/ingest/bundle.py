@@ -10,7 +10,7 @@ import json
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import groupby, islice
@@ -47,8 +47,6 @@ ROWS = "hippocampe.jsonl"
 INDEX = "index.md"
 MAX_DIRECTORY_BYTES = 64 * 2**20
 """Largest directory of a bundle: that of 400,000 memories."""
-_NAME_OFFSET = 30
-"""Position in a zip of the name of its first member."""
 _MAX_HEAD_CHARACTERS = 2_000_000
 """Longest frontmatter: a memory may rest on 10,000 messages."""
 _HEAD = re.compile(r"---\r?\n(.*?\n)---\r?\n?", re.S)
@@ -65,13 +63,25 @@ _NOT_IN_TAG = re.compile(r"[^\w/-]+")
 
 
 def is_bundle(path: Path) -> bool:
-    """Return whether a zip or a folder is a bundle that `save` wrote: `ROWS` is its first member."""
+    """Return whether a zip or a folder is a bundle that `save` wrote, also one that was packed again."""
     if path.is_dir():
         return (path / ROWS).is_file()
-    with suppress(OSError), path.open("rb") as archive:
-        head = archive.read(_NAME_OFFSET + len(ROWS))
-        return head.startswith(b"PK\x03\x04") and head.endswith(ROWS.encode())
+    with suppress(*DAMAGED, UnreadableFile), _opened(path) as archive:
+        return _root(archive) is not None
     return False
+
+
+def _opened(path: Path) -> AbstractContextManager[zipfile.ZipFile]:
+    return checked_archive(path, directory=MAX_DIRECTORY_BYTES)
+
+
+def _root(archive: zipfile.ZipFile) -> str | None:
+    """The folder of a bundle in a zip, with its slash: none, or one that the program that packed it added."""
+    for member in archive.infolist():
+        folder, slash, name = member.filename.rpartition("/")
+        if name == ROWS and "/" not in folder and folder != "__MACOSX":
+            return folder + slash
+    return None
 
 
 def save(store: Store, path: Path, scope: Scope, *, overwrite: bool) -> int:
@@ -297,11 +307,19 @@ def read_rows(path: Path) -> Iterator[tuple[int, str]]:
         for name, text in _memory_files(path):
             number += 1
             yield number, _line(name, text)
-        for line in read_lines(source_of(path, ROWS), longest=MAX_LINE_BYTES):
+        for line in read_lines(source_of(path, _rows_file(path)), longest=MAX_LINE_BYTES):
             if line.number > 1:
                 yield number + line.number, line.text
     except (*DAMAGED, ValueError) as exc:
         raise UnreadableFile(f"cannot read {path}: {exc}.") from exc
+
+
+def _rows_file(path: Path) -> str:
+    """The name of the file of the other rows."""
+    if path.is_dir():
+        return ROWS
+    with _opened(path) as archive:
+        return f"{_root(archive) or ''}{ROWS}"
 
 
 def _memory_files(path: Path) -> Iterator[tuple[str, str]]:
@@ -311,9 +329,12 @@ def _memory_files(path: Path) -> Iterator[tuple[str, str]]:
                 if file.name != INDEX and not file.is_symlink():
                     yield file.name, file.read_bytes().decode(errors="replace")
         return
-    with checked_archive(path, directory=MAX_DIRECTORY_BYTES) as archive:
+    with _opened(path) as archive:
+        root = _root(archive) or ""
         for member in archive.infolist():
-            place, _, name = member.filename.partition("/")
+            if not member.filename.startswith(root):
+                continue
+            place, _, name = member.filename.removeprefix(root).partition("/")
             if place in (_CURRENT, _PAST) and name.endswith(".md") and name != INDEX:
                 yield name, archive.read(member).decode(errors="replace")
 

@@ -83,7 +83,9 @@ def open_sources(path: Path, wanted: Callable[[str], bool]) -> list[Source]:
             return [Source(path, None, lambda: path.open("rb"))]
     with checked_archive(path, wanted) as archive:
         members = _wanted(archive, wanted)
-    return [_member(path, member) for member in members]
+    # One directory for all members: each of thousands of notes would read it again. The last of them closes the file.
+    archive = zipfile.ZipFile(path)
+    return [_member(archive, path, member) for member in members]
 
 
 @contextmanager
@@ -165,17 +167,12 @@ def source_of(path: Path, name: str) -> Source:
     """A file of a folder or of a zip, by its name there."""
     if path.is_dir():
         return Source(path, name, partial((path / name).open, "rb"))
-    with zipfile.ZipFile(path) as archive:
-        return _member(path, archive.getinfo(name))
+    archive = zipfile.ZipFile(path)
+    return _member(archive, path, archive.getinfo(name))
 
 
-def _member(path: Path, member: zipfile.ZipInfo) -> Source:
-    def open_member() -> IO[bytes]:
-        # ZipFile keeps its file open until its members are closed.
-        with zipfile.ZipFile(path) as archive:
-            return archive.open(member.filename)
-
-    return Source(path, member.filename, open_member, _written_at(member))
+def _member(archive: zipfile.ZipFile, path: Path, member: zipfile.ZipInfo) -> Source:
+    return Source(path, member.filename, partial(archive.open, member), _written_at(member))
 
 
 def _written_at(member: zipfile.ZipInfo) -> datetime | None:
