@@ -996,3 +996,16 @@ def test_marks_of_chatgpt_for_its_page_are_left_out(tmp_path: Path) -> None:
     messages, problems = read(write(tmp_path, "c.json", json.dumps([talk])))
     assert problems == []
     assert messages[0].content == "Le pont de Bordeaux ouvre à 9 h. The bridge opens at nine."
+
+
+def test_what_could_be_viewed_once_on_android_is_no_message(tmp_path: Path) -> None:
+    talk = "14/05/2025, 09:00 - Nora: null\n14/05/2025, 09:01 - Nora: le phare ouvre à midi\n"
+    messages, problems = read(write(tmp_path, "chat.txt", talk), format="whatsapp")
+    assert said(messages) == [("Nora", "le phare ouvre à midi")]
+    assert problems == []
+
+
+def test_a_backup_is_no_export(tmp_path: Path) -> None:
+    path = write(tmp_path, "20250601.db", b"SQLite format 3\0" + bytes(4_000))
+    with pytest.raises(InvalidInput, match="To restore a backup"):
+        detect_format(path)

@@ -69,6 +69,7 @@ _LISTED = 5
 MAX_UNREAD = 10_000
 """Consecutive unreadable lines or records after which the file does not have the format."""
 _HEAD_BYTES = 1 << 18
+_DATABASE = "SQLite format 3\0"
 
 
 def detect_format(path: str | os.PathLike[str]) -> str:
@@ -232,6 +233,11 @@ def _detect(source: Source, default: str | None = None) -> str:
     if _is_named(source, _NOTE):
         # It may quote any other format.
         return MARKDOWN.name
+    if head.startswith(_DATABASE):
+        raise InvalidInput(
+            f"cannot import {source.name}: it is a database. To restore a backup, put it in an empty folder as "
+            "hippocampe.db."
+        )
     for each in FORMATS.values():
         if each.recognises(head):
             return each.name
