@@ -746,3 +746,59 @@ def test_a_zip_of_many_notes_reads_its_directory_once(
     monkeypatch.setattr(zipfile.ZipFile, "__init__", counted)
     assert len(list(read_file(path))) == 40
     assert len(opened) == 2
+
+
+@pytest.mark.parametrize(
+    ("first", "edited"),
+    [
+        ("Keeps three hens", "Keeps two ducks and a goose"),
+        ("Élève trois poules", "Élève deux canards et une oie"),
+    ],
+)
+def test_what_its_program_edited_since_the_import_comes_in(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path, clock: FakeClock, first: str, edited: str
+) -> None:
+    later = (clock.now + timedelta(days=1)).isoformat()
+    path = write(tmp_path, "mem0.json", [mem0_item("m1", first, "2025-03-01T10:00:00Z")])
+    hippo.import_from(path, scope=scope)
+    clock.advance(days=2)
+    item = mem0_item("m1", edited, "2025-03-01T10:00:00Z", updated_at=later)
+    path = write(tmp_path, "mem0.json", [item])
+    assert hippo.import_from(path, scope=scope).added == 1
+    assert hippo.import_from(path, scope=scope).known == 1
+    [memory] = current(hippo, scope)
+    assert memory.content == edited
+    old = [each for each in hippo.history(memory.id, scope=scope).versions if not each.current]
+    assert [each.content for each in old] == [first]
+
+
+@pytest.mark.parametrize("then", ["edited", "forgotten"])
+def test_an_edit_of_its_program_undoes_no_later_decision(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path, clock: FakeClock, then: str
+) -> None:
+    later = (clock.now + timedelta(days=1)).isoformat()
+    first = mem0_item("m1", "Keeps three hens", "2025-03-01T10:00:00Z")
+    hippo.import_from(write(tmp_path, "mem0.json", [first]), scope=scope)
+    [memory] = current(hippo, scope)
+    clock.advance(days=2)
+    if then == "edited":
+        hippo.edit(memory.id, scope=scope, content="Keeps four hens")
+    else:
+        hippo.delete(memory.id, reason="wrong", scope=scope)
+    there = [each.content for each in current(hippo, scope)]
+    item = first | {"memory": "Keeps two ducks and a goose", "updated_at": later}
+    done = hippo.import_from(write(tmp_path, "mem0.json", [item]), scope=scope)
+    assert (done.added, done.known) == (0, 1)
+    assert [each.content for each in current(hippo, scope)] == there
+
+
+def test_an_edit_that_came_in_repeating_another_memory_comes_in_once(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    hippo.remember("The ferry to Skye is blue.", scope=replace(scope, user=ALICE))
+    times = {"created_at": "2025-03-01T10:00:00Z", "updated_at": "2025-04-01T10:00:00Z"}
+    item = {"id": "m1", "memory": "the ferry to Skye is blue", "user_id": ALICE, **times}
+    path = write(tmp_path, "mem0.json", [item])
+    assert [hippo.import_from(path, scope=scope).known for _ in range(2)] == [1, 1]
+    [memory] = current(hippo, scope)
+    assert memory.content == "The ferry to Skye is blue."

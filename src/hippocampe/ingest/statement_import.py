@@ -4,16 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from sqlalchemy import Connection
+
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.engine.writer import Writer
-from hippocampe.errors import HippocampeError, InvalidInput
+from hippocampe.errors import HippocampeError, InvalidInput, NotFound
 from hippocampe.ingest.draft import event_time, make_draft
 from hippocampe.ingest.formats.record import Statement
 from hippocampe.ingest.memory_writes import insert_memory
 from hippocampe.ingest.problems import Problems
 from hippocampe.ingest.remember import decide_and_store, embed_drafts
 from hippocampe.ingest.remember_many import BATCH
+from hippocampe.language.equality import equality_digest
 from hippocampe.store import memories
 from hippocampe.types import Progress, Scope
 from hippocampe.updates.draft import Draft
@@ -22,11 +25,16 @@ ORDERED = 100_000
 """Statements that are put in the order of time before they are stored, to bound the memory."""
 
 
+_Fresh = tuple[Statement, tuple[str, ...]]
+"""A statement, and the id of the memory that it replaces as an edit, if it is one."""
+
+
 @dataclass(slots=True)
 class StatementImport:
     """Puts statements in order, stores them in batches, and counts.
 
-    A statement has its external id as evidence, by which a later import knows it.
+    A statement has its external id as evidence, by which a later import knows it. If its program edited it since, it
+    replaces the memory that came of it, unless that was changed later still, or forgotten.
     """
 
     writer: Writer
@@ -37,7 +45,7 @@ class StatementImport:
     added: int = 0
     known: int = 0
     _waiting: list[Statement] = field(default_factory=list[Statement])
-    _stored: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    _stored: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
 
     def add(self, item: Statement) -> None:
         """Add one statement."""
@@ -62,9 +70,9 @@ class StatementImport:
             if self.progress:
                 self.progress("importing", self.read - len(fresh) + start, self.read)
 
-    def _new(self, items: Sequence[Statement]) -> list[Statement]:
+    def _new(self, items: Sequence[Statement]) -> list[_Fresh]:
         """Drop statements that are stored already, and repetitions within the file."""
-        fresh: list[Statement] = []
+        fresh: list[_Fresh] = []
         with self.writer.corpus.store.read() as connection:
             for item in items:
                 format = item.format
@@ -72,19 +80,34 @@ class StatementImport:
                     self._stored[format] = memories.evidence_from(
                         connection, self.scope.space, f"{format}:"
                     )
-                if item.external_id in self._stored[format]:
-                    self.known += 1
+                known = self._stored[format].get(item.external_id)
+                old = self._edited(connection, item, known) if known else None
+                if known is None or old:
+                    # A repetition within the file is no edit.
+                    self._stored[format][item.external_id] = ""
+                    changed = item if old is None else replace(item, at=item.changed)
+                    fresh.append((changed, (old,) if old else ()))
                 else:
-                    self._stored[format].add(item.external_id)
-                    fresh.append(item)
+                    self.known += 1
         return fresh
 
-    def _store_batch(self, items: Sequence[Statement], now: datetime) -> None:
+    def _edited(self, connection: Connection, item: Statement, id: str) -> str | None:
+        """The id of the memory that an edited statement replaces; None if it was not edited, or earlier than the memory."""
+        edit = _edit_of(item)
+        if item.changed is None or edit is None or edit in self._stored[item.format]:
+            return None
+        old = memories.get(connection, self.scope.space, [id]).get(id)
+        if old is None or equality_digest(old.content) == equality_digest(item.content):
+            return None
+        holder = old if old.current else memories.successor(connection, old)
+        return holder.id if holder and holder.updated_at < item.changed else None
+
+    def _store_batch(self, items: Sequence[_Fresh], now: datetime) -> None:
         drafts: list[Draft] = []
         lines: list[int] = []
-        for item in items:
+        for item, replaced in items:
             try:
-                drafts.append(self._draft(item, now))
+                drafts.append(self._draft(item, replaced, now))
                 lines.append(item.line)
             except HippocampeError as exc:
                 self.problems.add(item.line, str(exc))
@@ -93,7 +116,7 @@ class StatementImport:
             for line, draft, prepared in zip(lines, drafts, embedded, strict=True):
                 try:
                     self._decide(change, draft, prepared, now)
-                except InvalidInput as exc:
+                except (InvalidInput, NotFound) as exc:
                     self.problems.add(line, str(exc))
 
     def _decide(self, change: UnitOfWork, draft: Draft, prepared: Prepared, now: datetime) -> None:
@@ -107,7 +130,7 @@ class StatementImport:
         self.added += done.action != "reinforced"
         self.known += done.action == "reinforced"
 
-    def _draft(self, item: Statement, now: datetime) -> Draft:
+    def _draft(self, item: Statement, replaced: tuple[str, ...], now: datetime) -> Draft:
         scope = replace(self.scope, user=item.user or self.scope.user)
         corpus = self.writer.corpus
         draft = make_draft(
@@ -118,7 +141,8 @@ class StatementImport:
             category=item.category,
             subjects=item.subjects or ((scope.user,) if item.personal and scope.user else ()),
             source=f"import:{item.format}",
-            evidence=[item.external_id],
+            replaces=replaced,
+            evidence=[item.external_id, *([edit] if (edit := _edit_of(item)) else [])],
             metadata=item.metadata,
         )
         at = min(item.at or now, now)
@@ -131,3 +155,9 @@ class StatementImport:
         )
         lasting = draft.keeps_lifetime or bool(item.ends)
         return replace(draft, memory=memory, keeps_lifetime=lasting, imported=True)
+
+
+def _edit_of(item: Statement) -> str | None:
+    """The evidence of the last edit of a statement; None if it was not edited after it was learnt."""
+    edited = item.changed is not None and item.at is not None and item.changed > item.at
+    return f"{item.external_id}@{item.changed:%Y-%m-%dT%H:%M:%S.%f}" if edited else None

@@ -150,12 +150,14 @@ def resting_on(
     return find(connection, memory.c.space == space, *conditions)
 
 
-def evidence_from(connection: Connection, space: str, prefix: str) -> set[str]:
-    """The evidence of all memories of a space whose ids begin with a prefix."""
+def evidence_from(connection: Connection, space: str, prefix: str) -> dict[str, str]:
+    """The evidence of all memories of a space whose ids begin with a prefix, each with the id of the newest memory."""
     named = portable.json_values(memory.c.evidence)
-    query = select(named.c.value).select_from(memory).join(named, true())
+    query = select(named.c.value, memory.c.id).select_from(memory).join(named, true())
     here = memory.c.space == space
-    return set(connection.execute(query.where(here, named.c.value.startswith(prefix))).scalars())
+    query = query.where(here, named.c.value.startswith(prefix))
+    rows = connection.execute(query.order_by(memory.c.created_at, memory.c.id))
+    return {row.value: row.id for row in rows}
 
 
 def _update(connection: Connection, id: str, values: Mapping[str, Any]) -> None:

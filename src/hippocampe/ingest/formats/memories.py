@@ -43,6 +43,7 @@ class _Layout:
     text: str
     id: Sequence[str]
     learnt: Sequence[str]
+    changed: Sequence[str] = ()
     occurred: Sequence[str] = ()
     ends: Sequence[str] = ()
     user: str = "user_id"
@@ -95,6 +96,7 @@ def _statement(
         subjects=parse_subjects(subjects),
         personal=layout.personal,
         at=moment(layout.learnt),
+        changed=moment(layout.changed),
         occurred_at=moment(layout.occurred),
         ends=moment(layout.ends),
         metadata=parse_metadata(pairs),
@@ -209,6 +211,7 @@ MEM0 = _list_format(
         text="memory",
         id=("id",),
         learnt=("created_at", "updated_at"),
+        changed=("updated_at",),
         ends=("expiration_date",),
         subjects=("user_id",),
         pairs=("categories", "agent_id", "app_id", "run_id", "actor_id"),
@@ -239,6 +242,7 @@ CHATGPT_MEMORIES = _list_format(
         text="content",
         id=("id",),
         learnt=("created_at", "created_timestamp", "create_time", "updated_at"),
+        changed=("updated_at",),
         enabled="enabled",
         personal=True,
     ),

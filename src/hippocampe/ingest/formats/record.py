@@ -72,6 +72,7 @@ class Statement:
         collection: The collection; None for `memory`.
         category: The category of the collection.
         at: When it was learnt, aware, in UTC; None if the file does not say.
+        changed: When it was edited last; None if the file does not say.
         occurred_at: When it began to be true, or happened.
         ends: When it stops, or stopped, being true.
         metadata: Other fields of the record.
@@ -86,6 +87,7 @@ class Statement:
     collection: str | None = None
     category: str | None = None
     at: datetime | None = None
+    changed: datetime | None = None
     occurred_at: datetime | None = None
     ends: datetime | None = None
     metadata: Metadata = field(default_factory=dict[str, MetadataValue], hash=False)
