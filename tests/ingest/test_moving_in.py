@@ -802,3 +802,13 @@ def test_an_edit_that_came_in_repeating_another_memory_comes_in_once(
     assert [hippo.import_from(path, scope=scope).known for _ in range(2)] == [1, 1]
     [memory] = current(hippo, scope)
     assert memory.content == "The ferry to Skye is blue."
+
+
+def test_comments_of_a_note_that_hide_several_paragraphs_stay_out(tmp_path: Path) -> None:
+    drawing = "%%\n## Drawing\n```compressed-json\nN4KAkARALgngDgUwgLgAQ\n```\n%%\n"
+    text = f"Le phare est blanc\n\n<!-- a\n\nb -->\n\n{drawing}\n\nThe ferry is blue\n"
+    items = list(read_file(write(tmp_path, "Phare.md", text)))
+    assert [(each.content, each.line) for each in items if isinstance(each, Statement)] == [
+        ("Le phare est blanc", 1),
+        ("The ferry is blue", 15),
+    ]

@@ -164,6 +164,8 @@ def test_headings_in_code_and_twice_the_title_are_no_headings() -> None:
     assert [heading for heading, _ in cut] == ["Note", "Note › Deux"]
     assert "# pas un titre" in cut[0].text
     assert split(note("# Pain\n# Lait")) == [("Note", "# Pain\n# Lait")]
+    hidden = "# Note\nAvant\n\n%%\n## Caché\nsecret\n\nsecret\n%%\n\n<!--\n\nsecret\n-->\n\n```\n%% vu\n```\nAprès"
+    assert split(note(hidden)) == [("Note", "Avant\n\n\n\n\n\n```\n%% vu\n```\nAprès")]
     assert split(note("")) == []
 
 

@@ -33,6 +33,7 @@ _LINK = r"(?P<embed>!)?\[\[(?P<page>[^\[\]|\n]*)(?:\|(?P<alias>[^\[\]\n]*))?\]\]
 _ONLY_LINK = re.compile(_LINK)
 _HIDDEN = r"%%.*?%%|<!--.*?(?:-->|\Z)"
 _ANCHOR = r"(?:(?<=\s)|^)\^[\w-]+[ \t]*$"
+_COMMENT = re.compile(f"(?P<code>{_CODE})|{_HIDDEN}", re.S | re.M)
 _MARKUP = re.compile(f"(?P<code>{_CODE})|{_LINK}|{_HIDDEN}|{_ANCHOR}", re.S | re.M)
 # A tag ends at ASCII and general punctuation except hyphen, underscore and slash. Letters of any
 # script and emoji are part of it.
@@ -73,7 +74,10 @@ def parse(path: str, content: str, modified_at: datetime) -> Note:
         tags=tuple(dict.fromkeys(filter(None, _tags(head, prose)))),
         links=tuple(dict.fromkeys(filter(None, map(_page, _ONLY_LINK.finditer(prose))))),
         modified_at=modified_at,
-        digest=hashlib.blake2b(f"{title}\0{text}".encode(), digest_size=16).hexdigest(),
+        # Of what is indexed.
+        digest=hashlib.blake2b(
+            f"{title}\0{without_comments(text)}".encode(), digest_size=16
+        ).hexdigest(),
         problem=problem,
     )
 
@@ -136,6 +140,17 @@ def render(text: str) -> str:
     return _MARKUP.sub(_shown, text).strip()
 
 
+def without_comments(text: str, *, keep_lines: bool = False) -> str:
+    """Remove comments, which may hide several paragraphs and headings, with their lines unless `keep_lines`."""
+
+    def shown(found: re.Match[str]) -> str:
+        if found["code"] is not None:
+            return found[0]
+        return "\n" * found[0].count("\n") if keep_lines else ""
+
+    return _COMMENT.sub(shown, text)
+
+
 def _shown(found: re.Match[str]) -> str:
     if found["code"] is not None:
         return found[0]
@@ -185,7 +200,7 @@ def _sections(note: Note) -> Iterator[tuple[str, str]]:
     above: list[tuple[int, str]] = []
     lines: list[str] = []
     fence: str | None = None
-    for line in note.text.split("\n"):
+    for line in without_comments(note.text).split("\n"):
         marks = _FENCE.match(line)
         if marks and fence is None:
             fence = marks["fence"]

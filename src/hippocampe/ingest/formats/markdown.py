@@ -23,7 +23,7 @@ from hippocampe.ingest.formats.record import (
 )
 from hippocampe.ingest.formats.source import Source
 from hippocampe.notes.filters import MAX_NOTE_BYTES
-from hippocampe.notes.markdown import frontmatter, render
+from hippocampe.notes.markdown import frontmatter, render, without_comments
 
 _RESERVED = frozenset({"index.md", "log.md"})
 """Files of Open Knowledge Format that list others, unless they have a type."""
@@ -70,7 +70,11 @@ def read_markdown(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
     if member.name.lower() in _RESERVED and "type" not in head:
         return
     note, external_ids = _Note(source, head, zone), ExternalIds("markdown")
-    telling = (each for each in passages(text) if any(map(str.isalnum, _plain(each.text))))
+    telling = (
+        each
+        for each in passages(without_comments(text, keep_lines=True))
+        if any(map(str.isalnum, _plain(each.text)))
+    )
     yield from parsed(
         ((each.line, each) for each in telling),
         lambda passage: [_statement(note, passage, external_ids, zone)],
