@@ -812,3 +812,12 @@ def test_comments_of_a_note_that_hide_several_paragraphs_stay_out(tmp_path: Path
         ("Le phare est blanc", 1),
         ("The ferry is blue", 15),
     ]
+
+
+def test_a_page_of_several_says_so(tmp_path: Path) -> None:
+    page = {"count": 2, "next": "https://mem0.example/?page=2", "previous": None, **MEM0}
+    problem, *found = read_file(write(tmp_path, "mem0.json", page))
+    assert isinstance(problem, Problem)
+    assert "one page of several" in problem.reason
+    assert len(found) == 3
+    assert len(list(read_file(write(tmp_path, "mem0.json", page | {"next": None})))) == 3

@@ -56,11 +56,14 @@ class _Layout:
 
 def _read_list(layout: _Layout, source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
     # The whole document is read once before the first memory, so that a damaged one yields none.
+    beside: _Object = {}
     names = {
         str(raw.get("uuid")): str(raw.get("name"))
-        for raw in _records(source)
+        for raw in _records(source, beside)
         if _is_node(layout, raw)
     }
+    if beside.get("next"):
+        yield Problem(0, "the file is one page of several: import the next ones too")
     external_ids = ExternalIds(layout.name)
 
     def statements(raw: _Object) -> Iterator[Statement]:
@@ -104,15 +107,20 @@ def _statement(
     )
 
 
-def _records(source: Source) -> Iterator[_Object]:
-    """The objects of a list, of the lists of an object, or of a single object."""
+def _records(source: Source, beside: _Object | None = None) -> Iterator[_Object]:
+    """The objects of a list, of the lists of an object, or of a single object.
+
+    Args:
+        source: A JSON document.
+        beside: Gets the members of the object that are no such list.
+    """
     with source.open() as stream:
         document = Document(source, stream)
         if document.peek() == "[":
             for _ in document.elements():
                 yield as_object(document.value())
         elif document.peek() == "{":
-            rest: _Object = {}
+            rest: _Object = {} if beside is None else beside
             listed = False
             for key in document.members():
                 if key in _LISTS and document.peek() == "[":
