@@ -1009,3 +1009,20 @@ def test_a_backup_is_no_export(tmp_path: Path) -> None:
     path = write(tmp_path, "20250601.db", b"SQLite format 3\0" + bytes(4_000))
     with pytest.raises(InvalidInput, match="To restore a backup"):
         detect_format(path)
+
+
+def test_a_forwarded_message_names_its_author(tmp_path: Path) -> None:
+    chat = telegram_chat()
+    said_by = {"type": "message", "date": "2025-05-14T09:00:00", "from": "Nora", "from_id": "user1"}
+    chat["messages"] = [
+        {"id": 1, **said_by, "forwarded_from": "Tarek", "text": "le phare ouvre à midi"},
+        {"id": 2, **said_by, "forwarded_from": "Nora", "text": "mon rappel"},
+        {"id": 3, **said_by, "forwarded_from": None, "text": "bonjour"},
+    ]
+    messages, problems = read(write(tmp_path, "result.json", json.dumps(chat)))
+    assert problems == []
+    assert said(messages) == [
+        ("Nora", "Tarek: le phare ouvre à midi"),
+        ("Nora", "mon rappel"),
+        ("Nora", "bonjour"),
+    ]

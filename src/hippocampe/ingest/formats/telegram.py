@@ -109,6 +109,10 @@ def _message(raw: dict[str, object], chat: _Chat, zone: tzinfo) -> Iterator[Talk
     text = _text(raw.get("text"))
     if kind != "message" or not text.strip():
         return
+    # The words of somebody else are not those of who passes them on.
+    origin = label_or(raw.get("forwarded_from"), None)
+    if origin and origin != label_or(raw.get("from"), None):
+        text = f"{origin}: {text}"
     seconds = raw.get("date_unixtime")
     at = parse_time(raw.get("date")) if seconds is None else parse_timestamp(seconds)
     reply_to = raw.get("reply_to_message_id")
