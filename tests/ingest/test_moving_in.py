@@ -821,3 +821,12 @@ def test_a_page_of_several_says_so(tmp_path: Path) -> None:
     assert "one page of several" in problem.reason
     assert len(found) == 3
     assert len(list(read_file(write(tmp_path, "mem0.json", page | {"next": None})))) == 3
+
+
+def test_a_file_with_the_name_of_an_export_keeps_no_vault_out(tmp_path: Path) -> None:
+    vault: dict[str, str | bytes] = {"Phare.md": "Le phare est blanc", "memory.json": "{}"}
+    problem, found = read_file(packed(tmp_path, vault, as_zip=False))
+    assert isinstance(problem, Problem)
+    assert problem.reason.startswith("cannot tell the format of memory.json")
+    assert isinstance(found, Statement)
+    assert found.content == "Le phare est blanc"

@@ -148,8 +148,6 @@ def _contents(path: Path, format: str | None) -> _Contents:
     except (*DAMAGED, ValueError) as exc:
         raise _unreadable(path, exc) from exc
     if not files:
-        if problems:
-            raise UnreadableFile(problems[0].reason)
         raise UnreadableFile(
             f"cannot import {path}: it contains no export of a conversation or a memory."
         )
@@ -165,34 +163,32 @@ def _chosen(
     """
     exports = [each for each in sources if _is_named(each, _EXPORT)]
     notes = [each for each in sources if _is_named(each, _NOTE)]
-    named = re.compile(f"{_EXPORT.pattern}|{_NOTE.pattern}")
-    marked = [
-        (each, found) for each in sources if not _is_named(each, named) and (found := _marked(each))
-    ]
-    if not exports and not notes:
-        return marked, []
+    others = [each for each in sources if not _is_named(each, _EXPORT, _NOTE)]
+    marked = [(each, found) for each in others if (found := _marked(each))]
     files: list[tuple[Source, str]] = []
-    problems: list[Problem] = []
-    for source in exports or notes:
-        try:
-            refuse_utf16(source)
-            files.append((source, _detect(source, format) if exports else MARKDOWN.name))
-        except (InvalidInput, UnreadableFile, *DAMAGED) as exc:
-            if len(exports or notes) == 1:
-                raise
-            problems.append(_problem(source, exc))
-    left = [
-        str(each.member) for each in ([each for each, _ in marked] + (notes if exports else []))
-    ]
+    errors: list[tuple[Source, Exception]] = []
+    for group in (exports, notes):
+        for source in group if not files else ():
+            try:
+                refuse_utf16(source)
+                found = _detect(source, format) if group is exports else MARKDOWN.name
+                files.append((source, found))
+            except (InvalidInput, UnreadableFile, *DAMAGED) as exc:
+                errors.append((source, exc))
+    if not files and not marked and errors:
+        raise errors[0][1]
+    problems = [_problem(source, exc) for source, exc in errors]
+    left = [each for each, _ in marked] if files else []
+    left += notes if any(each in exports for each, _ in files) else []
     if left:
-        names = ", ".join(each[:200] for each in left[:_LISTED])
+        names = ", ".join(str(each.member)[:200] for each in left[:_LISTED])
         names += f" (+ {len(left) - _LISTED:,})" if len(left) > _LISTED else ""
         reason = (
             f"left out: {names}. Files beside an export or beside notes may have been sent or "
             "attached: import them separately."
         )
         problems.append(Problem(0, reason))
-    return files, problems
+    return files or marked, problems
 
 
 def _problem(source: Source, exc: Exception) -> Problem:
@@ -202,9 +198,9 @@ def _problem(source: Source, exc: Exception) -> Problem:
     return Problem(0, str(error).replace(source.name, member).replace(str(source.path), member))
 
 
-def _is_named(source: Source, names: re.Pattern[str]) -> bool:
-    name = (source.member or source.path.name).rsplit("/", 1)[-1]
-    return names.fullmatch(name.lower()) is not None
+def _is_named(source: Source, *names: re.Pattern[str]) -> bool:
+    name = (source.member or source.path.name).rsplit("/", 1)[-1].lower()
+    return any(each.fullmatch(name) for each in names)
 
 
 def _marked(source: Source) -> str | None:
