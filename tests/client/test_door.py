@@ -147,6 +147,8 @@ def test_files_of_the_client_are_sent_and_received(
     assert hippo.recent(scope=other)[0].content == "Nina aime le thé vert"
     with pytest.raises(hippocampe.UnreadableFile, match="no such file"):
         remote.import_from(tmp_path / "missing.jsonl", scope=ME)
+    with pytest.raises(InvalidInput, match="pack it as a zip"):
+        remote.import_from(tmp_path, scope=ME)
     with pytest.raises(hippocampe.InvalidInput, match="format"):
         remote.import_from(target, scope=ME, format="tape")
     # The database of the server stays on its machine.

@@ -26,6 +26,8 @@ def import_from(
 ) -> Imported:
     """Call `Hippocampe.import_from` on a file of this machine; the server's progress is not shown."""
     file = _path(path)
+    if file.is_dir():
+        raise InvalidInput(f"{path} is a folder, and a server takes a file: pack it as a zip.")
     # The name tells the channel of some formats.
     query = _query(scope, space, format=format, timezone=timezone, name=file.name)
     try:
