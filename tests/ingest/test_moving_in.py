@@ -830,3 +830,17 @@ def test_a_file_with_the_name_of_an_export_keeps_no_vault_out(tmp_path: Path) ->
     assert problem.reason.startswith("cannot tell the format of memory.json")
     assert isinstance(found, Statement)
     assert found.content == "Le phare est blanc"
+
+
+@pytest.mark.parametrize("fact", ["Kendra rents the mill", "Kendra loue le moulin"])
+def test_a_fact_that_became_invalid_since_the_import_ends(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path, clock: FakeClock, fact: str
+) -> None:
+    edge: dict[str, object] = {"uuid": "e1", "fact": fact, "created_at": "2024-05-01T00:00:00Z"}
+    hippo.import_from(write(tmp_path, "zep.json", {"edges": [edge]}), scope=scope)
+    assert [each.content for each in current(hippo, scope)] == [fact]
+    clock.advance(days=9)
+    ended = edge | {"invalid_at": (clock.now - timedelta(days=1)).isoformat()}
+    done = hippo.import_from(write(tmp_path, "zep.json", {"edges": [ended]}), scope=scope)
+    assert (done.added, done.known) == (0, 1)
+    assert hippo.recall(fact, scope=scope) == []

@@ -1,6 +1,6 @@
 """Store the statements of an imported memory by the rules of `remember`, in the order in which they were learnt."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -12,12 +12,13 @@ from hippocampe.engine.writer import Writer
 from hippocampe.errors import HippocampeError, InvalidInput, NotFound
 from hippocampe.ingest.draft import event_time, make_draft
 from hippocampe.ingest.formats.record import Statement
-from hippocampe.ingest.memory_writes import insert_memory
+from hippocampe.ingest.memory_writes import insert_memory, update_memory
 from hippocampe.ingest.problems import Problems
 from hippocampe.ingest.remember import decide_and_store, embed_drafts
 from hippocampe.ingest.remember_many import BATCH
 from hippocampe.language.equality import equality_digest
 from hippocampe.store import memories
+from hippocampe.store.driver import parts
 from hippocampe.types import Progress, Scope
 from hippocampe.updates.draft import Draft
 
@@ -73,6 +74,7 @@ class StatementImport:
     def _new(self, items: Sequence[Statement]) -> list[_Fresh]:
         """Drop statements that are stored already, and repetitions within the file."""
         fresh: list[_Fresh] = []
+        ended: dict[str, datetime] = {}
         with self.writer.corpus.store.read() as connection:
             for item in items:
                 format = item.format
@@ -89,7 +91,18 @@ class StatementImport:
                     fresh.append((changed, (old,) if old else ()))
                 else:
                     self.known += 1
+                    if known and item.ends:
+                        ended[known] = item.ends
+        self._end(ended)
         return fresh
+
+    def _end(self, ended: Mapping[str, datetime]) -> None:
+        """Let memories end whose statements were given an end since, unless they were changed later."""
+        for batch in parts(list(ended), BATCH):
+            with self.writer.change() as change:
+                for old in memories.get(change.connection, self.scope.space, batch).values():
+                    if old.current and old.expires_at is None and old.updated_at < ended[old.id]:
+                        update_memory(change, replace(old, expires_at=ended[old.id]))
 
     def _edited(self, connection: Connection, item: Statement, id: str) -> str | None:
         """The id of the memory that an edited statement replaces; None if it was not edited, or earlier than the memory."""

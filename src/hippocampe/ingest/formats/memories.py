@@ -76,7 +76,8 @@ def _read_list(layout: _Layout, source: Source, zone: tzinfo) -> Iterator[Record
 
 def _is_node(layout: _Layout, raw: _Object) -> bool:
     """Return whether an object is a node that memories refer to."""
-    return bool(layout.references) and "uuid" in raw and raw.keys().isdisjoint(layout.references)
+    fields = (layout.text, *layout.references)
+    return bool(layout.references) and "uuid" in raw and raw.keys().isdisjoint(fields)
 
 
 def _statement(
