@@ -844,3 +844,19 @@ def test_a_fact_that_became_invalid_since_the_import_ends(
     done = hippo.import_from(write(tmp_path, "zep.json", {"edges": [ended]}), scope=scope)
     assert (done.added, done.known) == (0, 1)
     assert hippo.recall(fact, scope=scope) == []
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "content"),
+    [
+        ("Art", "The party starts at nine", "Art: The party starts at nine"),
+        ("Lin", "Un moulin tourne encore", "Lin: Un moulin tourne encore"),
+        ("Été", "L'été est court", "L'été est court"),
+    ],
+)
+def test_a_title_within_a_word_is_not_named(
+    tmp_path: Path, title: str, text: str, content: str
+) -> None:
+    [item] = read_file(packed(tmp_path, {f"{title}.md": text}, as_zip=False))
+    assert isinstance(item, Statement)
+    assert item.content == content

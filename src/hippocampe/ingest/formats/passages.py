@@ -83,7 +83,7 @@ def about(name: str | None, text: str) -> str:
 
     Where both read as one sentence, as "Camille" and "lives in Lille", they are one.
     """
-    if name is None or name.casefold() in text.casefold():
+    if name is None or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
         return text
     sentence = f"{name} {text}"
     stated = relation_of(sentence) if text[:1].islower() else None
