@@ -44,28 +44,21 @@ def complete(writer: Writer, progress: Progress | None = None, *, compare: bool 
 
 
 def _is_incomplete(corpus: Corpus, compare: bool) -> bool:
-    return corpus.index.is_new() or (compare and _lacks_points(corpus))
+    return corpus.index.is_new() or (compare and not agree_in_number(corpus, delivering=True))
 
 
-def _lacks_points(corpus: Corpus) -> bool:
-    """Return whether store and index differ in number by more than the changes that are on their way."""
+def agree_in_number(corpus: Corpus, *, delivering: bool = False) -> bool:
+    """Return whether store and index have the same number of items per kind, since some index damage is silent.
+
+    With `delivering`, they may differ by as many items as there are changes on their way.
+    """
     # Before the store: changes stay in the outbox for some seconds after they are delivered.
     indexed = {kind: corpus.index.count(kind) for kind in KINDS}
     with corpus.store.read(whole=True) as connection:
-        pending = outbox.pending_count(connection)
-        return all(
-            sum(abs(count(connection, kind) - indexed[kind]) for kind in KINDS) > pending
+        allowed = outbox.pending_count(connection) if delivering else 0
+        return any(
+            sum(abs(count(connection, kind) - indexed[kind]) for kind in KINDS) <= allowed
             for count in (projection.count_shown, _count_indexable)
-        )
-
-
-def agree_in_number(corpus: Corpus) -> bool:
-    """Return whether store and index have the same number of items per kind, since some index damage is silent."""
-    with corpus.store.read(whole=True) as connection:
-        return all(
-            corpus.index.count(kind) == projection.count_shown(connection, kind)
-            or corpus.index.count(kind) == _count_indexable(connection, kind)
-            for kind in KINDS
         )
 
 
