@@ -12,7 +12,6 @@ from sqlalchemy import ColumnElement
 from hippocampe.errors import InvalidInput
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.subjects import fold_subjects
-from hippocampe.store import changes as changed
 from hippocampe.store import listing
 from hippocampe.store.schema import instant, memory, microseconds
 from hippocampe.store.store import Store
@@ -192,7 +191,7 @@ def changes(
         check_choice("type", name, DEFAULT_IMPORTANCE)
     conditions = _filters(scope.space, {"user": Scope(user=user).user}, any_of, {})
     with store.read() as connection:
-        return changed.changes(
+        return listing.changes(
             connection,
             scope.space,
             conditions,

@@ -1,6 +1,6 @@
-"""Queries of listings, and counts by space, user and subject."""
+"""Queries of listings and of changes, and counts by space, user and subject."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, get_args
 
@@ -18,13 +18,14 @@ from sqlalchemy import (
     select,
     true,
     tuple_,
+    union_all,
 )
 
 from hippocampe.store import portable
 from hippocampe.store.driver import read_by_ids
 from hippocampe.store.memories import get, living, living_anywhere
 from hippocampe.store.schema import memory, message, subject, to_json
-from hippocampe.types import Memory, Metadata, Order, State
+from hippocampe.types import Change, ChangeKind, Memory, Metadata, Order, State
 
 
 def in_state(state: State, now: datetime) -> ColumnElement[bool]:
@@ -198,6 +199,54 @@ def subjects_by_memory(
         if of == space:
             found.setdefault(id, []).append(name)
     return {id: tuple(sorted(names)) for id, names in found.items()}
+
+
+_TIMES: Mapping[ChangeKind, Column[Any]] = {
+    "learnt": memory.c.created_at,
+    "replaced": memory.c.superseded_at,
+    "forgotten": memory.c.forgotten_at,
+}
+"""By kind of change: when it was."""
+
+
+def changes(
+    connection: Connection,
+    space: str,
+    conditions: Sequence[ColumnElement[bool]],
+    *,
+    kinds: Collection[ChangeKind],
+    since: datetime | None,
+    until: datetime | None,
+    limit: int,
+    skip: int,
+) -> list[Change]:
+    """The changes of memories that meet all conditions, of some kinds, within a time."""
+
+    def of_kind(kind: ChangeKind) -> Any:
+        at = _TIMES[kind]
+        query = select(literal(kind).label("kind"), at.label("at"), memory.c.id)
+        query = query.where(memory.c.space == space, at.is_not(None), *conditions)
+        if since is not None:
+            query = query.where(at >= since)
+        return query if until is None else query.where(at < until)
+
+    if not kinds:
+        return []
+    every = union_all(*(of_kind(kind) for kind in kinds)).subquery()
+    ordered = select(every).order_by(every.c.at.desc(), every.c.id.desc(), every.c.kind)
+    rows = connection.execute(ordered.limit(limit).offset(skip)).all()
+    found = get(connection, space, [row.id for row in rows])
+    newer = [each.superseded_by for each in found.values() if each.superseded_by is not None]
+    successors = get(connection, space, newer)
+    return [
+        Change(
+            row.kind,
+            row.at,
+            found[row.id],
+            successors.get(found[row.id].superseded_by or "") if row.kind == "replaced" else None,
+        )
+        for row in rows
+    ]
 
 
 def _mapping(connection: Connection, query: Select[Any, Any]) -> dict[str, int]:
