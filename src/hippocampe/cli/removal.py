@@ -8,7 +8,7 @@ import typer
 from hippocampe.cli import terminal
 from hippocampe.cli.call import Call
 from hippocampe.cli.from_verb import add, execute, of_verb, text
-from hippocampe.cli.show import removal as show
+from hippocampe.cli.show import memories as show
 from hippocampe.cli.show.layout import say
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Terminal output of memories: found, listed, one with its fields, its versions and its neighbours."""
+"""Terminal output of memories: found, listed, removed, one with its fields, its versions and its neighbours."""
 
 import json
 from collections import Counter
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 from hippocampe.cli.show.layout import (
     count,
+    counted,
     entry,
     label,
     lines,
@@ -31,6 +32,7 @@ from hippocampe.types import (
     History,
     Memory,
     MetadataValue,
+    Receipt,
     Recollection,
     Remembered,
     Review,
@@ -201,6 +203,34 @@ def facts(found: Mapping[str, Memory]) -> Shown:
     if not found:
         return say("There are no facts.")
     return pairs((key, found[key].content) for key in sorted(found))
+
+
+def receipt(done: Receipt, verb: str, *, timezone: str, listed: bool = True) -> Shown:
+    """The removed items, or in a dry run those to remove: the items if `listed`, then their counts."""
+    shown: list[Shown] = []
+    if done.items and listed:
+        rows = table("kind", "when", "matched", "content", wrapped=("matched",))
+        for item in done.items:
+            matched = ", ".join(label("matched", each) for each in item.matched)
+            content = item.content if item.memory is None else stated(item.memory)
+            rows.add_row(
+                label("kind", item.kind),
+                local_time(item.at, timezone),
+                matched,
+                entry(content, item.id),
+            )
+        shown += [rows, ""]
+    change = label("planned" if done.dry_run else "change", verb)
+    shown.append(say("{key}: {value}", key=change, value=counted(done.counts)))
+    if done.settings:
+        names = ", ".join(done.settings)
+        shown.append(say("still named in settings: {names} (see hippocampe settings)", names=names))
+    if done.users:
+        names = ", ".join(done.users)
+        shown.append(
+            say("what they said themselves stays: {names} (see erase --of-user)", names=names)
+        )
+    return lines(*shown, *(label("remains", place) for place in done.remains))
 
 
 def _metadata(item: Memory) -> "list[Text]":
