@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hippocampe.embed.clean import clean
-from hippocampe.embed.vectors import dedup_threshold, unit
+from hippocampe.embed.vectors import ThirdParty
 from hippocampe.errors import EmbedderUnavailable
 from hippocampe.protocols import Vector, Vectors
 from hippocampe.system.command_line import install_line
@@ -25,7 +25,7 @@ class _Encoder(Protocol):
     def query_embed(self, query: list[str]) -> Iterable[NDArray[np.float32]]: ...
 
 
-class FastEmbedder:
+class FastEmbedder(ThirdParty):
     """A model from FastEmbed's catalogue.
 
     Args:
@@ -37,42 +37,17 @@ class FastEmbedder:
     """
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        super().__init__("fastembed", name)
         self._encoder: _Encoder | None = None
-        self._dimensions: int | None = None
         self._loading = Lock()
-
-    @property
-    def model(self) -> str:
-        return f"fastembed:{self._name}"
-
-    @property
-    def dimensions(self) -> int:
-        """Length of the vectors. The first use embeds one text to measure it."""
-        if self._dimensions is None:
-            return self.embed(["."]).shape[1]
-        return self._dimensions
-
-    @property
-    def dedup_threshold(self) -> float:
-        return dedup_threshold(self._name)
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts, each from its first 8,000 characters. See `Embedder.embed`."""
-        if not texts:
-            return np.empty((0, self.dimensions), dtype=np.float32)
-        cleaned = [clean(text) for text in texts]
-        return self._unit(self._load().passage_embed(cleaned), len(texts))
 
     def embed_query(self, text: str, words: Sequence[str] = ()) -> tuple[Vector, Vectors]:
         """Embed a query, and words as documents. See `Embedder.embed_query`."""
-        query = self._unit(self._load().query_embed([clean(text)]), 1)
+        query = self._unit(list(self._load().query_embed([clean(text)])), 1)
         return query[0], self.embed(words)
 
-    def _unit(self, rows: Iterable[NDArray[np.float32]], texts: int) -> Vectors:
-        vectors = unit(list(rows), model=self.model, texts=texts, dimensions=self._dimensions)
-        self._dimensions = vectors.shape[1]
-        return vectors
+    def _embed_documents(self, texts: list[str]) -> Vectors:
+        return self._unit(list(self._load().passage_embed(texts)), len(texts))
 
     def _load(self) -> _Encoder:
         with self._loading:

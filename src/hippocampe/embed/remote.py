@@ -9,7 +9,7 @@ import numpy as np
 
 from hippocampe.embed.clean import clean
 from hippocampe.embed.connection import Connection, Kind
-from hippocampe.embed.vectors import dedup_threshold, unit
+from hippocampe.embed.vectors import ThirdParty
 from hippocampe.errors import InvalidInput
 from hippocampe.protocols import Vector, Vectors
 
@@ -20,7 +20,7 @@ CHARACTERS_PER_REQUEST = 200_000
 """About 70,000 tokens; Voyage accepts 120,000 and OpenAI 300,000 per request."""
 
 
-class RemoteEmbedder:
+class RemoteEmbedder(ThirdParty):
     """An embedding service. Nothing is sent before the first use.
 
     Args:
@@ -50,35 +50,11 @@ class RemoteEmbedder:
                 "the URL of an embedding server must start with http:// or https:// and name a "
                 "host, such as http://localhost:11434/v1."
             )
-        self._provider = provider
-        self._name = name
+        super().__init__(provider, name, dimensions)
         self._url = url
         self._timeout = timeout
         self._connection: Connection | None = None
-        self._dimensions = dimensions
         self._opening = Lock()
-
-    @property
-    def model(self) -> str:
-        return f"{self._provider}:{self._name}"
-
-    @property
-    def dimensions(self) -> int:
-        """Length of the vectors. The first use embeds one text to measure it."""
-        if self._dimensions is None:
-            return self.embed(["."]).shape[1]
-        return self._dimensions
-
-    @property
-    def dedup_threshold(self) -> float:
-        return dedup_threshold(self._name)
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts, each from its first 8,000 characters. See `Embedder.embed`."""
-        if not texts:
-            return np.empty((0, self.dimensions), dtype=np.float32)
-        batches = list(_batches([clean(text) for text in texts]))
-        return np.vstack([self._embed(batch, "document") for batch in batches])
 
     def embed_query(self, text: str, words: Sequence[str] = ()) -> tuple[Vector, Vectors]:
         """Embed a query, and words as documents. See `Embedder.embed_query`.
@@ -103,15 +79,15 @@ class RemoteEmbedder:
                 self._connection.close()
                 self._connection = None
 
+    def _embed_documents(self, texts: list[str]) -> Vectors:
+        return np.vstack([self._embed(batch, "document") for batch in _batches(texts)])
+
     def _embed(self, texts: list[str], kind: Kind) -> Vectors:
         with self._opening:
             if self._connection is None:
                 self._connection = Connection(self._provider, self._name, self._url, self._timeout)
             connection = self._connection
-        rows = connection.embed(texts, kind)
-        vectors = unit(rows, model=self.model, texts=len(texts), dimensions=self._dimensions)
-        self._dimensions = vectors.shape[1]
-        return vectors
+        return self._unit(connection.embed(texts, kind), len(texts))
 
 
 def _is_web_address(url: str) -> bool:

@@ -1,10 +1,12 @@
 """Checks and thresholds for the vectors of third-party models."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hippocampe.embed.clean import clean
 from hippocampe.errors import EmbedderMismatch, EmbedderUnavailable
 from hippocampe.protocols import Vectors
 
@@ -31,42 +33,81 @@ def dedup_threshold(model: str) -> float:
     return next((value for part, value in _THRESHOLDS if part in name), UNKNOWN_MODEL_THRESHOLD)
 
 
-def unit(rows: Sequence[ArrayLike], *, model: str, texts: int, dimensions: int | None) -> Vectors:
-    """Check a model's answer and normalise it.
+class ThirdParty(ABC):
+    """An embedder with a model of a third party, whose first answer tells the dimensions.
 
     Args:
-        rows: One vector per text, in the order of the texts.
-        model: The model's id, for messages.
-        texts: Expected number of vectors.
-        dimensions: Expected number of dimensions; None for the first answer.
-
-    Returns:
-        Shape (texts, dimensions), L2-normalised.
-
-    Raises:
-        EmbedderUnavailable: The answer is not one finite, non-zero vector per text.
-        EmbedderMismatch: The vectors have other dimensions than before.
+        provider: Who serves or runs it: the first part of the model's id.
+        name: The model, as the provider names it.
+        dimensions: Length of the vectors, if it is known.
     """
-    if len(rows) != texts:
-        raise EmbedderUnavailable(
-            f"{model} gave {len(rows)} vectors for {texts} texts: check that the server supports "
-            "several texts per request."
-        )
-    try:
-        vectors = np.asarray(rows, dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        raise EmbedderUnavailable(f"{model} gave values that are not numbers: {error}.") from error
-    if vectors.ndim != 2 or vectors.shape[1] == 0:
-        raise EmbedderUnavailable(
-            f"{model} gave an array of shape {vectors.shape} instead of one vector per text: "
-            "check that it is an embedding model."
-        )
-    if dimensions is not None and vectors.shape[1] != dimensions:
-        raise EmbedderMismatch(
-            f"{model} gave {vectors.shape[1]} dimensions where it gave {dimensions} before: the "
-            "model behind this name has changed; choose a model by its exact name and reindex."
-        )
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    if not (np.isfinite(norms).all() and (norms > 0).all()):
-        raise EmbedderUnavailable(f"{model} gave a vector that is zero or not a number.")
-    return vectors / norms
+
+    def __init__(self, provider: str, name: str, dimensions: int | None = None) -> None:
+        self._provider = provider
+        self._name = name
+        self._dimensions = dimensions
+
+    @property
+    def model(self) -> str:
+        return f"{self._provider}:{self._name}"
+
+    @property
+    def dimensions(self) -> int:
+        """Length of the vectors. The first use embeds one text to measure it."""
+        if self._dimensions is None:
+            return self.embed(["."]).shape[1]
+        return self._dimensions
+
+    @property
+    def dedup_threshold(self) -> float:
+        return dedup_threshold(self._name)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Embed texts, each from its first 8,000 characters. See `Embedder.embed`."""
+        if not texts:
+            return np.empty((0, self.dimensions), dtype=np.float32)
+        return self._embed_documents([clean(text) for text in texts])
+
+    @abstractmethod
+    def _embed_documents(self, texts: list[str]) -> Vectors: ...
+
+    def _unit(self, rows: Sequence[ArrayLike], texts: int) -> Vectors:
+        """Check the model's answer, and normalise it.
+
+        Args:
+            rows: One vector per text, in the order of the texts.
+            texts: Expected number of vectors.
+
+        Returns:
+            Shape (texts, dimensions), L2-normalised.
+
+        Raises:
+            EmbedderUnavailable: The answer is not one finite, non-zero vector per text.
+            EmbedderMismatch: The vectors have other dimensions than before.
+        """
+        if len(rows) != texts:
+            raise EmbedderUnavailable(
+                f"{self.model} gave {len(rows)} vectors for {texts} texts: check that the server supports "
+                "several texts per request."
+            )
+        try:
+            vectors = np.asarray(rows, dtype=np.float32)
+        except (TypeError, ValueError) as error:
+            raise EmbedderUnavailable(
+                f"{self.model} gave values that are not numbers: {error}."
+            ) from error
+        if vectors.ndim != 2 or vectors.shape[1] == 0:
+            raise EmbedderUnavailable(
+                f"{self.model} gave an array of shape {vectors.shape} instead of one vector per text: "
+                "check that it is an embedding model."
+            )
+        if self._dimensions not in (None, vectors.shape[1]):
+            raise EmbedderMismatch(
+                f"{self.model} gave {vectors.shape[1]} dimensions where it gave {self._dimensions} before: the "
+                "model behind this name has changed; choose a model by its exact name and reindex."
+            )
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not (np.isfinite(norms).all() and (norms > 0).all()):
+            raise EmbedderUnavailable(f"{self.model} gave a vector that is zero or not a number.")
+        self._dimensions = vectors.shape[1]
+        return vectors / norms
