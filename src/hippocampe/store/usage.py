@@ -30,8 +30,4 @@ def find(
     if since is not None:
         query = query.where(model_usage.c.created_at >= since)
     newest = query.order_by(model_usage.c.created_at.desc(), model_usage.c.id.desc()).limit(limit)
-    rows = connection.execute(newest)
-    return [
-        ModelUsage(**{column.name: getattr(row, column.name) for column in model_usage.c})
-        for row in rows
-    ]
+    return [ModelUsage(**row) for row in connection.execute(newest).mappings()]
