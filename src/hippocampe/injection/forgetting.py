@@ -14,7 +14,7 @@ from hippocampe.language.sanitize import quote
 from hippocampe.language.text import cut
 from hippocampe.retrieval import requested
 from hippocampe.retrieval.requested import Asked
-from hippocampe.types import Forgetting, Injection, ReceiptItem, Scope, Settings
+from hippocampe.types import Forgetting, Injection, Scope, Settings
 
 MAX_SHOWN = 5
 """Items quoted of those that wait for the user."""
@@ -119,9 +119,5 @@ def _lines(forgetting: Forgetting, language: str) -> tuple[str, list[str]]:
         "Not forgotten yet: {topic}. Ask the person whether to forget what follows (items: {number}); their yes forgets it.",
         language,
     )
-    shown = [_shown(item) for item in forgetting.items[:MAX_SHOWN]]
+    shown = [cut(quote(each.content), MAX_CHARACTERS) for each in forgetting.items[:MAX_SHOWN]]
     return title, [text.format(number=number, topic=topic), *shown]
-
-
-def _shown(item: ReceiptItem) -> str:
-    return cut(quote(item.content), MAX_CHARACTERS)

@@ -110,7 +110,7 @@ def load(
     words = _texts(vocabulary, texts, query.same)
     traits = np.array([row.traits for row in texts], np.int64)
     of_rows = traits[: len(rows)]
-    tellers = _tellers(rows)
+    tellers = {name: fold(name) for name in {row.teller for row in rows if row.teller}}
     users = set(tellers.values())
     names = query.features.names
     asked = query.features.asker | {user for user in users if names.issuperset(spoken_words(user))}
@@ -239,11 +239,6 @@ _CLAIMED = (
 )
 _OF_SPEAKER = frozenset({"", "user"})
 """Subjects of a claim about its speaker."""
-
-
-def _tellers(rows: Sequence[_Row]) -> dict[str, str]:
-    """The folded name of each user."""
-    return {name: fold(name) for name in {row.teller for row in rows if row.teller}}
 
 
 def _of_other(

@@ -44,7 +44,7 @@ def graph(store: Store, *, scope: Scope, limit: int = 5000) -> Graph:
         for each in found
     ]
     # Two words of one name ("Raspberry Pi") are one subject.
-    ids_by_label = {label: _subject(name) for name, label in sorted(names.items(), reverse=True)}
+    ids_by_label = {label: f"subject:{name}" for name, label in sorted(names.items(), reverse=True)}
     nodes += [GraphNode(id, label, "subject") for label, id in reversed(ids_by_label.items())]
     edges = [GraphEdge(source, target, kind) for source, target, kind in linked]
     edges += [
@@ -53,7 +53,3 @@ def graph(store: Store, *, scope: Scope, limit: int = 5000) -> Graph:
         for subject in dict.fromkeys(ids_by_label[names[name]] for name in each if name in names)
     ]
     return Graph(tuple(nodes), tuple(edges))
-
-
-def _subject(name: str) -> str:
-    return f"subject:{name}"

@@ -2,12 +2,10 @@
 
 import re
 from collections.abc import Collection, Sequence
-from typing import Any
 
 from sqlalchemy import (
     BindParameter,
     Connection,
-    Row,
     and_,
     bindparam,
     delete,
@@ -133,10 +131,6 @@ def add(connection: Connection, space: str, edges: Sequence[tuple[Association, b
     write(connection, _ADD, rows)
 
 
-def _edge(row: Row[Any]) -> Association:
-    return Association(row.source_id, row.target_id, row.kind, row.reason, row.created_at)
-
-
 def touching(
     connection: Connection, space: str, ids: Collection[str], *, listed: bool = False
 ) -> list[Association]:
@@ -180,7 +174,8 @@ def to_review(connection: Connection, space: str) -> list[Association]:
     """The edges listed for review, newest first."""
     query = select(association).where(association.c.space == space, association.c.review.is_(True))
     return [
-        _edge(row) for row in connection.execute(query.order_by(association.c.created_at.desc()))
+        Association(row.source_id, row.target_id, row.kind, row.reason, row.created_at)
+        for row in connection.execute(query.order_by(association.c.created_at.desc()))
     ]
 
 

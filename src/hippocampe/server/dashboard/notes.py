@@ -8,7 +8,6 @@ from starlette.responses import Response
 from hippocampe.server.dashboard.connect import vault_lines
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Toast, Visit, WritePage
-from hippocampe.types import Note
 
 router = page_router(prefix="/notes")
 CHANGED = "notes-changed"
@@ -73,6 +72,7 @@ async def _shown(page: Visit, *, refresh: bool) -> Response:
     outages = (await page.hippo.stats(scope=page.scope)).outages.get("notes", 0)
     settings = await page.hippo.settings(scope=page.scope)
     tag = settings.obsidian_context_tag.casefold()
+    paths = {each.path for each in found}
     return page.part(
         "notes/list.html",
         configured=configured,
@@ -82,13 +82,9 @@ async def _shown(page: Visit, *, refresh: bool) -> Response:
         total=len(found),
         excerpt=EXCERPT,
         fixed=settings.obsidian_context_notes,
-        absent=[path for path in settings.obsidian_context_notes if path not in _paths(found)],
+        absent=[path for path in settings.obsidian_context_notes if path not in paths],
         tagged={each.path for each in found if tag in {name.casefold() for name in each.tags}},
         settings=settings,
         outages=outages if page.key is None else 0,
         refreshed=refresh,
     )
-
-
-def _paths(notes: list[Note]) -> set[str]:
-    return {each.path for each in notes}

@@ -57,17 +57,10 @@ class Observation:
             raise
         finally:
             seconds = time.perf_counter() - started
-            method, route = _method(connection), _route(connection)
+            method = connection["method"] if connection["method"] in METHODS else "other"
+            # The template of the matched route: the path itself may contain names of users.
+            route = getattr(connection.get("route"), "path", NO_ROUTE)
             key: ApiKey | None = state.get("key")
             self._metrics.request(method, route, status, seconds)
             who = "no key" if key is None else f"key {key.id}"
             logs.request(id, method, route, status, seconds, who)
-
-
-def _method(connection: Connection) -> str:
-    return connection["method"] if connection["method"] in METHODS else "other"
-
-
-def _route(connection: Connection) -> str:
-    """The template of the matched route; the path itself may contain names of users."""
-    return getattr(connection.get("route"), "path", NO_ROUTE)
