@@ -34,7 +34,7 @@ from hippocampe.errors import EmbedderMismatch, IndexUnavailable, StoreFull
 from hippocampe.index import plans, shards
 from hippocampe.index.bm25 import sparse_query
 from hippocampe.index.plans import DEFAULT_PLAN, SearchPlan
-from hippocampe.index.points import indexable, one_by_one
+from hippocampe.index.points import check_dimensions, indexable, one_by_one
 from hippocampe.protocols import KINDS, Filter, Hit, Point, Search, Vector, is_point_id
 from hippocampe.system import free_space, page_cache, private
 from hippocampe.system.free_space import FLOOR
@@ -133,15 +133,9 @@ class EdgeIndex:
             IndexUnavailable: The engine failed or was closed; some points may have been applied.
             StoreFull: The disk has too little free space; some points may have been applied.
         """
-        dimensions = self._manifest.dimensions
         points = list(indexable(points))
+        check_dimensions(points, self._manifest.dimensions, self._manifest.model)
         gone: list[engine.PointId] = [id for id in removed if is_point_id(id)]
-        for point in points:
-            if point.dense.shape != (dimensions,):
-                raise EmbedderMismatch(
-                    f"a vector of shape {point.dense.shape} cannot be indexed among vectors of "
-                    f"{dimensions} dimensions: embed it with {self._manifest.model}."
-                )
         changes = list(shards.upserts(points, shards.SMALL_BATCH))
         if gone:
             changes.append(engine.UpdateOperation.delete_points(gone))

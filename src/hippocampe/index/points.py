@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hippocampe.errors import EmbedderMismatch
 from hippocampe.protocols import Filter, Hit, Point, Search, Vector, is_point_id
 
 log = logging.getLogger("hippocampe")
@@ -32,6 +33,16 @@ def indexable(points: Iterable[Point]) -> Iterator[Point]:
             len(refused),
             refused[0],
         )
+
+
+def check_dimensions(points: Iterable[Point], dimensions: int, model: str) -> None:
+    """Refuse vectors of other dimensions than those of the index, which a model gave."""
+    for point in points:
+        if point.dense.shape != (dimensions,):
+            raise EmbedderMismatch(
+                f"a vector of shape {point.dense.shape} cannot be indexed among vectors of "
+                f"{dimensions} dimensions: embed it with {model}."
+            )
 
 
 def payload(

@@ -30,7 +30,7 @@ from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailable
 from hippocampe.index import encoding
 from hippocampe.index.bm25 import sparse_query
-from hippocampe.index.points import indexable
+from hippocampe.index.points import check_dimensions, indexable
 from hippocampe.protocols import KINDS, Filter, Hit, Point, Search, Vector, is_point_id
 from hippocampe.system import private
 
@@ -229,12 +229,7 @@ class QdrantIndex:
 
     def apply(self, kind: str, points: Sequence[Point], removed: Sequence[str] = ()) -> None:
         """Insert or replace points and remove ids; see `Index.apply`."""
-        for point in points:
-            if point.dense.shape != (self._dimensions,):
-                raise EmbedderMismatch(
-                    f"a vector of shape {point.dense.shape} cannot be indexed among vectors of "
-                    f"{self._dimensions} dimensions: embed it with {self._model}."
-                )
+        check_dimensions(points, self._dimensions, self._model)
         last = {point.id: point for point in indexable(points)}
         gone = [id for id in removed if is_point_id(id)]
         with self._writing:
