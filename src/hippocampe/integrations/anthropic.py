@@ -66,13 +66,6 @@ class MemoryTool(BetaAbstractMemoryTool):
         return "All memory cleared"
 
 
-def _threaded(name: str) -> Callable[..., Any]:
-    async def command(self: "AsyncMemoryTool", *arguments: Any) -> str:
-        return await asyncio.to_thread(getattr(self._tool, name), *arguments)
-
-    return command
-
-
 class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
     """`MemoryTool` for the asynchronous client; the arguments are the same."""
 
@@ -80,13 +73,27 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         self._tool = MemoryTool(hippo, **options)
         super().__init__(cache_control=options.get("cache_control"))
 
-    view = _threaded("view")
-    create = _threaded("create")
-    str_replace = _threaded("str_replace")
-    insert = _threaded("insert")
-    delete = _threaded("delete")
-    rename = _threaded("rename")
-    clear_all_memory = _threaded("clear_all_memory")
+    async def view(self, command: Any) -> str:
+        return await asyncio.to_thread(self._tool.view, command)
+
+    async def create(self, command: Any) -> str:
+        return await asyncio.to_thread(self._tool.create, command)
+
+    async def str_replace(self, command: Any) -> str:
+        return await asyncio.to_thread(self._tool.str_replace, command)
+
+    async def insert(self, command: Any) -> str:
+        return await asyncio.to_thread(self._tool.insert, command)
+
+    async def delete(self, command: Any) -> str:
+        return await asyncio.to_thread(self._tool.delete, command)
+
+    async def rename(self, command: Any) -> str:
+        return await asyncio.to_thread(self._tool.rename, command)
+
+    async def clear_all_memory(self) -> str:
+        """Delete all files; `restore` brings each back."""
+        return await asyncio.to_thread(self._tool.clear_all_memory)
 
 
 def _told(command: Callable[[], str]) -> str:
