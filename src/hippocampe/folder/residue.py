@@ -8,21 +8,18 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from hippocampe.errors import StoreError
 from hippocampe.language.text import fold
-from hippocampe.store.schema import MADE
+from hippocampe.store.schema import LONGEST_MADE, MADE
 from hippocampe.system import worker
 
 _EMPTY: Final = bytes(1 << 20)
 """An empty block, of the size that is read at once."""
 _MADE: Final = re.compile(f"(?=({MADE}))".encode())
 """As a lookahead, it finds those that overlap: a file holds its fields without separators."""
-_LONGEST_MADE: Final = 64
-"""Bytes of the longest digest."""
 
 
 def found_in_files(
@@ -79,7 +76,7 @@ def held(path: Path, needles: Mapping[str, set[bytes]], names: Sequence[bytes]) 
         names: The names of the program.
     """
     longest = max(len(needle) for of_text in needles.values() for needle in of_text)
-    around = max(_LONGEST_MADE, max(map(len, names), default=0))
+    around = max(LONGEST_MADE, max(map(len, names), default=0))
     overlap = longest - 1 + around
     found: set[str] = set()
     # Hits are judged once, when what is around them has been read.
@@ -114,14 +111,20 @@ def _hits(needle: bytes, window: bytes, start: int, end: int) -> Iterator[tuple[
 def _is_within(hit: tuple[int, int], window: bytes, names: Sequence[bytes], around: int) -> bool:
     """Return whether a hit is a part of an id, a digest or one of the names, and not all of it."""
     start, end = hit
+    # First the ids, which are many and short, in few bytes.
+    near = _MADE.finditer(window, max(0, end - LONGEST_MADE), start + LONGEST_MADE)
+    if any(_holds(found.span(1), hit) for found in near):
+        return True
     first = max(0, end - around)
     beside = window[first : start + around]
-    made = (found.span(1) for found in _MADE.finditer(beside))
-    named = (place for name in names for place in _hits(name, beside, 0, len(beside)))
+    inside = (start - first, end - first)
     return any(
-        begins <= start - first and end - first <= ends and ends - begins > end - start
-        for begins, ends in chain(made, named)
+        _holds(place, inside) for name in names for place in _hits(name, beside, 0, len(beside))
     )
+
+
+def _holds(place: tuple[int, int], hit: tuple[int, int]) -> bool:
+    return place[0] <= hit[0] and hit[1] <= place[1] and place != hit
 
 
 if __name__ == "__main__":

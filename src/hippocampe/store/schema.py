@@ -31,9 +31,11 @@ from sqlalchemy import (
 
 REVISION = "0008"
 """The migration that this version of the code needs."""
+LONGEST_MADE = 64
+"""Characters of the longest digest."""
 MADE = (
     "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-    "|(?=[0-9a-f]{0,15}[0-9])(?=[0-9a-f]{0,15}[a-f])[0-9a-f]{16,64}"
+    f"|(?=[0-9a-f]{{0,15}}[0-9])(?=[0-9a-f]{{0,15}}[a-f])[0-9a-f]{{16,{LONGEST_MADE}}}"
 )
 """An id or a digest, which may spell a short name, as a regular expression of Python and PostgreSQL.
 
