@@ -9,7 +9,7 @@ from typing import Final
 from hippocampe.language.lexicon import load_all, table_of
 from hippocampe.language.person import is_first_person
 from hippocampe.language.small_talk import is_small_talk
-from hippocampe.language.text import fold, sentences, words
+from hippocampe.language.text import clauses, fold, sentences, words
 
 MOST_ASKED: Final = 2
 """Questions of one message that are searched for, the last ones: each is a search of its own."""
@@ -29,7 +29,6 @@ _INSIDE: Final = re.compile("|".join(_QUESTIONS["inside"]))
 _DEPENDENT: Final = re.compile(rf"(?:{'|'.join(_QUESTIONS['dependent'])})\b")
 _CLOSING: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['closers'])})\W*$")
 _CLAUSES: Final = re.compile(r"[,;:.!?…]\s*\w|\n")
-_CLAUSE_END: Final = re.compile(r"(?<=[,;:])\s+")
 _ADVICE: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['advice'])})\b")
 _TOLD: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['told'])})\b")
 _REFERRING: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['referring'])})\b")
@@ -77,8 +76,7 @@ def asks_anything(sentence: str) -> bool:
 
     Not by a word inside: what a search finds for such a sentence is given as freely as for a statement.
     """
-    clauses = _CLAUSE_END.split(sentence)
-    return any(_asks(clause) and not is_small_talk(clause) for clause in clauses)
+    return any(_asks(clause) and not is_small_talk(clause) for clause in clauses(sentence))
 
 
 def stated_in(message: str, *, names: Collection[str] = ()) -> str:
@@ -99,11 +97,11 @@ def stated_in(message: str, *, names: Collection[str] = ()) -> str:
 
 
 def _has_question(sentence: str) -> bool:
-    clauses = _CLAUSE_END.split(sentence)
-    if "?" not in sentence and len(clauses) > 1 and _DEPENDENT.match(fold(clauses[0].strip())):
+    first, *rest = told = clauses(sentence)
+    if "?" not in sentence and rest and _DEPENDENT.match(fold(first.strip())):
         # "When it rains, we play inside".
-        clauses = clauses[1:]
-    return any(_is_asked(fold(clause.strip())) and not is_small_talk(clause) for clause in clauses)
+        told = rest
+    return any(_is_asked(fold(clause.strip())) and not is_small_talk(clause) for clause in told)
 
 
 def asked_in(message: str) -> tuple[str, ...]:
@@ -126,7 +124,7 @@ def asked_in(message: str) -> tuple[str, ...]:
 
 def _asking_clause(sentence: str) -> str:
     """A sentence without what its speaker says of themselves after the question: "who comes, I need to know soon"."""
-    first, *rest = _CLAUSE_END.split(sentence)
+    first, *rest = clauses(sentence)
     if not rest or not _asks(first) or len(words(first)) < FEWEST_ASKING:
         return sentence
     tells = all(is_first_person(each) and not _asks(each) for each in rest)

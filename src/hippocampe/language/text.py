@@ -40,6 +40,7 @@ _CODE: Final = 3
 # From the first space of several on only: otherwise a run of spaces takes quadratic time.
 SENTENCE_END: Final = re.compile(r"(?<=[.!?…])\s+|(?<!\s)\s*\n\s*")
 """The space between two sentences."""
+_CLAUSE_END: Final = re.compile(r"(?<=[,;:])\s+")
 
 
 def truncated(text: str, length: int) -> str:
@@ -110,6 +111,11 @@ STOP_WORDS: Final = words_of("stop")
 def sentences(text: str) -> list[str]:
     """Return the sentences of a text, in order."""
     return [each for each in SENTENCE_END.split(text.strip()) if each]
+
+
+def clauses(sentence: str) -> list[str]:
+    """Return the clauses of a sentence, which a comma, a semicolon or a colon ends."""
+    return _CLAUSE_END.split(sentence)
 
 
 def without_control(text: str) -> str:

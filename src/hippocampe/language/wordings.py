@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Final, Literal
 
@@ -64,7 +64,7 @@ class Wording:
     owned: bool
     choices: tuple[tuple[str, str], ...]
     known: tuple[str, ...]
-    joins: bool = False
+    joins: bool
 
     def pattern(self) -> re.Pattern[str]:
         """The compiled form; compiled on first use, because most forms are never needed."""
@@ -107,8 +107,8 @@ def _of_relations() -> Iterator[Wording]:
         wordings = data.get(key, {})
         for role, aspect in _ASPECTS:
             for form in dict.fromkeys(wordings.get(role, ())):
-                wording = _wording(entry, form, aspect, wordings.get("choices", {}))
-                yield replace(wording, joins=role == "joins")
+                choices = wordings.get("choices", {})
+                yield _wording(entry, form, aspect, choices, joins=role == "joins")
 
 
 def _of_attributes() -> Iterator[Wording]:
@@ -124,7 +124,12 @@ def _of_attributes() -> Iterator[Wording]:
 
 
 def _wording(
-    entry: dict[str, Any], form: str, aspect: Aspect, choices: Mapping[str, Sequence[str]]
+    entry: dict[str, Any],
+    form: str,
+    aspect: Aspect,
+    choices: Mapping[str, Sequence[str]],
+    *,
+    joins: bool = False,
 ) -> Wording:
     accepted = tuple(
         (" ".join(w.norm for w in tokenize(wording)), value)
@@ -146,6 +151,7 @@ def _wording(
         owned=bool(entry.get("owned")),
         choices=accepted,
         known=tuple(entry.get("known", ())),
+        joins=joins,
     )
 
 

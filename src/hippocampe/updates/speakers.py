@@ -27,8 +27,8 @@ class Told(Protocol):
 def may_be_same(one: Told, other: Told, aliases: Aliases = NO_OTHER_NAMES) -> bool:
     """Return whether two statements may be about the same person.
 
-    "The user" of two users is two people, and so is "I", unless only one of both is in the first person and the other names that user. "We" of two
-    users may be one group, and "I" of nobody known any user: see `is_unclear`.
+    "The user" of two users is two people. So is "I", unless only one of both is in the first person and the other names
+    that user. "We" of two users may be one group, and "I" of nobody known any user: see `is_unclear`.
     """
     if not _are_two(one, other):
         return True

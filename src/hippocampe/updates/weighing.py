@@ -9,7 +9,6 @@ every pair that may well belong together: a review loses nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Final
@@ -23,7 +22,7 @@ from hippocampe.language.roles import roles_swapped
 from hippocampe.language.secrets import MASKED
 from hippocampe.language.statement import Statement, is_hedged, parse
 from hippocampe.language.tense import tense_of
-from hippocampe.language.text import keywords, sentences
+from hippocampe.language.text import clauses, keywords, sentences
 from hippocampe.updates.alignment import Alignment, align
 from hippocampe.updates.decide import Decision, Verdict
 from hippocampe.updates.evidence import evidence_of
@@ -35,7 +34,6 @@ LEAST_COSINE: Final = 0.2
 _NEAR: Final = 0.28
 """All others are weighed from this cosine on."""
 _SHOWN_WORDS: Final = 5
-_CLAUSE_END: Final = re.compile(r"(?<=[,;:])\s+")
 _AFTERTHOUGHT: Final = 3
 """Most words of a clause that only says how sure the one before it is."""
 _SAME_WORDS, _IN_ORDER, _AS_LONG = 0.6, 0.95, 0.25
@@ -286,12 +284,12 @@ def _perhaps_ends(aligned: Alignment) -> bool:
 
 
 def _expects_end(sentence: str) -> bool:
-    clauses = [parse(clause) for clause in _CLAUSE_END.split(sentence)]
+    read = [parse(clause) for clause in clauses(sentence)]
     hedged = False
-    for at, clause in enumerate(clauses):
+    for at, clause in enumerate(read):
         hedged = hedged or clause.hedged
         ends = not clause.signs.isdisjoint(("negation", "ended"))
-        if ends and (hedged or any(_takes_back(later) for later in clauses[at + 1 :])):
+        if ends and (hedged or any(_takes_back(later) for later in read[at + 1 :])):
             return True
     return False
 
