@@ -13,7 +13,7 @@ from hippocampe.ingest import archive, bundle, conversation
 from hippocampe.ingest.conversation import TurnDraft
 from hippocampe.ingest.formats.record import Problem, Statement, TalkMessage
 from hippocampe.ingest.formats.registry import FORMATS as TALK_FORMATS
-from hippocampe.ingest.formats.registry import detect_formats, read_file
+from hippocampe.ingest.formats.registry import open_file, read_file
 from hippocampe.ingest.problems import Problems
 from hippocampe.ingest.statement_import import StatementImport
 from hippocampe.language.datetimes import as_zone
@@ -135,6 +135,11 @@ class ImportPreview:
     statements: tuple[Statement, ...] = ()
     problems: tuple[tuple[int, str], ...] = ()
 
+    @property
+    def programs(self) -> str:
+        """The names of the programs that write its formats, for people."""
+        return ", ".join(dict.fromkeys(FORMATS[each] for each in self.formats))
+
 
 def preview(
     path: str | os.PathLike[str], *, format: str | None = None, timezone: str = "Europe/Paris"
@@ -143,14 +148,14 @@ def preview(
     source = check_path("path", path)
     if _is_archive(source, format):
         return ImportPreview(archive.FORMAT, archive.count_rows(source), (archive.FORMAT,))
-    formats = detect_formats(source, format)
+    formats, records = open_file(source, format=format, timezone=timezone)
     problems = Problems()
     authors, channels = Counter[str](), Counter[str]()
     first: list[TalkMessage] = []
     statements: list[Statement] = []
     memories = 0
     times: list[datetime] = []
-    for item in read_file(source, format=format, timezone=timezone):
+    for item in records:
         if isinstance(item, Problem):
             problems.add(item.line, item.reason)
             continue

@@ -182,10 +182,7 @@ def imported(done: Imported) -> Shown:
 
 def previewed(found: "ImportPreview", timezone: str) -> Shown:
     """The contents of a file before its import: numbers, time, first items, problems."""
-    from hippocampe.hippocampe import IMPORT_FORMATS
-
-    program = ", ".join(dict.fromkeys(IMPORT_FORMATS[each] for each in found.formats))
-    shown = [say("{key}: {value}", key=program, value=counted(found.counts) or "0")]
+    shown = [say("{key}: {value}", key=found.programs, value=counted(found.counts) or "0")]
     if found.first_at is not None and found.last_at is not None:
         first, last = (local_time(at, timezone) for at in (found.first_at, found.last_at))
         shown.append(say("From {first} to {last}", first=first, last=last))

@@ -85,26 +85,19 @@ def detect_format(path: str | os.PathLike[str]) -> str:
         UnreadableFile: The file is missing, damaged, or cannot be read.
         InvalidInput: The file is empty or in no known format.
     """
-    return detect_formats(path)[0]
-
-
-def detect_formats(path: str | os.PathLike[str], format: str | None = None) -> tuple[str, ...]:
-    """Detect the formats of the files that an import would read.
-
-    Args:
-        path: A file, a zip of an export, or a folder.
-        format: The format that the caller names, one of `FORMATS`.
-
-    Raises:
-        UnreadableFile: The file is missing, damaged, or cannot be read.
-        InvalidInput: The file is empty or in no known format.
-    """
-    return tuple(dict.fromkeys(found for _, found in _contents(Path(path), format).files))
+    return _contents(Path(path), None).formats[0]
 
 
 def read_file(
     path: str | os.PathLike[str], *, format: str | None = None, timezone: str = "Europe/Paris"
 ) -> Iterator[Record | Problem]:
+    """Read a file as `open_file` does, without its formats."""
+    return open_file(path, format=format, timezone=timezone)[1]
+
+
+def open_file(
+    path: str | os.PathLike[str], *, format: str | None = None, timezone: str = "Europe/Paris"
+) -> tuple[tuple[str, ...], Iterator[Record | Problem]]:
     """Read the messages and statements of a file, in its order; of a folder or a zip, each file in its own format.
 
     Args:
@@ -113,8 +106,8 @@ def read_file(
         timezone: IANA name of the zone of times without an offset.
 
     Returns:
-        Records, and a problem for each line, record or file that could not be read. A JSON document is
-        validated before its first record, so that a damaged one yields none.
+        The formats of its files; and records, and a problem for each line, record or file that could not be read. A
+        JSON document is validated before its first record, so that a damaged one yields none.
 
     Raises:
         InvalidInput: The format or the time zone is unknown.
@@ -126,7 +119,8 @@ def read_file(
             f"format {shown(format)} is unknown: choose one of {', '.join(FORMATS)}."
         )
     zone = as_zone(timezone)
-    return _read(where, _contents(where, format), zone)
+    contents = _contents(where, format)
+    return contents.formats, _read(where, contents, zone)
 
 
 class _Contents(NamedTuple):
@@ -134,6 +128,10 @@ class _Contents(NamedTuple):
 
     files: list[tuple[Source, str]]
     problems: list[Problem]
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(format for _, format in self.files))
 
 
 def _contents(path: Path, format: str | None) -> _Contents:

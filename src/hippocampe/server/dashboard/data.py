@@ -95,7 +95,7 @@ def _shown(page: Visit, token: str) -> Response:
         "data/import.html",
         token=token,
         file=file,
-        program=", ".join(dict.fromkeys(IMPORT_FORMATS[each] for each in file.preview.formats)),
+        program=file.preview.programs,
         names=FIRST_NAMES,
         problems=(file.done or file.preview).problems,
         most_problems=FIRST_PROBLEMS,
