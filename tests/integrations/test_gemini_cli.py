@@ -115,6 +115,7 @@ def test_two_conversations(memory: Hippocampe, model: Model, folder: Path, tmp_p
     ask("Merci", "--resume", "latest", model=model, folder=folder, home=tmp_path)
     first, _ = model.requests
     assert "Nantes" in json.dumps(first["contents"])
-    check_prefix(model.requests)
+    # The parameters are the program's own, and may differ.
+    check_prefix([{"contents": each["contents"]} for each in model.requests])
     said = [each.content for each in memory.messages(scope=Scope())]
     assert said == [PROMPT, "À Nantes.", "Merci", "À Nantes."]
