@@ -31,7 +31,12 @@ ARGUMENTS = (
     "--disable-site-isolation-trials",
 )
 WIDE, PHONE = (1440, 900), (390, 844)
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
+CHROMIUM = (
+    os.environ.get("CHROMIUM")
+    # Without the parts of the desktop, it takes a third less time.
+    or shutil.which("chromium-headless-shell")
+    or shutil.which("chromium")
+)
 MOST_MS = 15_000
 expect.set_options(timeout=MOST_MS)
 

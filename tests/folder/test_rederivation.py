@@ -59,6 +59,7 @@ def fill(hippo: Hippocampe, scope: Scope) -> None:
 
 def test_a_new_folder_has_todays_rules(folder: Path, open_hippo: Opener, scope: Scope) -> None:
     with open_hippo(embedder="hashed:32") as hippo:
+        assert rows(folder)[RULES] == [(lexicon.rules_digest(),)]
         fill(hippo, scope)
     assert rows(folder)[RULES] == [(lexicon.rules_digest(),)]
 

@@ -22,7 +22,7 @@ from hippocampe.engine.outages import log
 from hippocampe.engine.tracing import Tracer
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailable
-from hippocampe.folder import copying, maintenance, relabelling, soundness
+from hippocampe.folder import copying, maintenance, rederivation, relabelling, soundness
 from hippocampe.folder.lock import FolderLock
 from hippocampe.index import open_index, open_read_only_index, open_shared_index
 from hippocampe.model import open_language_model
@@ -268,6 +268,8 @@ def _read_ahead(writer: Writer, ending: Event) -> None:
 def _assemble(config: Config, store: Store, progress: Progress | None) -> Context:
     copying.check_complete(store)
     config, embedder = _choose_embedder(config, store)
+    if store.created:
+        rederivation.mark_current(store)
     relabelled = relabelling.relabel(store)
     if store.shared:
         model, dimensions = embedder.model, embedder.dimensions

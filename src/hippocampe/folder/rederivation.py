@@ -24,6 +24,7 @@ from hippocampe.language.traits import traits
 from hippocampe.store import embeddings, memories, meta, statements
 from hippocampe.store.schema import vector
 from hippocampe.store.shown import TABLES
+from hippocampe.store.store import Store
 from hippocampe.types import Memory
 
 RULES: Final = "rules"
@@ -37,6 +38,12 @@ PAUSE: Final = 0.005
 
 _END: Final = "\U0010ffff"
 """Greater than every id."""
+
+
+def mark_current(store: Store) -> None:
+    """Record that all rows of a new store follow the rules."""
+    with store.write() as connection:
+        meta.put(connection, RULES, lexicon.rules_digest())
 
 
 def rederive(writer: Writer, stop: Callable[[], bool] = lambda: False) -> bool:

@@ -38,6 +38,9 @@ def relabel(store: Store) -> bool:
 
     The database is copied to the backups first.
     """
+    if store.created:
+        finish(store)
+        return False
     with store.read() as connection:
         done = meta.get(connection, LABELS)
         if done is not None:
@@ -65,7 +68,7 @@ def relabel(store: Store) -> bool:
 
 
 def finish(store: Store) -> None:
-    """Record that the labels of the index are normalised too."""
+    """Record that all labels are normalised, those of the index too."""
     with store.write(from_reserve=True) as connection:
         meta.put(connection, LABELS, DONE)
 

@@ -401,5 +401,6 @@ class PostgresStore(Store):
             if current is None:
                 postgres_schema.create(connection)
                 migrate.stamp(connection)
+                self.created = True
             else:
                 migrate.upgrade(connection, current)

@@ -63,6 +63,8 @@ class Store:
         self.now = clock or _utc_now
         self.memory_changes = 0
         """Changes of this process to memories: what was cached before the last one is stale."""
+        self.created = False
+        """Whether this opening created the tables."""
         self.engine = self._make_engine()
         self.watchers: list[Callable[[Collection[str] | None], None]] = []
         """Called after a commit of this process with the ids of the rows that it changed, before its writer goes on;
@@ -383,6 +385,7 @@ class Store:
         if current is None:
             with self.write() as connection:
                 migrate.create(connection)
+            self.created = True
             return
         self.backup_before(schema.REVISION)
         with self.write() as connection:

@@ -108,21 +108,28 @@ def restrict(folder: Path) -> None:
             _restrict(path)
 
 
-def _tree(path: Path) -> Iterator[Path]:
+def _tree(path: Path) -> Iterator[Path | os.DirEntry[str]]:
     yield path
-    for top, folders, files in os.walk(path):
-        for name in (*folders, *files):
-            yield Path(top, name)
+    yield from _below(path)
 
 
-def _restrict(path: Path) -> bool | None:
+def _below(folder: Path | os.DirEntry[str]) -> Iterator[os.DirEntry[str]]:
+    # Entries of a folder know what they are: paths would take three times the time.
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            yield entry
+            if entry.is_dir(follow_symlinks=False):
+                yield from _below(entry)
+
+
+def _restrict(path: Path | os.DirEntry[str]) -> bool | None:
     """Restrict a file or folder; return whether permissions were removed, None if that is not permitted."""
     try:
-        mode = path.lstat().st_mode
+        mode = path.stat(follow_symlinks=False).st_mode
         # A link's target may be anything.
         if stat.S_ISLNK(mode) or not mode & _OTHERS:
             return False
-        path.chmod(stat.S_IMODE(mode) & ~_OTHERS)
+        Path(path).chmod(stat.S_IMODE(mode) & ~_OTHERS)
     except FileNotFoundError:
         return False
     except OSError:
