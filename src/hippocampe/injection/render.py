@@ -238,31 +238,41 @@ def _write(
     item: Recollection, content: str, language: Language, now: datetime, timezone: str
 ) -> str:
     """The line of an item; `content` is already sanitised."""
+    if item.memory is None:
+        return _write_extract(item, content, language, now, timezone)
     memory = item.memory
-    at = item.at if memory is None else memory.created_at
-    when = "" if at is None else relative_time(at, now=now, timezone=timezone, language=language)
-    if memory is not None and memory.occurred_at is not None:
+    when = relative_time(memory.created_at, now=now, timezone=timezone, language=language)
+    if memory.occurred_at is not None:
         when = _told_of(when, memory, memory.occurred_at, language, now, timezone)
-    elif memory is not None and memory.current and _is_confirmed(memory, now, timezone):
+    elif memory.current and _is_confirmed(memory, now, timezone):
         # Repeated, or changed by hand: it held then.
         then = relative_time(memory.updated_at, now=now, timezone=timezone, language=language)
         when = translate("{when}, confirmed {then}", language).format(when=when, then=then)
-    if memory is not None and memory.superseded_at is not None:
+    if memory.superseded_at is not None:
         then = relative_time(memory.superseded_at, now=now, timezone=timezone, language=language)
         when = translate("{when}, replaced {then}", language).format(when=when, then=then)
-    if item.kind in ("turn", "live", "note"):
-        numbered = item.kind == "turn" and _NUMBERED.search(item.channel or "")
-        names = (item.author, None if item.kind == "live" or numbered else item.channel)
-        head = ", ".join(filter(None, (quote_label(name) for name in names if name)))
-        if item.kind == "live" and at is not None:
-            when = clock_label(at, timezone, language, now=now)
-        if head:
-            who = f"{head} ({when})" if when else head
-            return BULLET + translate("{who}: {said}", language).format(who=who, said=content)
-    if memory is not None and (speaker := _speaker(memory)):
+    if speaker := _speaker(memory):
         content = translate("{who}: {said}", language).format(who=speaker, said=content)
-    if memory is not None and memory.key is not None and item.kind in ("memory", "summary"):
+    if memory.key is not None and item.kind in ("memory", "summary"):
         content = f"{quote_label(memory.key)} = {content}"
+    return f"{BULLET}{content} ({when})"
+
+
+def _write_extract(
+    item: Recollection, content: str, language: Language, now: datetime, timezone: str
+) -> str:
+    """The line of an exchange, a live message or a note: who said it, where and when."""
+    when = ""
+    if item.kind == "live" and item.at is not None:
+        when = clock_label(item.at, timezone, language, now=now)
+    elif item.at is not None:
+        when = relative_time(item.at, now=now, timezone=timezone, language=language)
+    numbered = item.kind == "turn" and _NUMBERED.search(item.channel or "")
+    names = (item.author, None if item.kind == "live" or numbered else item.channel)
+    head = ", ".join(filter(None, (quote_label(name) for name in names if name)))
+    if head:
+        who = f"{head} ({when})" if when else head
+        return BULLET + translate("{who}: {said}", language).format(who=who, said=content)
     return f"{BULLET}{content} ({when})" if when else BULLET + content
 
 

@@ -161,38 +161,45 @@ class _Forms:
         if any(quote in named for quote in _QUOTES):
             return None
         named = self._without_politeness(named)
-        remembered = self._memory.search(named) or unwanted
+        remembered = unwanted is not None or self._memory.search(named) is not None
+        # "Delete that I was in prison" is meant of memory, "delete that file" is not.
+        unsure = bool(verb["removes"]) and not remembered
+        request = self._of_memory(verb, named, unsure)
+        listed = "," in text[verb.end() : stop].rstrip(" ,")
+        if request is None and not unsure:
+            request = self._of_topic(verb, self._memory.sub("", named).strip(), remembered, listed)
+        return None if request is None else (request, end)
+
+    def _of_memory(self, verb: re.Match[str], named: str, unsure: bool) -> ForgetRequest | None:
+        """The request to forget everything, or what was said or is known: "everything you know about me"."""
         whole = self._memory.sub("", named).strip()
         if not verb["refuses"] and self._whole.fullmatch(whole):
-            return _request(whole.lstrip("-"), sure=True, whole=True), end
+            return _request(whole.lstrip("-"), sure=True, whole=True)
         if found := self._said.match(named):
             own = is_about_speaker(named[: found.start("topic")])
-            said = "" if found["topic"] else named
-            return _request(found["topic"] or "", sure=True, own=own, said=said), end
-        # "Delete that I was in prison" is meant of memory, "delete that file" is not.
-        unsure = bool(verb["removes"]) and remembered is None
-        if found := self._known.match(named):
-            return _request(found["topic"], sure=not unsure), end
-        if unsure:
-            found = self._that.match(named)
-            return (
-                (_request(self._aside.sub("", found["topic"]), sure=False), end) if found else None
+            return _request(
+                found["topic"] or "", sure=True, own=own, said="" if found["topic"] else named
             )
-        if remembered is not None:
-            named = self._memory.sub("", named).strip()
+        if found := self._known.match(named):
+            return _request(found["topic"], sure=not unsure)
+        if unsure and (found := self._that.match(named)):
+            return _request(self._aside.sub("", found["topic"]), sure=False)
+        return None
+
+    def _of_topic(
+        self, verb: re.Match[str], named: str, remembered: bool, listed: bool
+    ) -> ForgetRequest | None:
+        """The request to forget a statement or a topic: "that I smoke", "my old flat"."""
         if not named or self._idiom.match(named):
             return None
         forms = (self._that, self._bare, self._own, self._asked)
-        found = next((match for form in forms if (match := form.match(named))), None)
-        if found is not None:
-            sure = remembered is not None or not self._keeps.search(verb["refuses"] or "")
-            return _request(self._aside.sub("", found["topic"]), sure=sure), end
-        if verb["refuses"] or "," in text[verb.end() : stop].rstrip(" ,"):
-            return None
+        if found := next((match for form in forms if (match := form.match(named))), None):
+            sure = remembered or not self._keeps.search(verb["refuses"] or "")
+            return _request(self._aside.sub("", found["topic"]), sure=sure)
         topic = self._about.sub("", named, count=1) if self._about.match(named) else named
-        if len(topic.split()) > MAX_UNSURE_WORDS:
+        if verb["refuses"] or listed or len(topic.split()) > MAX_UNSURE_WORDS:
             return None
-        return _request(topic, sure=remembered is not None), end
+        return _request(topic, sure=remembered)
 
     def _other_request(self, text: str, start: int, end: int) -> tuple[int, int]:
         """The end of the named thing, and the beginning of another request after it: "… and tell me a joke"."""

@@ -179,14 +179,18 @@ def _chosen(
     left = [each for each, _ in marked] if files else []
     left += notes if any(each in exports for each, _ in files) else []
     if left:
-        names = ", ".join(str(each.member)[:200] for each in left[:_LISTED])
-        names += f" (+ {len(left) - _LISTED:,})" if len(left) > _LISTED else ""
-        reason = (
-            f"left out: {names}. Files beside an export or beside notes may have been sent or "
-            "attached: import them separately."
-        )
-        problems.append(Problem(0, reason))
+        problems.append(_left_out(left))
     return files or marked, problems
+
+
+def _left_out(sources: list[Source]) -> Problem:
+    names = ", ".join(str(each.member)[:200] for each in sources[:_LISTED])
+    names += f" (+ {len(sources) - _LISTED:,})" if len(sources) > _LISTED else ""
+    return Problem(
+        0,
+        f"left out: {names}. Files beside an export or beside notes may have been sent or "
+        "attached: import them separately.",
+    )
 
 
 def _problem(source: Source, exc: Exception) -> Problem:
