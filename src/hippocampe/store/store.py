@@ -64,7 +64,7 @@ class Store:
         self.memory_changes = 0
         """Changes of this process to memories: what was cached before the last one is stale."""
         self.created = False
-        """Whether this opening created the tables."""
+        """True if this opening created the tables."""
         self.engine = self._make_engine()
         self.watchers: list[Callable[[Collection[str] | None], None]] = []
         """Called after a commit of this process with the ids of the rows that it changed, before its writer goes on;
