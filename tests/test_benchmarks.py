@@ -169,10 +169,12 @@ def test_latency(results: Path) -> None:
     assert "with the graph" in run("report", None, results / "latency.json")["printed"]
 
 
-def test_pages(results: Path) -> None:
+def test_pages(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if CHROMIUM is None:
         with launched():
             pass  # skipped without a browser
+    else:
+        monkeypatch.setenv("CHROMIUM", CHROMIUM)
     small = ("--sizes", 20, "--runs", 1, "--pages", "/memory,/menu/badges")
     [(_, found)] = [
         each
