@@ -339,7 +339,8 @@ def _weigh_nearest(
         )
         for each, (cosine, row) in zip(known, nearest, strict=True)
     ]
-    weighed = weigh(olds, new, model, lambda pairs: read_pairs(corpus, pairs))
+    year = memory.created_at.year
+    weighed = weigh(olds, new, model, lambda pairs: read_pairs(corpus, pairs), year=year)
     decisions = {row: decision for (_, row), decision in zip(nearest, weighed, strict=True)}
     for _, row in farther:
         rule = compared[row][2]

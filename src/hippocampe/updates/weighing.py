@@ -11,25 +11,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from datetime import MAXYEAR
 from typing import Final
 
 import numpy as np
 
-from hippocampe.language.calendar import WEEKDAYS
 from hippocampe.language.difference import SWAPPED, other_relative
 from hippocampe.language.equated import equated_names
 from hippocampe.language.relations import TASTE, relations
 from hippocampe.language.roles import roles_swapped
 from hippocampe.language.secrets import MASKED
 from hippocampe.language.statement import Statement, is_hedged, parse
-from hippocampe.language.temporal.grammar import HABIT, HABITS
-from hippocampe.language.tense import Tense, tense_of
+from hippocampe.language.tense import tense_of
 from hippocampe.language.text import clauses, keywords, sentences
-from hippocampe.language.tokens import Token
 from hippocampe.updates.alignment import Alignment, align
 from hippocampe.updates.decide import Decision, Verdict
 from hippocampe.updates.evidence import evidence_of
 from hippocampe.updates.learnt import MERGING, OUTCOMES, SAME, SEPARATE, Floats, Model
+from hippocampe.updates.plans import may_both_hold, share_to_review
 
 _NEVER_THE_SAME: Final = ("other_polarity", "hedged", "no_longer_hedged", "one_substituted")
 LEAST_COSINE: Final = 0.2
@@ -37,11 +36,6 @@ LEAST_COSINE: Final = 0.2
 _NEAR: Final = 0.28
 """All others are weighed from this cosine on."""
 _SHOWN_WORDS: Final = 5
-_WEEKDAY: Final = frozenset({"weekday"})
-_DATES: Final = frozenset({"date", "month", "year"})
-_DATED: Final = 0.5
-"""Two statements that differ in one of these alone, and not of the past, are listed from this share of the threshold
-for a review on: no habit has a date, so one of them is a plan that changed."""
 _AFTERTHOUGHT: Final = 3
 """Most words of a clause that only says how sure the one before it is."""
 _SAME_WORDS, _IN_ORDER, _AS_LONG = 0.6, 0.95, 0.25
@@ -83,7 +77,9 @@ Read = Callable[[Sequence[tuple[str, str]]], Floats | None]
 """The reader's logits of pairs of an old and a new statement, shape (pairs, outcomes); None while it is down."""
 
 
-def weigh(olds: Sequence[Weighed], new: Statement, model: Model, read: Read) -> list[Decision]:
+def weigh(
+    olds: Sequence[Weighed], new: Statement, model: Model, read: Read, *, year: int = MAXYEAR
+) -> list[Decision]:
     """Decide on a new statement against old ones that no sure rule decides.
 
     A statement of less than two words ("👍") states nothing, and one that equates two names ("cam = Camille") states
@@ -94,6 +90,7 @@ def weigh(olds: Sequence[Weighed], new: Statement, model: Model, read: Read) -> 
         new: The new one.
         model: The learnt weights.
         read: Reads the pairs that may merge.
+        year: The year in which the new one was told.
     """
     decided = [old.rule for old in olds]
     spoken = [at for at, old in enumerate(olds) if _speaks(new) and _speaks(old.statement)]
@@ -110,8 +107,10 @@ def weigh(olds: Sequence[Weighed], new: Statement, model: Model, read: Read) -> 
         shares[likely] = model.by_both([evidence[row] for row in likely], logits)
     for row, at in enumerate(spoken):
         read_too = logits is not None and row in likely
+        review = model.thresholds["review"] * share_to_review(aligned[row], year)
+        thresholds = {**model.thresholds, "review": review}
         decided[at] = conclude(
-            aligned[row], evidence[row], shares[row], decided[at], model.thresholds, read=read_too
+            aligned[row], evidence[row], shares[row], decided[at], thresholds, read=read_too
         )
     return decided
 
@@ -167,11 +166,7 @@ def conclude(
         read: Whether the pair was read; if not, it cannot merge.
     """
     merge = float(shares[:MERGING].sum())
-    told, known = tense_of(aligned.new), tense_of(aligned.old)
-    least = thresholds["review"]
-    if told is not Tense.PAST and _differ_only_in(aligned, _DATES):
-        least *= _DATED
-    if 1 - float(shares[SEPARATE]) < least:
+    if 1 - float(shares[SEPARATE]) < thresholds["review"]:
         # Another value of a relation is worth a review however little the two resemble each other.
         return apart(rule) if rule.change is None else rule
     if other_relative(aligned.new, aligned.old):
@@ -181,6 +176,7 @@ def conclude(
     if outcome == "same" and MASKED in aligned.new.text:
         # Masked secrets look the same: "the gate code is …" is not "the door code is …".
         return apart(rule)
+    told, known = tense_of(aligned.new), tense_of(aligned.old)
     if why is None and told < known and not (aligned.open_old or aligned.open_new):
         # "I have been ill" neither repeats nor ends "I am ill".
         return apart(rule)
@@ -268,38 +264,9 @@ def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> s
         return "a doubt"
     if _is_beside_a_taste(aligned):
         return "a taste stays"
-    if _is_another_day_of_a_habit(aligned):
-        return "another day"
+    if may_both_hold(aligned):
+        return "another time"
     return None
-
-
-def _is_another_day_of_a_habit(aligned: Alignment) -> bool:
-    """Return whether two habits differ only in their day of the week, and nothing says that it changed: both may hold.
-
-    Something that is on a day is on no other: "the class is on Mondays".
-    """
-    old, new = aligned.old, aligned.new
-    return (
-        _differ_only_in(aligned, _WEEKDAY)
-        and new.signs <= old.signs
-        and all(_recurs(old.tokens, at) for at in aligned.open_old)
-        and all(_recurs(new.tokens, at) for at in aligned.open_new)
-    )
-
-
-def _recurs(tokens: Sequence[Token], at: int) -> bool:
-    """Return whether something is done on a day of each week: "every Monday", "on Mondays", "le lundi"."""
-    norm, before = tokens[at].norm, tokens[at - 1].norm if at else ""
-    if any("be" in token.roles for token in tokens[max(0, at - 2) : at]):
-        return False
-    return norm not in WEEKDAYS or before in HABIT["habit_articles"] or f"{before} " in HABITS[norm]
-
-
-def _differ_only_in(aligned: Alignment, kinds: Set[str]) -> bool:
-    """Return whether each of two statements has words that the other lacks, and all of these are values of some kinds."""
-    old = {aligned.old.tokens[at].kind for at in aligned.open_old}
-    new = {aligned.new.tokens[at].kind for at in aligned.open_new}
-    return bool(old and new) and old | new <= kinds
 
 
 def _is_beside_a_taste(aligned: Alignment) -> bool:

@@ -1,0 +1,75 @@
+"""Tell a plan that may have moved from habits on several days.
+
+"We marry in May" and "we marry in June" are one plan, "I swim on Mondays" and "I swim on Fridays" may both hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from hippocampe.language.calendar import WEEKDAYS
+from hippocampe.language.temporal.grammar import HABIT, HABITS
+from hippocampe.language.tense import Tense, tense_of
+from hippocampe.language.tokens import Token
+from hippocampe.updates.alignment import Alignment
+
+_DATES: Final = {"date", "month", "year"}
+_DATED: Final = 0.5
+"""Share of the threshold for a review from which two statements that differ in a date alone are listed: a habit has no
+date, so this may be a plan that moved."""
+_FAR_APART: Final = 6 * 60
+"""Minutes between two times of one day that tell of two occasions, "a pill at 8" and "a pill at 20": few plans move so far."""
+
+
+def share_to_review(aligned: Alignment, year: int) -> float:
+    """Return the share of the threshold for a review that applies to two statements: 0 lists them always.
+
+    Args:
+        aligned: The two statements, aligned.
+        year: The year in which the new one was told.
+    """
+    old = [aligned.old.tokens[at] for at in aligned.open_old]
+    new = [aligned.new.tokens[at] for at in aligned.open_new]
+    dated = old and new and {token.kind for token in (*old, *new)} <= _DATES
+    past = tense_of(aligned.new) is Tense.PAST
+    if not dated or past or aligned.old.subject != aligned.new.subject:
+        return 1
+    years = [int(token.value) for token in (*old, *new) if token.kind == "year"]
+    if not years:
+        return _DATED
+    return 0 if min(years) >= year else 1
+
+
+def may_both_hold(aligned: Alignment) -> bool:
+    """Return whether two statements tell what is done on two days of the week, or at two times far apart.
+
+    Unless something says that it changed. What is on a day or at a time is at no other: "the class is on Mondays".
+    """
+    old, new = aligned.old.tokens, aligned.new.tokens
+    if not aligned.new.signs <= aligned.old.signs or _is_at(old, aligned.open_old):
+        return False
+    if len(aligned.open_old) == len(aligned.open_new) == 1:
+        before, after = old[aligned.open_old[0]], new[aligned.open_new[0]]
+        if before.kind == after.kind == "time":
+            return abs(_minutes(before) - _minutes(after)) >= _FAR_APART
+    days = [(old, at) for at in aligned.open_old], [(new, at) for at in aligned.open_new]
+    return all(each and all(_recurs(*day) for day in each) for each in days)
+
+
+def _is_at(tokens: Sequence[Token], places: Sequence[int]) -> bool:
+    """Return whether a form of "be" is just before one of some words, across a preposition or an article."""
+    return any("be" in token.roles for at in places for token in tokens[max(0, at - 2) : at])
+
+
+def _minutes(time: Token) -> int:
+    hours, minutes = time.value.split(":")
+    return 60 * int(hours) + int(minutes)
+
+
+def _recurs(tokens: Sequence[Token], at: int) -> bool:
+    """Return whether a word is a day of each week: "every Monday", "on Mondays", "le lundi"."""
+    norm, before = tokens[at].norm, tokens[at - 1].norm if at else ""
+    if tokens[at].kind != "weekday":
+        return False
+    return norm not in WEEKDAYS or before in HABIT["habit_articles"] or f"{before} " in HABITS[norm]

@@ -1,0 +1,111 @@
+"""A plan told again with another date may have moved; what is done at two times may hold at both."""
+
+import pytest
+
+from hippocampe import Hippocampe, Scope
+from hippocampe.language.statement import parse
+from hippocampe.updates.alignment import align
+from hippocampe.updates.plans import may_both_hold, share_to_review
+
+SCOPE = Scope(space="plans")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "share"),
+    [
+        ("We adopt a puppy in March", "We adopt a puppy in June", 0.5),
+        ("On adopte un chiot en mars", "On adopte un chiot en juin", 0.5),
+        ("The audit is on 7 May", "The audit is on 21 May", 0.5),
+        ("L'audit est le 7 mai", "L'audit est le 21 mai", 0.5),
+        # Of a year to come, it can be no event of the past.
+        ("Nadia graduates in 2029", "Nadia graduates in 2030", 0),
+        ("Nadia obtient son diplôme en 2029", "Nadia obtient son diplôme en 2030", 0),
+        ("The bridge opens in May 2031", "The bridge opens in June 2032", 0),
+        ("The bridge opens in 2028", "The bridge opens in 2026", 0),
+        ("The bridge opens in 2025", "The bridge opens in 2026", 1),
+        # Two events of the past, two habits, two matters and two people.
+        ("Nous avons refait le toit en 2011", "Nous avons refait le toit en 2017", 1),
+        ("We have been to Crete in May", "We have been to Crete in July", 1),
+        ("I swim on Monday", "I swim on Friday", 1),
+        ("My exam in art is on 7 May", "My exam in maths is on 21 May", 1),
+        ("She graduates in 2029", "I graduate in 2030", 1),
+        ("We adopt a puppy in March", "We adopt a puppy", 1),
+    ],
+)
+def test_another_date_alone_needs_less_to_be_listed(old: str, new: str, share: float) -> None:
+    assert share_to_review(align(parse(old), parse(new)), 2026) == share
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "both"),
+    [
+        ("The gardener comes on Mondays", "The gardener comes on Fridays", True),
+        ("Le jardinier vient le lundi", "Le jardinier vient le vendredi", True),
+        ("Ravi has chess every Monday", "Ravi has chess every Friday", True),
+        ("Ravi a échecs tous les lundis", "Ravi a échecs tous les vendredis", True),
+        ("The cat eats at 7:00", "The cat eats at 19:00", True),
+        ("Le chat mange à 7h", "Le chat mange à 19h", True),
+        # It is on one day, and one of these is a plan.
+        ("The chess club is on Mondays", "The chess club is on Fridays", False),
+        ("Le club d'échecs est le lundi", "Le club d'échecs est le vendredi", False),
+        ("The gardener comes on Monday", "The gardener comes on Friday", False),
+        ("Le jardinier vient lundi", "Le jardinier vient vendredi", False),
+        ("The play is at 9:00", "The play is at 20:00", False),
+        ("My train leaves at 7:40", "My train leaves at 8:10", False),
+        ("Mon train part à 7h40", "Mon train part à 8h10", False),
+        # It says that it changed, or differs in more.
+        ("The gardener comes on Mondays", "The gardener now comes on Fridays", False),
+        ("Le jardinier vient le lundi", "Le jardinier vient désormais le vendredi", False),
+        ("Le chat mange à 7h", "Le chat mange finalement à 19h", False),
+        ("The gardener comes on Mondays", "The gardener comes on Fridays for an hour", False),
+        ("The gardener comes on Mondays", "The gardener comes", False),
+    ],
+)
+def test_habits_on_two_days_or_at_times_far_apart_may_both_hold(
+    old: str, new: str, both: bool
+) -> None:
+    assert may_both_hold(align(parse(old), parse(new))) is both
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "question"),
+    [
+        ("I retire in 2040.", "I retire in 2041.", "when do I retire?"),
+        (
+            "Je prends ma retraite en 2040.",
+            "Je prends ma retraite en 2041.",
+            "quand est-ce que je prends ma retraite ?",
+        ),
+        (
+            "My visa expires in October.",
+            "My visa expires in December.",
+            "when does my visa expire?",
+        ),
+        (
+            "Mon visa expire en octobre.",
+            "Mon visa expire en décembre.",
+            "quand est-ce que mon visa expire ?",
+        ),
+        (
+            "The cleaner comes on Mondays.",
+            "The cleaner comes on Thursdays.",
+            "when is the cleaner here?",
+        ),
+        (
+            "La femme de ménage vient le lundi.",
+            "La femme de ménage vient le jeudi.",
+            "quand vient la femme de ménage ?",
+        ),
+    ],
+)
+def test_such_a_pair_waits_for_a_person_and_the_newer_one_answers_first(
+    hippo: Hippocampe, reading: None, old: str, new: str, question: str
+) -> None:
+    before = hippo.remember(old, scope=SCOPE).memory
+    told = hippo.remember(new, scope=SCOPE)
+    assert told.action == "inserted"
+    (review,) = hippo.reviews(scope=SCOPE)
+    assert {review.memory.content, review.other.content} == {old, new}
+    assert [found.content for found in hippo.recall(question, scope=SCOPE)] == [new, old]
+    hippo.settle(before.id, told.memory.id, scope=SCOPE, keep=told.memory.id)
+    assert [found.content for found in hippo.recall(question, scope=SCOPE)] == [new]
