@@ -5,7 +5,7 @@ import pytest
 from hippocampe import Hippocampe, Scope
 from hippocampe.language.statement import parse
 from hippocampe.updates.alignment import align
-from hippocampe.updates.plans import may_both_hold, share_to_review
+from hippocampe.updates.plans import may_both_hold, share_to_merge, share_to_review
 
 SCOPE = Scope(space="plans")
 
@@ -37,6 +37,43 @@ def test_another_date_alone_needs_less_to_be_listed(old: str, new: str, share: f
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("The choir sings on 4 May", "The choir sings on 11 May instead", True),
+        ("La chorale chante le 4 mai", "La chorale chante plutôt le 11 mai", True),
+        ("Dinner is tomorrow", "Dinner is moved to next week", True),
+        ("Le dîner est demain", "Le dîner est reporté à la semaine prochaine", True),
+        ("We meet at 3", "Actually we meet at 4", True),
+        ("On se voit le 3", "On se voit le 4 finalement", True),
+        # Nothing says so, and it is about another matter or tells more.
+        ("The choir sings on 4 May", "The choir sings on 11 May", False),
+        ("La chorale chante le 4 mai", "Finalement l'orchestre chante le 11 mai", False),
+        ("The choir sings on 4 May", "The choir sings Bach on 11 May instead", False),
+        ("The choir sings on 4 May", "The choir sings on 4 May after all", False),
+        # A number before the verb names the subject.
+        ("Ticket 40 is about the slow search", "Ticket 41 is now about the slow search", False),
+        ("Le ticket 40 est la lenteur", "Le ticket 41 est finalement la lenteur", False),
+    ],
+)
+def test_a_change_that_is_said_needs_less_to_merge(old: str, new: str, *, said: bool) -> None:
+    assert (share_to_merge(align(parse(old), parse(new))) < 1) is said
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("On part le 10.", "On part le 12 finalement."),
+        ("My last day is 30 June.", "My last day is actually 15 July."),
+    ],
+)
+def test_a_plan_that_is_said_to_have_moved_is_replaced(
+    hippo: Hippocampe, reading: None, old: str, new: str
+) -> None:
+    before = hippo.remember(old, scope=SCOPE).memory
+    assert hippo.remember(new, scope=SCOPE).replaced == (before.id,)
+
+
+@pytest.mark.parametrize(
     ("old", "new", "both"),
     [
         ("The gardener comes on Mondays", "The gardener comes on Fridays", True),
@@ -62,7 +99,7 @@ def test_another_date_alone_needs_less_to_be_listed(old: str, new: str, share: f
     ],
 )
 def test_habits_on_two_days_or_at_times_far_apart_may_both_hold(
-    old: str, new: str, both: bool
+    old: str, new: str, *, both: bool
 ) -> None:
     assert may_both_hold(align(parse(old), parse(new))) is both
 

@@ -1,4 +1,4 @@
-"""Tell a plan that may have moved from habits on several days.
+"""Tell a plan that moved, or may have moved, from habits on several days.
 
 "We marry in May" and "we marry in June" are one plan, "I swim on Mondays" and "I swim on Fridays" may both hold.
 """
@@ -9,15 +9,21 @@ from collections.abc import Sequence
 from typing import Final
 
 from hippocampe.language.calendar import WEEKDAYS
+from hippocampe.language.grammar import grammar
+from hippocampe.language.statement import Statement
 from hippocampe.language.temporal.grammar import HABIT, HABITS
 from hippocampe.language.tense import Tense, tense_of
 from hippocampe.language.tokens import Token
+from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.alignment import Alignment
 
+_CHANGED: Final = frozenset({"became", "correction", "now"})
 _DATES: Final = {"date", "month", "year"}
 _DATED: Final = 0.5
 """Share of the threshold for a review from which two statements that differ in a date alone are listed: a habit has no
 date, so this may be a plan that moved."""
+_SAID: Final = 0.6
+"""Share of the threshold for a merge of two statements of which the new one says that a value changed."""
 _FAR_APART: Final = 6 * 60
 """Minutes between two times of one day that tell of two occasions, "a pill at 8" and "a pill at 20": few plans move so far."""
 
@@ -39,6 +45,31 @@ def share_to_review(aligned: Alignment, year: int) -> float:
     if not years:
         return _DATED
     return 0 if min(years) >= year else 1
+
+
+def share_to_merge(aligned: Alignment) -> float:
+    """Return the share of the threshold for a merge that applies to two statements: less if the new one says it changed.
+
+    It then adds nothing but words that say so and other values of what is said of the subject: "on Saturday instead".
+    """
+    old, new = aligned.old, aligned.new
+    known = grammar(new.language)
+
+    def says_so(token: Token) -> bool:
+        return not known.signs([token.norm], [token.stem]).isdisjoint(_CHANGED)
+
+    gone = [_is_value(old, at) for at in aligned.open_old]
+    came = [at for at in aligned.open_new if not says_so(new.tokens[at])]
+    values = gone and came and all(gone) and all(_is_value(new, at) for at in came)
+    return _SAID if values and _CHANGED & (new.signs - old.signs) else 1
+
+
+def _is_value(statement: Statement, at: int) -> bool:
+    """Return whether a word is a time, or another value after the verb: before it, a number may name the subject."""
+    token, classes = statement.tokens[at], word_classes()
+    if token.kind == "word":
+        return token.norm in classes.times or classes.has("time_links", token.norm)
+    return at > statement.verb or token.kind not in ("number", "money", "rank")
 
 
 def may_both_hold(aligned: Alignment) -> bool:

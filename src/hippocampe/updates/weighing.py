@@ -28,7 +28,7 @@ from hippocampe.updates.alignment import Alignment, align
 from hippocampe.updates.decide import Decision, Verdict
 from hippocampe.updates.evidence import evidence_of
 from hippocampe.updates.learnt import MERGING, OUTCOMES, SAME, SEPARATE, Floats, Model
-from hippocampe.updates.plans import may_both_hold, share_to_review
+from hippocampe.updates.plans import may_both_hold, share_to_merge, share_to_review
 
 _NEVER_THE_SAME: Final = ("other_polarity", "hedged", "no_longer_hedged", "one_substituted")
 LEAST_COSINE: Final = 0.2
@@ -183,7 +183,8 @@ def conclude(
     if outcome == "same" and aligned.old.language != aligned.new.language:
         # An update in either language then replaces both: see `twins`.
         why = why or "in another language"
-    least = thresholds["careful" if needs_care(evidence) else "merge"]
+    care = needs_care(evidence)
+    least = thresholds["careful"] if care else thresholds["merge"] * share_to_merge(aligned)
     if read and why is None and merge_probability(shares, evidence) >= least:
         # A reinforced statement is not stored, so it must add no word, and tell of the same time.
         repeats = outcome == "same" and told == known and not _adds(aligned)
