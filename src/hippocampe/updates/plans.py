@@ -19,6 +19,7 @@ from hippocampe.updates.alignment import Alignment
 
 _CHANGED: Final = frozenset({"became", "correction", "now"})
 _DATES: Final = {"date", "month", "year"}
+_NUMBERS: Final = {"number", "money", "rank"}
 _DATED: Final = 0.5
 """Share of the threshold for a review from which two statements that differ in a date alone are listed: a habit has no
 date, so this may be a plan that moved."""
@@ -58,10 +59,12 @@ def share_to_merge(aligned: Alignment) -> float:
     def says_so(token: Token) -> bool:
         return not known.signs([token.norm], [token.stem]).isdisjoint(_CHANGED)
 
-    gone = [_is_value(old, at) for at in aligned.open_old]
-    came = [at for at in aligned.open_new if not says_so(new.tokens[at])]
-    values = gone and came and all(gone) and all(_is_value(new, at) for at in came)
-    return _SAID if values and _CHANGED & (new.signs - old.signs) else 1
+    gone = [(old, at) for at in aligned.open_old]
+    came = [(new, at) for at in aligned.open_new if not says_so(new.tokens[at])]
+    values = gone and came and all(_is_value(*each) for each in (*gone, *came))
+    # Of two numbers, the other one still holds.
+    one = sum(old.tokens[at].kind in _NUMBERS for at in aligned.open_old) <= 1
+    return _SAID if values and one and _CHANGED & (new.signs - old.signs) else 1
 
 
 def _is_value(statement: Statement, at: int) -> bool:
@@ -69,7 +72,7 @@ def _is_value(statement: Statement, at: int) -> bool:
     token, classes = statement.tokens[at], word_classes()
     if token.kind == "word":
         return token.norm in classes.times or classes.has("time_links", token.norm)
-    return at > statement.verb or token.kind not in ("number", "money", "rank")
+    return at > statement.verb or token.kind not in _NUMBERS
 
 
 def may_both_hold(aligned: Alignment) -> bool:
@@ -83,7 +86,8 @@ def may_both_hold(aligned: Alignment) -> bool:
     if len(aligned.open_old) == len(aligned.open_new) == 1:
         before, after = old[aligned.open_old[0]], new[aligned.open_new[0]]
         if before.kind == after.kind == "time":
-            return abs(_minutes(before) - _minutes(after)) >= _FAR_APART
+            apart = abs(_minutes(before) - _minutes(after))
+            return min(apart, 24 * 60 - apart) >= _FAR_APART
     days = [(old, at) for at in aligned.open_old], [(new, at) for at in aligned.open_new]
     return all(each and all(_recurs(*day) for day in each) for each in days)
 
