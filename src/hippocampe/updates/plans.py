@@ -24,7 +24,7 @@ _DATED: Final = 0.5
 """Share of the threshold for a review from which two statements that differ in a date alone are listed: a habit has no
 date, so this may be a plan that moved."""
 _SAID: Final = 0.6
-"""Share of the threshold for a merge of two statements of which the new one says that a value changed."""
+"""Share of the threshold for a merge that applies if the new statement says that a value changed."""
 _FAR_APART: Final = 6 * 60
 """Minutes between two times of one day that tell of two occasions, "a pill at 8" and "a pill at 20": few plans move so far."""
 
