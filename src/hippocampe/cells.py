@@ -19,7 +19,7 @@ from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from hippocampe.errors import InvalidInput, SpaceElsewhere, StoreError
+from hippocampe.errors import InvalidInput, SpaceElsewhere, StoreError, StoreMissing
 from hippocampe.system import private
 from hippocampe.system.local_socket import DIVISION
 
@@ -107,6 +107,21 @@ def located(folder: Path) -> tuple[Path, int] | None:
     if folder.parent.name == FOLDER and folder.name.isdecimal() and (root / DIVISION).is_file():
         return root, int(folder.name)
     return None
+
+
+def check_cell(database: Path) -> None:
+    """Refuse a cell without its database: a new, empty one would hide that its spaces are lost.
+
+    Raises:
+        StoreMissing: The database is that of a cell, and is missing or empty.
+    """
+    folder = database.parent
+    if (found := located(folder)) is None or (database.is_file() and database.stat().st_size):
+        return
+    raise StoreMissing(
+        f"cannot open cell {found[1]}: there is no database in {folder}. Nothing was created. Restore all cells from "
+        "a backup."
+    )
 
 
 class Divided:

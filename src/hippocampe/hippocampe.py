@@ -706,7 +706,7 @@ class Hippocampe(Verbs, Here):
             StoreTooNew: A later version wrote the data.
             StoreReadOnly: The folder cannot be written; with `read_only`, an earlier version wrote
                 the data, or the last writes of a killed process need a writable folder.
-            StoreMissing: With `read_only`: there is no data; nothing was created.
+            StoreMissing: With `read_only`, there is no data; or the database of a cell is gone. Nothing was created.
             EmbedderMismatch: The data was made with another embedder.
             EmbedderUnavailable: The embedder cannot be used.
             NotesUnavailable: Notes are configured and a required package is missing.

@@ -1,16 +1,32 @@
 """A data folder divided among cells: nothing is lost or doubled, whenever a process is killed."""
 
 import json
+import shutil
 import signal
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from children import child
 from conftest import Opener
-from hippocampe import Config, Hippocampe, InvalidInput, NotFound, Remembered, Scope, SpaceElsewhere
+from hippocampe import (
+    Config,
+    Hippocampe,
+    InvalidInput,
+    NotFound,
+    Reindexed,
+    Remembered,
+    Scope,
+    SpaceElsewhere,
+    StoreMissing,
+)
 from hippocampe.cells import Divided, Division, Fence, folder_of, hashed
+from hippocampe.cli.app import app
+from hippocampe.cli.call import Call
+from hippocampe.cli.cells import cells_of
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.hippocampe import divide
 from hippocampe.system.local_socket import DIVISION
@@ -326,3 +342,146 @@ def test_spreading_puts_each_space_where_its_name_hashes_to(folder: Path, dying:
     for cell in (0, 1):
         with Hippocampe.open(config(folder_of(folder, cell))) as hippo:
             assert hippo.verify().ok
+
+
+@pytest.fixture
+def data(hashed: None, folder: Path) -> Path:
+    """A divided folder with statements in each cell."""
+    fill(folder)
+    divide(config(folder), 2)
+    there = next(s for s in map("voisin-{}".format, range(64)) if Divided(folder).read().cell_of(s))
+    with Hippocampe.open(config(folder_of(folder, 1))) as hippo:
+        for number in range(3):
+            hippo.remember(f"le hibou {number} veille", scope=Scope(space=there))
+    return folder
+
+
+def run(folder: Path, *typed: str, code: int = 0) -> str:
+    done = CliRunner().invoke(app, [*typed, "--folder", str(folder)])
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+def there_of(root: Path) -> str:
+    """The space of the second cell."""
+    with Hippocampe.open(config(folder_of(root, 1))) as hippo:
+        return next(iter(hippo.spaces()))
+
+
+def test_commands_on_a_folder_are_for_all_cells(data: Path) -> None:
+    there = there_of(data)
+    divided = Divided(data)
+    found = json.loads(run(data, "spaces", "--json"))
+    assert list(found) == [there, *SPACES]
+    assert found[there] == {"memories": 3, "messages": 0}
+    vitals = json.loads(run(data, "vitals", "--json"))
+    assert vitals["indexed"] == {"memory": 11, "turn": 0, "live": 0, "note": 0}
+    alone = json.loads(run(folder_of(data, 1), "vitals", "--json").partition("\n")[2])
+    assert 0 < alone["bytes"]["database"] < vitals["bytes"]["database"]
+    assert "Only for cell 1" in run(folder_of(data, 1), "spaces")
+    # The copy that a move has left in the first cell is not listed a second time.
+    move = data / "cells" / "copy.db"
+    with (
+        Hippocampe.open(config(data)) as first,
+        Hippocampe.open(config(folder_of(data, 1))) as second,
+    ):
+        first.relocation.copy_out(SPACES[0], move)
+        second.relocation.copy_in(SPACES[0], move)
+        second.remember("le hibou chasse", scope=Scope(space=there))
+    divided.write(divided.read().having(SPACES[0], 1).settled(SPACES[0], stale=0))
+    with Hippocampe.open(config(folder_of(data, 1))) as second:
+        second.remember("le renard attend", scope=Scope(space=SPACES[0]))
+    found = json.loads(run(data, "spaces", "--json"))
+    assert list(found) == [there, *SPACES]
+    assert found[SPACES[0]]["memories"] == 2
+
+
+def test_all_cells_are_indexed_again(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done_on: list[set[str]] = []
+    reindex = Hippocampe.reindex
+
+    def noted(self: Hippocampe, **arguments: object) -> Reindexed:
+        done_on.append({*self.spaces()})
+        return replace(reindex(self), mended=len(done_on), without_graph=("memory",))
+
+    monkeypatch.setattr(Hippocampe, "reindex", noted)
+    done = json.loads(run(data, "reindex", "--json"))
+    assert done_on == [{*SPACES}, {there_of(data)}]
+    assert done == {"embedder": "hashed-32", "without_graph": ["memory"], "mended": 3, "damaged": 0}
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "cannot open cell {}: there is no database in"),
+        ("fr", "impossible d’ouvrir la cellule {} : il n’y a pas de base dans"),
+    ],
+)
+@pytest.mark.parametrize("cell", [0, 1])
+def test_a_missing_cell_is_named_and_not_created_empty(
+    data: Path, monkeypatch: pytest.MonkeyPatch, cell: int, language: str, said: str
+) -> None:
+    monkeypatch.setenv("LC_ALL", f"{language}_FR.UTF-8")
+    monkeypatch.setenv("COLUMNS", "10000")
+    space = (SPACES[0], there_of(data))[cell]
+    said = said.format(cell)
+    home = folder_of(data, cell)
+    for left in home.glob("hippocampe.db*"):
+        left.unlink()
+    if cell:
+        shutil.rmtree(home)
+    before = {*data.rglob("*")}
+    for typed in (
+        ("remember", "le hibou dort", "--space", space),
+        ("list", "--space", space),
+        ("mcp", "--space", space),
+        ("spaces",),
+        ("reindex",),
+        ("serve", "--port", "0"),
+    ):
+        assert said in run(data, *typed, code=1)
+    with pytest.raises(StoreMissing, match=f"cell {cell}"):
+        Hippocampe.open(config(home))
+    shown = run(data, "verify", code=4)
+    assert shown.count(said) == 1
+    assert said in run(data, "doctor", code=1)
+    assert {
+        path for path in {*data.rglob("*")} - before if path.name.startswith("hippocampe")
+    } == set()
+    assert cell == 0 or not home.exists()
+
+
+def test_verify_reports_on_the_cells_after_a_bad_one(data: Path) -> None:
+    found = json.loads(run(data, "verify", "--json"))
+    assert (found["ok"], found["checked"]["memory"]) == (True, 11)
+    divide(config(data), 3)
+    for left in folder_of(data, 1).glob("hippocampe.db*"):
+        left.unlink()
+    damaged = folder_of(data, 2) / "hippocampe.db"
+    damaged.write_bytes(b"no database" * 1_000)
+    found = json.loads(run(data, "verify", "--json", code=4))
+    assert found["checked"]["memory"] == 8
+    missing, other = found["database"].splitlines()
+    assert missing.startswith("cannot open cell 1")
+    # Not "move the file away to start empty": a cell does not start empty.
+    assert str(damaged) in other
+    assert other.endswith("Restore all cells from a backup.")
+
+
+def test_a_folder_with_cells_is_not_migrated_in_part(data: Path, tmp_path: Path) -> None:
+    for folder in (data, folder_of(data, 1)):
+        said = run(folder, "migrate", "--to", str(tmp_path / "new"), code=1)
+        assert "hippocampe move-space" in " ".join(said.split())
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_database_of_many_processes_has_no_cells(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HIPPOCAMPE_DATABASE_URL", "postgresql://127.0.0.1/none")
+    monkeypatch.setenv("HIPPOCAMPE_QDRANT_URL", "http://127.0.0.1:1")
+    there = there_of(data)
+    call = Call(folder=folder_of(data, 1))
+    assert cells_of(call) == [call]
+    assert cells_of(Call(folder=data)) == [Call(folder=data)]
+    assert Call(folder=data, space=there, of_space=True).config.folder == data

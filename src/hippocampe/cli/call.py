@@ -62,7 +62,7 @@ class Call:
     def _of_cell(self) -> Config:
         """The configuration; of a divided folder, a command on one space uses the cell that has it."""
         config = self.loaded.config
-        if not self.of_space:
+        if not self.of_space or config.database_url is not None:
             return config
         return replace(config, folder=home_of(config.folder, self.scope.space))
 

@@ -11,8 +11,10 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from pathlib import Path
 
+from hippocampe.cells import located
 from hippocampe.cli import reach
 from hippocampe.cli.call import URL, Call
+from hippocampe.cli.cells import verified
 from hippocampe.cli.reach import Examined
 from hippocampe.cli.show.layout import counted
 from hippocampe.config import MODELS, Config
@@ -151,20 +153,19 @@ def _disk(folder: Path) -> Examined:
 def _data(call: Call, config: Config) -> Examined:
     if url := variable(URL):
         return Examined(True, f"on the server at {url}; the folder is not used")
-    if not (config.folder / "hippocampe.db").exists():
+    if not config.database.exists() and located(config.folder) is None:
         return Examined(True, "none yet")
     holder = read_owner(config.folder)
-    with call.read() as hippo:
-        found, read_only = hippo.verify(), hippo.read_only
+    found, read_only = verified(call)
     counts = counted(found.checked)
     if found.ok and read_only:
         who = f"process {holder.pid} holds it since {holder.since}" if holder else "read-only"
         return Examined(True, f"{who}; the database is sound ({counts}); its index was not checked")
     if found.ok:
         return Examined(True, f"store and index agree ({counts or 'empty'})")
-    return Examined(
-        False, "store and index differ, or the database is damaged: see hippocampe verify"
-    )
+    if found.database != "ok":
+        return Examined(False, f"the database is damaged: {found.database}")
+    return Examined(False, "store and index differ: see hippocampe verify")
 
 
 CHECKS: Mapping[str, Callable[[Call, Loaded], Examined]] = {

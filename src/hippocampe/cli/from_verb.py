@@ -21,6 +21,7 @@ from hippocampe import types
 from hippocampe.cli import terminal
 from hippocampe.cli.arguments import Argument, signature
 from hippocampe.cli.call import OF_A_FOLDER, OF_A_SPACE, Call, epilog_of, with_options
+from hippocampe.cli.cells import TOGETHER, cells_of
 from hippocampe.cli.help import Command
 from hippocampe.types import UNSET, Unset
 from hippocampe.verbs import VERBS
@@ -138,8 +139,15 @@ def add(
     verb = verb or name.replace("-", "_")
 
     def step(call: Call, **arguments: Any) -> None:
-        with call.of_verb(verb) as hippo:
+        *others, last = cells_of(call) if verb in TOGETHER else [call]
+        before: list[Any] = []
+        for cell in others:
+            with cell.of_verb(verb) as hippo:
+                before.append(execute(cell, hippo, verb, arguments).result)
+        with last.of_verb(verb) as hippo:
             done = execute(call, hippo, verb, arguments)
+            if before:
+                done = replace(done, result=TOGETHER[verb](call, [*before, done.result]))
             call.answer(as_json(done), lambda: (show or _by_type)(done))
 
     step.__doc__ = help

@@ -69,8 +69,9 @@ def serve(
     logs.install(log_format, log_level)
     config = call.lasting_config
     divided = Divided(config.folder)
-    count = workers or (divided.read().count if divided.exists else 1)
-    if count > 1 or divided.exists:
+    there = config.database_url is None and divided.exists
+    count = workers or (divided.read().count if there else 1)
+    if count > 1 or there:
         from hippocampe.hippocampe import divide
 
         config = divide(config, count)

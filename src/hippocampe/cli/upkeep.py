@@ -8,14 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from hippocampe.cells import Divided, folder_of, located
-from hippocampe.cli import terminal
-from hippocampe.cli.call import OF_A_FOLDER, URL, Call, command
+from hippocampe.cells import located
+from hippocampe.cli import cells, terminal
+from hippocampe.cli.call import OF_A_FOLDER, Call, command
 from hippocampe.cli.from_verb import add, of_verb, text
 from hippocampe.cli.show import upkeep as show
 from hippocampe.cli.show.layout import say
-from hippocampe.system.environment import variable
-from hippocampe.types import Verification
+from hippocampe.errors import InvalidInput
+from hippocampe.types import Reindexed
 
 app = typer.Typer()
 PANEL = "Upkeep"
@@ -41,13 +41,7 @@ add(
 )
 def verify(call: Call, **absent: Any) -> None:
     """Compare store and index, and check database and vectors. Exit code 4 on a difference."""
-    cells = _cells(call)
-    every: list[Verification] = []
-    for done, cell in enumerate(cells):
-        with cell.read() as hippo, terminal.progress() as progress:
-            progress("comparing store and index", done, len(cells) if done else 0)
-            every.append(hippo.verify(**absent))
-    found = every[0] if len(every) == 1 else show.together(every)
+    found, _ = cells.verified(call, **absent)
     call.answer(found, lambda: show.verification(found))
     if not found.ok:
         raise typer.Exit(NOT_CLEAN)
@@ -62,10 +56,13 @@ def verify(call: Call, **absent: Any) -> None:
 )
 def reindex(call: Call) -> None:
     """Rebuild the index. With --embedder, switch to that model and embed everything again."""
-    _say_cell(call)
-    # Open with the current embedder: --embedder is the one to switch to.
-    with call.open(replace(call.config, embedder=None)) as hippo, terminal.progress() as progress:
-        done = hippo.reindex(embedder=call.embedder, progress=progress)
+    every: list[Reindexed] = []
+    for cell in cells.cells_of(call):
+        # Open with the current embedder: --embedder is the one to switch to.
+        opened = cell.open(replace(cell.config, embedder=None))
+        with opened as hippo, terminal.progress() as progress:
+            every.append(hippo.reindex(embedder=call.embedder, progress=progress))
+    done = every[0] if len(every) == 1 else cells.reindexed(every)
     call.answer(done, lambda: show.reindexed(done))
 
 
@@ -91,9 +88,15 @@ def migrate(
     """Copy all data between a folder and PostgreSQL, and compare both. Repeat it if it was interrupted."""
     from hippocampe import migration
 
-    _say_cell(call)
     config = call.config
     target = migration.target_of(config, to, index)
+    for each in (config, target):
+        if each.database_url is None and located(each.folder) is not None:
+            raise InvalidInput(
+                f"cannot migrate {each.folder}: it has only a part of the spaces of a folder with cells. Nothing was "
+                "copied. Move all spaces to cell 0, with hippocampe move-space, start hippocampe serve --workers 1 "
+                "once, and migrate then."
+            )
     with terminal.progress() as progress:
         done = migration.migrate(config, target, progress)
     call.answer(done, lambda: show.migrated(done))
@@ -104,7 +107,6 @@ def scrub(call: Call) -> None:
     """Remove the last bytes of erased data from PostgreSQL and Qdrant, which block meanwhile."""
     from hippocampe import migration
 
-    _say_cell(call)
     with terminal.progress() as progress:
         done = migration.scrub(call.config, progress)
     call.answer(done, lambda: show.scrubbed(done))
@@ -123,7 +125,7 @@ def scrub(call: Call) -> None:
 )
 def backup(call: Call, **arguments: Any) -> None:
     """Copy the database, or those of all cells to a folder, even while they are in use."""
-    if len(_cells(call)) > 1:
+    if len(cells.cells_of(call)) > 1:
         made = _back_up_cells(call, **arguments)
     else:
         with call.of_verb("backup") as hippo:
@@ -137,7 +139,6 @@ def doctor(call: Call) -> None:
     from hippocampe.cli import doctor
 
     call.check_where()
-    _say_cell(call)
     with terminal.progress() as progress:
         checks = doctor.examine(call, lambda name: progress(name, 0, 0))
     call.answer(checks, lambda: show.checks(checks))
@@ -187,18 +188,6 @@ def demo(
             terminal.end_line()
 
 
-def _cells(call: Call) -> list[Call]:
-    """The calls that do a command on each cell of a divided folder; itself, and a note, for one cell or a server."""
-    call.check_where()
-    root = call.config.folder
-    alone = variable(URL) or call.config.database_url is not None
-    if not alone and (divided := Divided(root)).exists:
-        count = divided.read().count
-        return [replace(call, folder=folder_of(root, cell)) for cell in range(count)]
-    _say_cell(call)
-    return [call]
-
-
 def _back_up_cells(call: Call, target: str | None = None, *, overwrite: bool = False) -> Path:
     from hippocampe.hippocampe import back_up_cells
 
@@ -209,20 +198,3 @@ def _back_up_cells(call: Call, target: str | None = None, *, overwrite: bool = F
 
     to = None if target is None else Path(target)
     return back_up_cells(call.config.folder, copy, to, overwrite=overwrite)
-
-
-def _say_cell(call: Call) -> None:
-    """Say on stderr that a command is for one cell of a divided folder, and name the folders of the others."""
-    if variable(URL) or (found := located(call.config.folder)) is None:
-        return
-    root, cell = found
-    count = Divided(root).read().count
-    others = [str(folder_of(root, each)) for each in range(count) if each != cell]
-    note = say(
-        "Only for cell {cell} of the cells 0 to {last}. The folders of the others: {folders}",
-        cell=cell,
-        last=count - 1,
-        folders=", ".join(others),
-    )
-    # Not broken over lines, so that a path can be copied.
-    terminal.console(stderr=True).print(terminal.escaped(note), soft_wrap=True)

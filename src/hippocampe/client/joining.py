@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from hippocampe import __version__
+from hippocampe.cells import check_cell
 from hippocampe.client.connection import Connection
 from hippocampe.client.local import LocalConnection
 from hippocampe.client.reaching import POLL_SECONDS, Held, NotStarted, Unreached, reach
@@ -169,8 +170,10 @@ def start(config: Config) -> subprocess.Popen[bytes]:
     """Start a process that owns a folder and outlives this one, with its configuration; do not wait for it.
 
     Raises:
+        StoreMissing: The folder is that of a cell, and its database is missing.
         ServerUnavailable: The process or its log cannot be created.
     """
+    check_cell(config.database)
     command = [sys.executable, "-m", "hippocampe.resident", str(config.folder.absolute())]
     command.append(str(IDLE_SECONDS))
     try:

@@ -11,11 +11,20 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from hippocampe.cells import FOLDER, MAX_CELLS, ORPHAN_SECONDS, Divided, Division, folder_of, hashed
+from hippocampe.cells import (
+    FOLDER,
+    MAX_CELLS,
+    ORPHAN_SECONDS,
+    Divided,
+    Division,
+    check_cell,
+    folder_of,
+    hashed,
+)
 from hippocampe.client import joining
 from hippocampe.config import DATABASE, Config
 from hippocampe.engine import api_keys
-from hippocampe.errors import FolderInUse, InvalidInput, StoreBusy, StoreMissing
+from hippocampe.errors import FolderInUse, InvalidInput, StoreBusy
 from hippocampe.folder.lock import FolderLock
 from hippocampe.folder.relocation import spaces_of
 from hippocampe.store import meta
@@ -47,6 +56,7 @@ def divide(config: Config, count: int) -> Config:
 
     Raises:
         InvalidInput: The count cannot be used, or a cell that would be dropped has spaces.
+        StoreMissing: The database of a cell is missing.
         FolderInUse: Another process uses the folder, or a cell.
     """
     if not 1 <= count <= MAX_CELLS:
@@ -64,13 +74,9 @@ def divide(config: Config, count: int) -> Config:
         embedder: str | None = None
         for cell in range(before.count):
             folder = folder_of(root, cell)
+            check_cell(folder / DATABASE)
             if cell:
                 held.enter_context(_held(folder))
-                if not (folder / DATABASE).exists():
-                    raise StoreMissing(
-                        f"cannot open cell {cell}: there is no database in {folder}. Nothing was created. Restore "
-                        "all cells from a backup."
-                    )
             store = Store.open(folder / DATABASE, folder)
             try:
                 with store.read() as connection:

@@ -9,7 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 from threading import Event, Lock, Thread
 
-from hippocampe.cells import Fence, folder_of
+from hippocampe.cells import Fence, check_cell, folder_of
 from hippocampe.client.host import Host
 from hippocampe.config import DATABASE, Config
 from hippocampe.curation import erase
@@ -98,6 +98,7 @@ class Opened:
 def check_data(config: Config) -> None:
     """Raise `StoreMissing` if a data folder holds no data, without creating it."""
     if config.database_url is None:
+        check_cell(config.database)
         check_exists(config.database, config.folder)
 
 
@@ -131,8 +132,9 @@ def _key_store(fence: Fence | None, *, read_only: bool = False) -> Store | None:
     """The store of the first cell, for another one: it has the keys of all. None for a folder with its own."""
     if fence is None or fence.cell == 0:
         return None
-    first = folder_of(fence.divided.root, 0)
-    return Store.open(first / DATABASE, first, read_only=read_only)
+    database = folder_of(fence.divided.root, 0) / DATABASE
+    check_cell(database)
+    return Store.open(database, database.parent, read_only=read_only)
 
 
 @dataclass(slots=True)
@@ -178,6 +180,7 @@ def open_folder(
     tracer = Tracer(on=config.tracing)
     if config.database_url is not None:
         return _open_shared(config, config.database_url, clock, warm, tracer, progress)
+    check_cell(config.database)
     owner = FolderLock(config.folder, share=config.share)
     try:
         _make_private(config.folder)

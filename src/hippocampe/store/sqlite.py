@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, cast
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DisconnectionError
 
+from hippocampe.cells import located
 from hippocampe.errors import StoreBusy, StoreCorrupt
 from hippocampe.store.schema import metadata, to_json
 
@@ -284,6 +285,11 @@ def check_file(path: Path) -> None:
     except sqlite3.DatabaseError as exc:
         if "locked" in str(exc) or "readonly" in str(exc) or "unable to open" in str(exc):
             return
+        if located(path.parent) is not None:
+            raise StoreCorrupt(
+                f"cannot open {path}: it is damaged or not a database ({exc}). Nothing was changed. "
+                "Restore all cells from a backup."
+            ) from exc
         raise StoreCorrupt(
             f"cannot open {path}: it is damaged or not a database ({exc}). Nothing was changed. "
             f"Restore a copy from {path.parent / 'backups'}, or move the file away to start empty."

@@ -1,8 +1,6 @@
 """The audit log, verification and the checks of `doctor`."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from hippocampe.cli.show.layout import (
@@ -55,39 +53,6 @@ def _detail(entry: AuditEntry) -> str:
     )
 
 
-def together(cells: Sequence[Verification]) -> Verification:
-    """The results of all cells as one; places and damages are given the number of their cell."""
-
-    def named(number: int, places: Sequence[str]) -> tuple[str, ...]:
-        return tuple(f"cell {number}: {place}" for place in places)
-
-    of_cells = [*enumerate(cells)]
-    checked = Counter[str]()
-    for cell in cells:
-        checked.update(cell.checked)
-    databases = [named(n, [each.database]) for n, each in of_cells if each.database != "ok"]
-    places = [{w: named(n, some) for w, some in each.present.items()} for n, each in of_cells]
-    return Verification(
-        ok=all(cell.ok for cell in cells),
-        checked=dict(checked),
-        missing_in_index=_joined(cell.missing_in_index for cell in cells),
-        unknown_to_store=_joined(cell.unknown_to_store for cell in cells),
-        pending=sum(cell.pending for cell in cells),
-        database="; ".join(chain(*databases)) or "ok",
-        present=_joined(places),
-        differing_in_index=_joined(cell.differing_in_index for cell in cells),
-        damaged=_joined(cell.damaged for cell in cells),
-        damaged_files=(*chain(*(named(n, each.damaged_files) for n, each in of_cells)),),
-    )
-
-
-def _joined(parts: Iterable[Mapping[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for part in parts:
-        found |= {name: (*found.get(name, ()), *some) for name, some in part.items()}
-    return found
-
-
 def verification(found: Verification) -> Shown:
     """The result of comparing store and index."""
     if found.ok:
@@ -99,6 +64,7 @@ def verification(found: Verification) -> Shown:
         or found.differing_in_index
         or found.damaged_files
     )
+    error = reader().error
     problem = say("store and index differ") if differ else say("problems were found")
     shown = [f"{sign('✗')} {problem}"]
     for what, ids in (
@@ -108,17 +74,22 @@ def verification(found: Verification) -> Shown:
         (say("{items} with a damaged vector"), found.damaged),
     ):
         shown += [what.format(items=count(len(some), kind)) for kind, some in ids.items()]
-    shown += [say("damaged file of the index: {name}", name=name) for name in found.damaged_files]
+    shown += [
+        say("damaged file of the index: {name}", name=error(name)) for name in found.damaged_files
+    ]
     if differ or found.damaged:
         shown.append(
             say(
                 "`hippocampe reindex` rebuilds the index, and repairs damaged vectors from their texts"
             )
         )
-    if found.database != "ok":
-        shown.append(say("the database is damaged: {reason}", reason=found.database))
     shown += [
-        say("{word} is in: {places}", word=repr(absent), places=", ".join(places))
+        say("the database is damaged: {reason}", reason=error(reason))
+        for reason in found.database.splitlines()
+        if found.database != "ok"
+    ]
+    shown += [
+        say("{word} is in: {places}", word=repr(absent), places=", ".join(map(error, places)))
         for absent, places in found.present.items()
     ]
     return lines(*shown)
