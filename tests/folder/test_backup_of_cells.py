@@ -261,3 +261,6 @@ def test_verify_is_of_all_cells_and_names_the_one(
     assert "Only for cell 1" in run(folder_of(data, 1), "verify")
     said = run(data, "verify", "--absent", "glycine de " + THERE, code=4)
     assert "cell 1: hippocampe.db" in " ".join(said.split())
+    monkeypatch.setenv("LC_ALL", "fr_FR.UTF-8")
+    said = run(data, "verify", "--absent", "glycine de " + THERE, code=4)
+    assert "cellule 1 : hippocampe.db" in " ".join(said.split())

@@ -478,10 +478,12 @@ def test_a_folder_with_cells_is_not_migrated_in_part(data: Path, tmp_path: Path)
 def test_a_database_of_many_processes_has_no_cells(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HIPPOCAMPE_DATABASE_URL", "postgresql://127.0.0.1/none")
+    monkeypatch.setenv("HIPPOCAMPE_DATABASE_URL", "postgresql://127.0.0.1:1/none")
     monkeypatch.setenv("HIPPOCAMPE_QDRANT_URL", "http://127.0.0.1:1")
     there = there_of(data)
     call = Call(folder=folder_of(data, 1))
     assert cells_of(call) == [call]
     assert cells_of(Call(folder=data)) == [Call(folder=data)]
     assert Call(folder=data, space=there, of_space=True).config.folder == data
+    # Nobody asked for cells.
+    assert "cells" not in run(data, "serve", "--port", "0", code=1)
