@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from hippocampe.language.lexicon import load_all
+from hippocampe.language.lexicon import load_all, table_of
+from hippocampe.language.text import STOP_WORDS, fold
 
 SecretKind = Literal[
     "password", "API key", "private key", "token", "card number", "card code", "IBAN",
@@ -39,6 +40,8 @@ class Secret:
 MASKED: Final = "[secret: "
 """The beginning of the placeholder of a masked secret."""
 _WORDS: Final = load_all("secrets")
+_UNIONS: Final = load_all("words")["union"].split()
+_UNITS: Final = table_of("units")
 
 
 def _any(role: str) -> str:
@@ -98,6 +101,27 @@ _CODE = re.compile(
     rf"(?P<bare>{_DIGITS}|(?=(?:\S{{0,8}}?\d){{3}})(?:[A-Z]?\d{{2,8}}[A-Z]?\d{{0,4}}))(?![\w%€$£/:-]|[.,]\d|\s+{_any('counted')}\b)",
     re.IGNORECASE,
 )
+# "the bike lock is 3819", "garage 4471#": what a code opens, without the word "code".
+_LINKING = rf"{_any('linking')}(?:\s+|(?<=['’]))"
+_WHICH = rf"(?:\s+{_LINKING}(?:[^\W\d][\w'’-]*\s+){{0,3}}?[^\W\d][\w'’-]*)?"
+_TYPED = r"(?:[A-Z]?\d{3,8}[A-Z]?|\d\d(?:-\d\d){2,3}|\d(?:[ -]\d){3,7})[#*]?"
+_OPENED_BY = re.compile(
+    rf"(?<![\w-])(?:(?P<lock>{_any('locks')})|{_any('locked')}){_WHICH}"
+    rf"(?:(?P<sign>{_SIGN}|\s+[-–]\s+)|(?P<said>{_COPULA}|['’]s\s+|,?\s+{_any('opens_with')}\s+)|\s+){_ARTICLE}"
+    # "9021 off, 9022 on"
+    rf"(?P<bare>{_TYPED}(?:(?:\s+[^\W\d]+){{0,2}}(?:\s*[,/]|\s+(?:{'|'.join(_UNIONS)}))\s*{_TYPED})?)(?![\w%€$£/:-]|[.,]\d|\s\d)",
+    re.IGNORECASE,
+)
+# "type 4471 at the gate", "4471 opens the gate"
+_OPENS = re.compile(
+    rf"(?<![\w€$£.,:/-])(?:(?P<typed>{_any('typing')})\s+)?{_ARTICLE}(?P<bare>{_TYPED})"
+    rf"\s+(?(typed){_LINKING}|{_any('opening')}\s+)(?:[^\W\d]+['’\s]\s*){{0,3}}?(?:{_any('locks')}|{_any('locked')})(?!\w)",
+    re.IGNORECASE,
+)
+_DEPENDS = re.compile(rf"\w\s+{_LINKING}(?:[^\W\d]+['’\s]\s*){{0,2}}$", re.IGNORECASE)
+_ROUND = re.compile(r"\d+[05]0|(?:[01]\d|2[0-3])[0-5][05]|(?:19|20)\d\d")
+"""A price, a size, a time of day or a year."""
+_NEXT_WORD = re.compile(r"[ \t]*([^\W\d_]*)")
 _PUBLIC_CODE = re.compile(rf"(?<!\w){_any('public_codes')}(?!\w)", re.IGNORECASE)
 # "hunter2 is my password", "j'utilise hunter2 comme mot de passe".
 _PASSWORD_AFTER = re.compile(
@@ -123,7 +147,12 @@ _CREDENTIALS = re.compile(
 )
 # "wifi: chaton2024".
 _WIFI = re.compile(
-    rf"(?<![\w-]){_any('networks')}{_SIGN}(?P<bare>(?=[^\W\d_]){_MIXED}{{8,60}})", re.IGNORECASE
+    rf"(?<![\w-]){_any('networks')}{_WHICH}{_COPULA}(?P<bare>(?=[^\W\d_]){_MIXED}{{8,60}})",
+    re.IGNORECASE,
+)
+# "netflix: anna@example.org / sunny-Goat9": an address, then the password.
+_ACCOUNT = re.compile(
+    rf"(?<![\w.@+-])[\w.+-]{{1,60}}@[\w-]+(?:\.[\w-]+)+\s*[/|:]\s*(?P<bare>(?!@){_MIXED}{{6,60}})(?![\w/@]|\.\w)"
 )
 _QUESTION = re.compile(r"[^.!?\n]{1,300}\?")
 # The answer to a question for a password: "Walnut88", "it's Walnut88!", or a code alone.
@@ -191,6 +220,21 @@ def _is_set(match: re.Match[str]) -> bool:
 
 def _is_private_code(match: re.Match[str]) -> bool:
     return not _PUBLIC_CODE.search(match[0][: match.start("bare") - match.start()])
+
+
+def _opens(match: re.Match[str]) -> bool:
+    """Return whether a number is the code of a lock or a door, not its size, price, year, time or address."""
+    following = _NEXT_WORD.match(match.string, match.end("bare"))
+    word = fold(following[1]) if following else ""
+    if (word and word not in STOP_WORDS) or word in _UNITS:
+        return False
+    if _DEPENDS.search(match.string[max(0, match.start() - 60) : match.start()]):
+        return False
+    value, lock, sign, said = match.group("bare", "lock", "sign", "said")
+    if not value.isdigit() or (lock and said):
+        return True
+    least = 3 if lock and sign else 4
+    return bool(lock or sign or said) and len(value) >= least and not _ROUND.fullmatch(value)
 
 
 def _is_beside(match: re.Match[str]) -> bool:
@@ -419,6 +463,9 @@ _PATTERNS: tuple[tuple[SecretKind, re.Pattern[str], Callable[[re.Match[str]], bo
     ("password", _PASSWORD_BESIDE, _is_beside),
     ("password", _CREDENTIALS, _ALWAYS),
     ("password", _WIFI, _ALWAYS),
+    ("password", _ACCOUNT, _ALWAYS),
+    ("password", _OPENED_BY, _opens),
+    ("password", _OPENS, _ALWAYS),
 )
 
 _ROLES: Final[Mapping[SecretKind, str]] = {
