@@ -66,6 +66,7 @@ def test_the_kind_of_subject(text: str, subject: str) -> None:
     ("text", "sign"),
     [
         ("Le cours est annulé", "ended"),
+        ("Ida a rendu les clés", "ended"),
         ("Paul no longer smokes", "no_longer"),
         ("La réunion est désormais le lundi", "now"),
         ("The release has been postponed", "became"),
@@ -77,6 +78,13 @@ def test_the_kind_of_subject(text: str, subject: str) -> None:
 )
 def test_signs_of_change(text: str, sign: str) -> None:
     assert sign in parse(text).signs
+
+
+@pytest.mark.parametrize(
+    "text", ["Rendez-vous chez le dentiste mardi", "rdv dentiste mardi", "Ida se rend à Metz"]
+)
+def test_another_form_of_a_verb_ends_nothing(text: str) -> None:
+    assert "ended" not in parse(text).signs
 
 
 def test_a_function_word_has_no_stem_of_a_verb() -> None:

@@ -86,6 +86,12 @@ OCCASIONS = [
     ("I'm dating Ida", "I'm seeing Ivo at the opera"),
     ("I'm dating Ida", "I'm seeing Ivo and Jane"),
     ("I live in Derby", "I live in Hull and York"),
+    # To a hall or to a tool, for what is done there.
+    ("We live in Derby", "We moved to Quill Studios for rehearsals"),
+    ("We live in Derby", "We have moved to the Corn Exchange for the concert"),
+    ("We live in Derby", "We moved to Zoom for the weekly call"),
+    ("Nous habitons à Metz", "Nous avons déménagé à la Salle Braun pour les répétitions"),
+    ("Nous habitons à Metz", "On a déménagé au Studio Ferrand pour le concert"),
 ]
 
 # (old, new): a judgement, a state, a time or a place is no value.
@@ -96,6 +102,9 @@ NO_VALUES = [
     ("ma tasse préférée est la bleue", "ma tasse préférée est dans l'évier"),
     ("J'ai 41 ans", "J'ai 18 ans dans mes rêves"),
     ("Ida a 7 ans", "Ida a 7 ans de moins que son frère"),
+    ("Ida a 3 enfants", "Ida a 3 enfants à garder mercredi"),
+    ("J'ai 3 enfants", "j'ai 3 enfants à nourrir ce midi"),
+    ("I have 3 children", "I have 3 children to look after on Wednesday"),
     ("my occupation is nurse", "my occupation is exhausting"),
     ("my favourite dish is curry", "my favourite dish is cold"),
     ("my favourite show is Dark", "my favourite show is on tonight"),
@@ -109,6 +118,10 @@ VALUES = [
     ("J'ai 41 ans", "J'ai 42 ans depuis hier"),
     ("Le lapin d'Ida pèse 2 kilos", "Le lapin d'Ida pèse 3 kilos à sa dernière pesée"),
     ("Ida's rabbit weighs 2 kilos", "Ida's rabbit weighs 3 kilos at its last check"),
+    ("J'ai 3 enfants", "J'ai 4 enfants à présent"),
+    ("I live in Derby", "I moved to Hull for the concert season"),
+    ("We live in Derby", "We moved to Nether Wallop for work"),
+    ("J'habite à Metz", "J'ai déménagé à Trifouilly pour mes études"),
     ("my occupation is nurse", "my occupation is lawyer"),
     ("my favourite dish is curry", "my favourite dish is pizza"),
     ("my favourite day is saturday", "my favourite day is thursday"),

@@ -79,10 +79,29 @@ def test_a_pair_that_was_not_read_is_listed() -> None:
         ("Le club se réunit le lundi", "Je crois que le club se réunit le mardi"),
         ("The club meets on Mondays", "Apparently the club meets on Tuesdays"),
         ("The club meets on Mondays", "Bad news. The club may no longer meet on Mondays."),
+        ("Noé a fini Germinal", "Noé lit Germinal"),
+        ("Noah has finished Emma", "Noah is reading Emma"),
     ],
 )
 def test_however_likely_these_are_listed(old: str, new: str) -> None:
     assert concluded(old, new, {"update": 0.99})[0] is Verdict.UNSURE
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Noé lit Germinal", "Noé a fini Germinal"),
+        ("Noah is reading Emma", "Noah has finished Emma"),
+        ("Noé a arrêté de fumer", "Noé ne fume plus"),
+        ("Noah has stopped smoking", "Noah no longer smokes"),
+        (
+            "Les travaux ont fini par s'arrêter",
+            "Les travaux reprennent lundi avec une autre équipe",
+        ),
+    ],
+)
+def test_an_end_or_another_matter_replaces(old: str, new: str) -> None:
+    assert concluded(old, new, {"update": 0.99})[0] is Verdict.UPDATED
 
 
 @pytest.mark.parametrize(

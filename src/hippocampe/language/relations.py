@@ -19,7 +19,7 @@ from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.statement import Statement, is_hedged, is_name, is_time, parse
 from hippocampe.language.text import STOP_WORDS, fold
 from hippocampe.language.tokenizer import Word
-from hippocampe.language.topics import topics_of
+from hippocampe.language.topics import topic_words, topics_of
 from hippocampe.language.values import values_stated
 from hippocampe.language.word_classes import word_classes
 from hippocampe.language.wordings import Aspect, ValueKind, Wording, candidate_wordings
@@ -42,6 +42,12 @@ _CONTRAST: Final = words_of("contrast")
 _UNION: Final = words_of("union")
 _AFTER_CHOICE: Final = words_of("after_choice")
 _BEFORE_AMOUNT: Final = words_of("before_amount")
+_BEFORE_PURPOSE: Final = words_of("before_purpose")
+_REASONS_TO_MOVE: Final = sum(
+    1 << bit
+    for bit, topic in enumerate(topic_words())
+    if topic in ("job", "study", "partner", "parents", "children", "siblings", "illness", "home")
+)
 _BEFORE_NAME: Final = words_of("before_name")
 _BEFORE_PLACE: Final = words_of("before_place")
 _PREPOSITIONS: Final = words_of("grammar.at")
@@ -217,12 +223,16 @@ def _is_sure(
     norms = [word.norm for word in rest]
     match wording.kind:
         case "number":
-            return not statement.unclear and (not norms or _leaves_number(norms))
+            if statement.unclear or _is_for_doing(statement, rest):
+                return False
+            return not norms or _leaves_number(norms)
         case "name" | "place":
             joined = _without(_PREPOSITIONS | _DETERMINERS, rest[1:])
             if norms and norms[0] in _UNION and _is_any_name(statement, wording, joined):
                 return False  # one of several
             if wording.joins and not _is_known(wording, head):
+                return False
+            if wording.kind == "place" and not _is_known(wording, head) and _visits(head, norms):
                 return False
             of_person = wording.aspect == "state" and "first_names" in wording.known
             lasts = not (of_person and norms) or _lasts(norms)
@@ -233,6 +243,14 @@ def _is_sure(
             return not wording.owned or _can_be_value(statement, wording, written)
         case _:
             return True
+
+
+def _is_for_doing(statement: Statement, rest: Sequence[Word]) -> bool:
+    """Return whether words after a number say what to do with that many, who may not be all: "à garder samedi"."""
+    if len(rest) < 2 or rest[0].norm not in _PREPOSITIONS or rest[1].capital:
+        return False
+    infinitives = words_of("infinitive_endings", language=statement.language)
+    return rest[1].surface.endswith(tuple(infinitives))
 
 
 def _leaves_number(rest: Sequence[str]) -> bool:
@@ -251,6 +269,15 @@ def _lasts(rest: Sequence[str]) -> bool:
     classes = word_classes()
     lasting = any(classes.match(name, rest, 0) for name in ("beginning", "cause", "instead"))
     return lasting or rest[0] in _UNION
+
+
+def _visits(place: Sequence[Word], rest: Sequence[str]) -> bool:
+    """Return whether somebody goes to a place, or to a product, for a purpose that makes it no home: "for rehearsals"."""
+    if not rest or rest[0] not in _BEFORE_PURPOSE:
+        return False
+    purpose = _topics(rest[1:])
+    brand = word_classes().has("brands", *(word.norm for word in place))
+    return brand or bool(purpose and not purpose & _REASONS_TO_MOVE)
 
 
 def _is_any_name(statement: Statement, wording: Wording, words: Sequence[Word]) -> bool:

@@ -22,7 +22,7 @@ from hippocampe.language.relations import TASTE, relations
 from hippocampe.language.roles import roles_swapped
 from hippocampe.language.secrets import MASKED
 from hippocampe.language.statement import Statement, is_hedged, parse
-from hippocampe.language.tense import tense_of
+from hippocampe.language.tense import Tense, tense_of
 from hippocampe.language.text import clauses, keywords, sentences
 from hippocampe.updates.alignment import Alignment, align
 from hippocampe.updates.decide import Decision, Verdict
@@ -267,6 +267,8 @@ def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> s
         return "a taste stays"
     if may_both_hold(aligned):
         return "another time"
+    if _goes_on_after_its_end(aligned):
+        return "perhaps from before the end"
     return None
 
 
@@ -276,6 +278,17 @@ def _is_beside_a_taste(aligned: Alignment) -> bool:
     "I burned the curry" ends no love of it, though it ends much else that is done with curry.
     """
     return not aligned.new.signs and _tells_taste(aligned.old) and not _tells_taste(aligned.new)
+
+
+def _goes_on_after_its_end(aligned: Alignment) -> bool:
+    """Return whether the old statement says that something was ended, and the new one only that it is done.
+
+    "Léo is reading Emma" after "Léo has finished Emma" may be older news, told late.
+    """
+    old, new = aligned.old, aligned.new
+    ended = "ended" in old.signs and tense_of(old) is Tense.PAST
+    goes_on = not (new.signs or new.negations) and tense_of(new) is Tense.PRESENT
+    return ended and goes_on and len(aligned.open_new) <= 1
 
 
 def _tells_taste(statement: Statement) -> bool:
