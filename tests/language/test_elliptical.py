@@ -7,6 +7,7 @@ from hippocampe.language.follow_ups import (
     asks_own,
     completed,
     continues,
+    corrects,
     is_elliptical,
     refers_to_thing,
 )
@@ -114,3 +115,46 @@ def test_the_hour_of_something_is_no_small_talk() -> None:
 def test_the_first_person_as_it_is_typed() -> None:
     assert all(map(is_first_person, ("jcommence a quelle heure ?", "jsuis malade", "et le mien ?")))
     assert not any(map(is_first_person, ("le jpeg est flou", "jquery et json", "Jean bosse")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("no wait, 5", "sorry, I meant Thursday", "my bad, 7:45", "actually 3pm", "make that 9"),
+        *(
+            "non, 5 en fait",
+            "euh pardon, jeudi",
+            "je voulais dire jeudi",
+            "enfin 9",
+            "non, à 18h45",
+        ),
+    ],
+)
+def test_it_only_gives_another_value(text: str) -> None:
+    assert corrects(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "no",
+            "no thanks",
+            "5",
+            "on Thursday",
+            "no wait, 5?",
+            "no, we live in Hull",
+            "sorry, late",
+        ),
+        *("non", "non merci", "jeudi", "non, 5 ?", "non, jeudi j'ai judo", "pardon du retard"),
+        "no, the bus was full and we only got there at 5",
+    ],
+)
+def test_it_says_more_or_corrects_nothing(text: str) -> None:
+    assert not corrects(text)
+
+
+def test_another_name_corrects() -> None:
+    assert corrects("non pardon, Ida", {"ida"})
+    assert corrects("oops, Ida", {"ida"})
+    assert not corrects("oops, Ida")

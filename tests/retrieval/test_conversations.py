@@ -92,3 +92,37 @@ def test_the_exchanges_of_another_space_are_not_there(
         memory.exchange(talked["clé"], scope=other)
     with pytest.raises(InvalidInput, match="cursor"):
         memory.exchanges(scope=other, cursor=talked["clé"])
+
+
+@pytest.mark.parametrize(
+    ("said", "correction", "question"),
+    [
+        ("The quiz team has 3 players", "no wait, 5", "how many players has the quiz team?"),
+        ("Le quiz est lundi chez Noé", "euh pardon, mardi", "quand est le quiz ?"),
+    ],
+)
+def test_a_value_corrected_in_the_next_message_is_found_with_it(
+    memory: Hippocampe, said: str, correction: str, question: str
+) -> None:
+    memory.after_turn(said, "ok", scope=LOBBY)
+    memory.after_turn(correction, "ok", scope=LOBBY)
+
+    def found() -> str:
+        return memory.recall(question, scope=LOBBY, collections=("turn",))[0].content
+
+    assert found() == f"{said}\nassistant: ok\nowen: {correction}"
+    memory.forget(correction, scope=LOBBY)
+    assert found() == f"{said}\nassistant: ok"
+
+
+def test_only_the_same_person_corrects_at_once(memory: Hippocampe, clock: FakeClock) -> None:
+    kitchen = [Scope(user=name, channel="kitchen") for name in ("owen", "nina")]
+    memory.after_turn("The quiz team has 3 players", None, scope=kitchen[0])
+    memory.after_turn("no wait, 5", None, scope=kitchen[1])
+    memory.after_turn("The choir has 8 singers", None, scope=kitchen[0])
+    clock.advance(hours=5)
+    memory.after_turn("no wait, 5", None, scope=kitchen[0])
+    found = memory.recall("players singers", scope=kitchen[0], collections=("turn",))
+    assert {"The quiz team has 3 players", "The choir has 8 singers"} <= {
+        each.content for each in found
+    }

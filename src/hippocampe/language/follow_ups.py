@@ -56,6 +56,21 @@ def _tells_of_whom(question: str) -> bool:
     )
 
 
+def corrects(text: str, names: Collection[str] = ()) -> bool:
+    """Return whether a text only gives another value for what was said before it: "no wait, 4", "pardon, mardi".
+
+    Args:
+        text: The text.
+        names: Folded words of it that name somebody.
+    """
+    said = frozenset(words(text))
+    correcting = words_of("correcting", file="questions")
+    if len(said) > MOST_ELLIPTICAL or said.isdisjoint(correcting) or asks_anything(text):
+        return False
+    values = times_in(text).union(names) - correcting
+    return bool(values) and said <= values | correcting | _empty_words()
+
+
 def times_in(text: str) -> frozenset[str]:
     """The folded words of a text that name a time or a number."""
     times = word_classes().times

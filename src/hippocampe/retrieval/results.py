@@ -1,12 +1,15 @@
 """Results: rows of the store as recollections."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy import Connection
 
 from hippocampe.engine.documents import piece_text
+from hippocampe.language.difference import proper_names
+from hippocampe.language.follow_ups import corrects
+from hippocampe.language.statement import parse
 from hippocampe.retrieval.candidates import Hits
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.store import associations, memories, message_rows, notes, turn_rows
@@ -17,6 +20,8 @@ from hippocampe.types import MEMORY_COLLECTIONS, Memory, Message, Recollection
 Ranked = tuple[str, str, float]
 """Id, kind and score of a result."""
 
+LONGEST_CORRECTION = 80
+"""Characters of a message that may only correct the one before it."""
 LIVE_READ = 3
 """Live messages among the results that are read: what was said a minute ago loses to much that is known of the
 same person, until both are read."""
@@ -159,7 +164,8 @@ def _rows(
                 rows[memory.id] = of_memory(memory)
     if "turn" in of_kind:
         external = turn_rows.external_ids(connection, of_kind["turn"])
-        for turn in turn_rows.get(connection, space, of_kind["turn"]).values():
+        turns = turn_rows.get(connection, space, of_kind["turn"])
+        for turn in _with_corrections(connection, space, turns.values()):
             if turn.forgotten_at is None:
                 rows[turn.id] = of_turn(turn, external.get(turn.id, ()))
     if "live" in of_kind:
@@ -171,6 +177,29 @@ def _rows(
                 piece.id, "note", piece_text(piece), 0.0, at=piece.modified_at
             )
     return rows
+
+
+def _corrects(text: str) -> bool:
+    if len(text) > LONGEST_CORRECTION:
+        return False
+    statement = parse(text)
+    return corrects(text, proper_names(statement.words, statement))
+
+
+def _with_corrections(
+    connection: Connection, space: str, turns: Collection[Turn]
+) -> Iterator[Turn]:
+    """Turns, each with the correction that its author gave in the next one: alone, "no wait, 4" means nothing."""
+    next_ids = [each.next_id for each in turns if each.next_id]
+    following = turn_rows.get(connection, space, next_ids)
+    for each in turns:
+        after = following.get(each.next_id or "")
+        if after is not None and after.session == each.session and after.author == each.author:
+            said = after.content.partition("\n")[0]
+            if after.forgotten_at is None and _corrects(said):
+                line = f"{after.author}: {said}" if after.author else said
+                each = replace(each, content=f"{each.content}\n{line}")
+        yield each
 
 
 def _shown(connection: Connection, memory: Memory, now: datetime) -> bool:
