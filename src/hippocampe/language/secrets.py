@@ -119,6 +119,7 @@ _OPENS = re.compile(
     re.IGNORECASE,
 )
 _DEPENDS = re.compile(rf"\w\s+{_LINKING}(?:[^\W\d]+['’\s]\s*){{0,2}}$", re.IGNORECASE)
+_CODE_NAME = re.compile(rf"(?<!\w){_any('codes')}(?!\w)", re.IGNORECASE)
 _ROUND = re.compile(r"\d+[05]0|(?:[01]\d|2[0-3])[0-5][05]|(?:19|20)\d\d")
 """A price, a size, a time of day or a year."""
 _NEXT_WORD = re.compile(r"[ \t]*([^\W\d_]*)")
@@ -152,7 +153,7 @@ _WIFI = re.compile(
 )
 # "netflix: anna@example.org / sunny-Goat9": an address, then the password.
 _ACCOUNT = re.compile(
-    rf"(?<![\w.@+-])[\w.+-]{{1,60}}@[\w-]+(?:\.[\w-]+)+\s*[/|:]\s*(?P<bare>(?!@){_MIXED}{{6,60}})(?![\w/@]|\.\w)"
+    rf"(?<![\w.@+-])(?P<who>[\w.+-]{{1,60}})@[\w-]+(?:\.[\w-]+)+\s*[/|:]\s*(?P<bare>(?!@|(?P=who)){_MIXED}{{6,60}})(?![\w/@]|\.\w)"
 )
 _QUESTION = re.compile(r"[^.!?\n]{1,300}\?")
 # The answer to a question for a password: "Walnut88", "it's Walnut88!", or a code alone.
@@ -228,13 +229,24 @@ def _opens(match: re.Match[str]) -> bool:
     word = fold(following[1]) if following else ""
     if (word and word not in STOP_WORDS) or word in _UNITS:
         return False
-    if _DEPENDS.search(match.string[max(0, match.start() - 60) : match.start()]):
-        return False
     value, lock, sign, said = match.group("bare", "lock", "sign", "said")
-    if not value.isdigit() or (lock and said):
+    if not value.isdigit():
+        return True
+    before = match.string[max(0, match.start() - 60) : match.start()]
+    if _DEPENDS.search(before) and not _CODE_NAME.search(before):
+        return False
+    if lock and said:
         return True
     least = 3 if lock and sign else 4
     return bool(lock or sign or said) and len(value) >= least and not _ROUND.fullmatch(value)
+
+
+def _is_opening(match: re.Match[str]) -> bool:
+    """Return whether a number that opens something is no year, and the number of nothing else: "case 4471 opens …"."""
+    before = match.string[max(0, match.start() - 30) : match.start()].rstrip(" ")
+    word = fold(re.split(r"[^\w]", before)[-1])
+    alone = not word or word in STOP_WORDS
+    return bool(match["typed"]) or (alone and not _ROUND.fullmatch(match["bare"]))
 
 
 def _is_beside(match: re.Match[str]) -> bool:
@@ -465,7 +477,7 @@ _PATTERNS: tuple[tuple[SecretKind, re.Pattern[str], Callable[[re.Match[str]], bo
     ("password", _WIFI, _ALWAYS),
     ("password", _ACCOUNT, _ALWAYS),
     ("password", _OPENED_BY, _opens),
-    ("password", _OPENS, _ALWAYS),
+    ("password", _OPENS, _is_opening),
 )
 
 _ROLES: Final[Mapping[SecretKind, str]] = {
