@@ -101,12 +101,6 @@ SECRETS = [
     ("password", "pour le portail c'est 4471", "4471"),
     ("password", "the gate is 4471 at night", "4471"),
     ("password", "le coffre c'est 3819 je crois", "3819"),
-    ("password", "alarm is 9021 off, 9022 on", "9021 off, 9022"),
-    (
-        "password",
-        "l'alarme c'est 9021 pour éteindre, 9022 pour allumer",
-        "9021 pour éteindre, 9022",
-    ),
     ("password", "the safe opens with 22-08-41", "22-08-41"),
     ("password", "le coffre s'ouvre avec 22-08-41", "22-08-41"),
     ("password", "you open the gate with 4471", "4471"),
@@ -431,6 +425,21 @@ def test_mask_hides_the_value_and_keeps_the_rest(kind: str, text: str, value: st
     assert (value or text) not in masked
     assert f"[secret: {kind}]" in masked
     assert mask(masked) == masked
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("alarm is 9021 off, 9022 on", "alarm is {0} off, {0} on"),
+        (
+            "l'alarme c'est 9021 pour éteindre et 9022 pour allumer",
+            "l'alarme c'est {0} pour éteindre et {0} pour allumer",
+        ),
+        ("garage 4471#, back gate 8820*", "garage {0}, back gate {0}"),
+    ],
+)
+def test_two_codes_are_two_secrets(text: str, masked: str) -> None:
+    assert mask(text) == masked.format("[secret: password]")
 
 
 def test_mask_in_a_sentence() -> None:

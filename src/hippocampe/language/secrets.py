@@ -105,6 +105,7 @@ _CODE = re.compile(
 _LINKING = rf"{_any('linking')}(?:\s+|(?<=['’]))"
 _WHICH = rf"(?:\s+{_LINKING}(?:[^\W\d][\w'’-]*\s+){{0,3}}?[^\W\d][\w'’-]*)?"
 _TYPED = r"(?:[A-Z]?\d{3,8}[A-Z]?|\d\d(?:-\d\d){2,3}|\d(?:[ -]\d){3,7})[#*]?"
+_CODES = re.compile(_TYPED, re.IGNORECASE)
 _OPENED_BY = re.compile(
     rf"(?<![\w-])(?:(?P<lock>{_any('locks')})|{_any('locked')}){_WHICH}"
     rf"(?:(?P<sign>{_SIGN}|\s+[-–]\s+)|(?P<said>{_COPULA}|['’]s\s+|,?\s+{_any('opens_with')}\s+)|\s+){_ARTICLE}"
@@ -524,7 +525,11 @@ def _candidates(text: str) -> Iterator[Secret]:
             position = match.start() + 1
             if is_secret(match):
                 position = max(position, match.end())
-                yield Secret(kind, *_value_span(match))
+                start, end = _value_span(match)
+                # Each of two codes, as a reply may repeat one of them.
+                codes = _CODES.finditer(text, start, end) if pattern is _OPENED_BY else ()
+                spans = [code.span() for code in codes] or [(start, end)]
+                yield from (Secret(kind, *span) for span in spans)
 
 
 def _value_span(match: re.Match[str]) -> tuple[int, int]:
