@@ -92,6 +92,8 @@ def test_however_likely_these_are_listed(old: str, new: str) -> None:
     [
         ("Noé lit Germinal", "Noé a fini Germinal"),
         ("Noah is reading Emma", "Noah has finished Emma"),
+        ("Le bar a fermé", "Le bar est ouvert"),
+        ("The bar has closed", "The bar is open"),
         ("Noé a arrêté de fumer", "Noé ne fume plus"),
         ("Noah has stopped smoking", "Noah no longer smokes"),
         (

@@ -24,6 +24,7 @@ from hippocampe.language.secrets import MASKED
 from hippocampe.language.statement import Statement, is_hedged, parse
 from hippocampe.language.tense import Tense, tense_of
 from hippocampe.language.text import clauses, keywords, sentences
+from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.alignment import Alignment, align
 from hippocampe.updates.decide import Decision, Verdict
 from hippocampe.updates.evidence import evidence_of
@@ -281,14 +282,14 @@ def _is_beside_a_taste(aligned: Alignment) -> bool:
 
 
 def _goes_on_after_its_end(aligned: Alignment) -> bool:
-    """Return whether the old statement says that something was ended, and the new one only that it is done.
+    """Return whether the old statement says that something was finished, and the new one only that it is done.
 
     "Léo is reading Emma" after "Léo has finished Emma" may be older news, told late.
     """
     old, new = aligned.old, aligned.new
-    ended = "ended" in old.signs and tense_of(old) is Tense.PAST
+    finished = tense_of(old) is Tense.PAST and word_classes().occurs("finished", old.norms)
     goes_on = not (new.signs or new.negations) and tense_of(new) is Tense.PRESENT
-    return ended and goes_on and len(aligned.open_new) <= 1
+    return finished and goes_on and len(aligned.open_new) <= 1
 
 
 def _tells_taste(statement: Statement) -> bool:
