@@ -26,10 +26,11 @@ from hippocampe.language.fence import BULLET, CLOSING, OPENING, fence
 from hippocampe.language.humanize import clock_label, day_label, relative_time
 from hippocampe.language.i18n import translate
 from hippocampe.language.kin import begins_with_teller
-from hippocampe.language.person import is_first_person
+from hippocampe.language.person import is_first_person, names_user
+from hippocampe.language.relations import leaves_out_subject
 from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.language.temporal.window import is_vague_event
-from hippocampe.language.text import words
+from hippocampe.language.text import fold, words
 from hippocampe.types import Memory, Recollection, Settings
 
 Count = Callable[[str], int]
@@ -303,16 +304,23 @@ def _told_of(
 
 
 def _speaker(memory: Memory) -> str:
-    """The speaker of a memory about themselves or theirs; empty for others, or if it begins with their name.
+    """The speaker of a memory about themselves or theirs that does not name them; empty for others.
 
     In the other collections "I" is the companion.
     """
     if memory.collection != "memory" or not memory.user:
         return ""
-    if not (is_first_person(memory.content) or begins_with_teller(memory.content)):
+    name, text = words(memory.user), memory.content
+    if words(text)[: len(name)] == name:
         return ""
-    name = words(memory.user)
-    return "" if words(memory.content)[: len(name)] == name else quote_label(memory.user)
+    unnamed = (
+        is_first_person(text)
+        or begins_with_teller(text)
+        or names_user(text)
+        or leaves_out_subject(text)
+        or fold(memory.user) in memory.subjects
+    )
+    return quote_label(memory.user) if unnamed else ""
 
 
 def _fit(

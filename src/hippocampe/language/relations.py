@@ -15,6 +15,7 @@ from itertools import dropwhile
 from typing import Final
 
 from hippocampe.language.calendar import FULL_MONTHS, NUMBERS, ORDINALS
+from hippocampe.language.grammar import grammar
 from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.statement import Statement, is_hedged, is_name, is_time, parse
 from hippocampe.language.text import STOP_WORDS, fold
@@ -61,6 +62,8 @@ _MAX_VALUE_WORDS: Final = 6
 _MAX_REST_WORDS: Final = 8
 _MAX_WORDS: Final = 30
 _MAX_TIME_WORDS: Final = 5
+_MAX_OPENING: Final = 400
+"""Characters that are read to find the subject of a statement."""
 
 TASTE: Final = "attitude"
 """The relation of who likes or dislikes what."""
@@ -116,6 +119,22 @@ def relations(statement: Statement) -> tuple[Relation, ...]:
         ):
             return found
     return found
+
+
+def leaves_out_subject(text: str) -> bool:
+    """Return whether a statement begins with its verb, as programs write of a user: "Lives in Lyon", "Aime le jazz"."""
+    statement = parse(text[:_MAX_OPENING])
+    if statement.question:
+        return False
+    if any(not each.subject for each in relations(statement)):
+        return True
+    verbs = grammar(statement.language).verbs
+    tokens = list(dropwhile(lambda token: "light" in token.roles, statement.tokens))
+    if len(tokens) < 2 or "auxiliary" in tokens[0].roles:
+        return len(tokens) > 1
+    # "Building B is closed" and "Train leaves at 8" begin with a noun.
+    later = (token for token in tokens[1:] if token.stem in verbs or "auxiliary" in token.roles)
+    return tokens[0].stem in verbs and next(later, None) is None
 
 
 def clear_caches() -> None:

@@ -7,6 +7,7 @@ from typing import Protocol
 from hippocampe.language.mentions import mentions
 from hippocampe.language.names import NO_OTHER_NAMES, Aliases
 from hippocampe.language.person import is_about_speaker, is_first_person, names_user
+from hippocampe.language.relations import leaves_out_subject
 from hippocampe.language.text import fold
 
 
@@ -53,7 +54,7 @@ def is_unclear(one: Told, other: Told) -> bool:
     if one.user == other.user or not (_is_told(one) and _is_told(other)):
         return False
     return not _are_two(one, other) or not any(
-        is_about_speaker(each.content) for each in (one, other)
+        is_about_speaker(each.content) or leaves_out_subject(each.content) for each in (one, other)
     )
 
 
@@ -84,8 +85,9 @@ def _are_two(one: Told, other: Told) -> bool:
 
 
 def _is_told(each: Told) -> bool:
-    """Return whether a statement is in the first person: also "m'a prêté"."""
-    return is_first_person(each.content) or is_about_speaker(each.content)
+    """Return whether a statement is about its user without a name: "I live in Lyon", "m'a prêté", "Lives in Lyon"."""
+    text = each.content
+    return is_first_person(text) or is_about_speaker(text) or leaves_out_subject(text)
 
 
 def _names(teller: Told, aliases: Aliases) -> tuple[str, ...]:
