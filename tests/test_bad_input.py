@@ -3,11 +3,12 @@
 import inspect
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hippocampe import Hippocampe, Scope
+from hippocampe import Config, Hippocampe, Scope
 from hippocampe.errors import InvalidInput, NotFound
 from verb_arguments import MISSING, needed_by, right_call, takes_scope
 
@@ -352,3 +353,26 @@ def test_named_arguments_have_their_types(shared: Hippocampe, name: str, tmp_pat
         with pytest.raises(InvalidInput):
             getattr(shared, verb)(**{**right, name: wrong})
     assert held(shared) == before
+
+
+def test_a_missing_argument_is_named_without_internals(shared: Hippocampe) -> None:
+    with pytest.raises(TypeError, match="'scope'") as raised:
+        shared.remember("Zoé joue du cor")  # pyright: ignore[reportCallIssue]
+    assert "make_draft" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"share": "no"}, "share must be True or False, not str"),
+        ({"background": 0}, "background must be True or False, not int"),
+        ({"flush_seconds": "30"}, "flush_seconds must be a number, not str"),
+        ({"graph_threshold": 1.5}, "graph_threshold must be a whole number, not float"),
+        ({"request_burst": True}, "request_burst must be a whole number, not bool"),
+        ({"graph_threshold": -1}, "graph_threshold must be 0 or more, not -1"),
+        ({"embedder_timeout": float("nan")}, "embedder_timeout must be 0 or more, not nan"),
+    ],
+)
+def test_a_configuration_has_numbers_and_flags(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        Config(Path("unused"), **wrong)

@@ -4,7 +4,7 @@ import os
 import re
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 from urllib.parse import SplitResult, urlsplit
 
 from hippocampe.errors import InvalidInput
@@ -98,8 +98,8 @@ class Config:
             server with a key; none by default.
 
     Raises:
-        InvalidInput: The settings of servers, of notes, of language models or of the
-            proxy cannot be used.
+        InvalidInput: A number or a flag has another type, or the settings of servers, of notes, of language
+            models or of the proxy cannot be used.
     """
 
     folder: Path
@@ -144,6 +144,8 @@ class Config:
     allowed_origins: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        for each in fields(self):
+            _check_number(each.name, each.type, getattr(self, each.name))
         object.__setattr__(self, "folder", Path(self.folder).expanduser())
         for name, variable in MODELS.items():
             chosen = getattr(self, name) or os.environ.get(variable, "").strip() or None
@@ -255,6 +257,20 @@ class Config:
     def database(self) -> Path:
         """The file of the database."""
         return self.folder / DATABASE
+
+
+def _check_number(name: str, kind: object, value: Any) -> None:
+    """Refuse "no" for False and "5" for 5: the one is true, the other fails later in a thread."""
+    if kind is bool and not isinstance(value, bool):
+        raise InvalidInput(f"{name} must be True or False, not {type(value).__name__}.")
+    if kind not in (int, float):
+        return
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not whole and not (kind is float and isinstance(value, float)):
+        number = "a whole number" if kind is int else "a number"
+        raise InvalidInput(f"{name} must be {number}, not {type(value).__name__}.")
+    if not value >= 0:
+        raise InvalidInput(f"{name} must be 0 or more, not {value}.")
 
 
 def _checked_upstream(name: str, url: str | None) -> str | None:

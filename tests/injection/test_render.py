@@ -589,3 +589,33 @@ def test_what_was_repeated_has_both_days(language: Language, label: str) -> None
     same_day = replace(item.memory, updated_at=item.memory.created_at + timedelta(hours=1))
     text = rendered(replace(item, memory=same_day), language=language).text
     assert f"({label.partition(',')[0]})" in text
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Lives in Leeds",
+        "Never eats meat",
+        "The user plays the oboe",
+        "Habite à Nantes",
+        "N'aime pas les olives",
+        "La voisine de l'utilisatrice a un âne",
+    ],
+)
+def test_a_statement_that_names_nobody_is_shown_with_its_user(content: str) -> None:
+    assert f"• owen: {content} (" in rendered(memory(content, user="owen"), language="en").text
+
+
+@pytest.mark.parametrize(
+    "content", ["Maud lives in Leeds", "Train leaves at 8", "Le portail est cassé"]
+)
+def test_a_statement_about_others_is_shown_as_it_is(content: str) -> None:
+    assert f"• {content} (" in rendered(memory(content, user="owen"), language="en").text
+
+
+def test_a_statement_tagged_with_its_user_is_shown_with_them() -> None:
+    tagged = memory("Vegetarian", user="Owen", subjects=("owen",))
+    named = memory("Owen is vegetarian", user="Owen", subjects=("owen",))
+    text = rendered(tagged, named, language="en").text
+    assert "• Owen: Vegetarian (" in text
+    assert "• Owen is vegetarian (" in text

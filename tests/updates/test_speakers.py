@@ -54,6 +54,39 @@ def test_two_people_stay_two(hippo: Hippocampe, contents: tuple[str, str]) -> No
     assert hippo.reviews(scope=Scope("home")) == []
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Lives in Leeds", "Moved to Bath"),
+        ("Works at Greggs", "Now works at Costa"),
+        ("Prefers tea", "Prefers tea"),
+        ("Habite à Lyon", "Habite à Nantes"),
+        ("Travaille chez Halyard", "Travaille chez Mapstone"),
+        ("Déteste la coriandre", "Déteste la coriandre"),
+    ],
+)
+def test_a_statement_without_a_subject_is_about_the_user_who_told_it(
+    hippo: Hippocampe, one: str, other: str
+) -> None:
+    assert told(hippo, ("karen", one), ("owen", other)) == [one, other]
+    assert hippo.reviews(scope=Scope("home")) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("Lives in Leeds", "Moved to Bath"), ("Habite à Lyon", "A déménagé à Nantes")],
+)
+def test_a_user_corrects_their_statement_without_a_subject(
+    hippo: Hippocampe, one: str, other: str
+) -> None:
+    assert told(hippo, ("karen", one), ("owen", one), ("karen", other)) == [one, other]
+
+
+def test_a_noun_at_the_beginning_is_a_subject(hippo: Hippocampe) -> None:
+    said = [("karen", "Train leaves at 8"), ("owen", "Train leaves at 8")]
+    assert len(told(hippo, *said)) == 1
+
+
 @pytest.mark.usefixtures("reading")
 def test_what_two_users_say_of_us_waits_for_a_person(hippo: Hippocampe) -> None:
     one, other = "Notre loyer est de 1150 euros", "Notre loyer est de 1180 euros maintenant"

@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
 from hippocampe.engine.corpus import Corpus
@@ -55,11 +56,17 @@ def _declared_by(
 
     def declare(step: Callable[..., Remembered]) -> Callable[Concatenate[Writer, P], Remembered]:
         writer, *_ = inspect.signature(step).parameters.values()
-        vars(step)["__signature__"] = signature.replace(
-            parameters=[writer, *arguments], return_annotation=Remembered
-        )
-        step.__annotations__ = check.__annotations__ | step.__annotations__
-        return step
+        declared = signature.replace(parameters=[writer, *arguments], return_annotation=Remembered)
+
+        @wraps(step)
+        def checked(*given: Any, **named: Any) -> Remembered:
+            # Otherwise the error of a missing or unknown argument names `check`, which the caller did not call.
+            declared.bind(*given, **named)
+            return step(*given, **named)
+
+        vars(checked)["__signature__"] = declared
+        checked.__annotations__ = check.__annotations__ | step.__annotations__
+        return checked
 
     return declare
 
