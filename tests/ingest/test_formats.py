@@ -718,6 +718,17 @@ def test_unknown_empty_missing_and_unusual_files(tmp_path: Path) -> None:
         detect_format(tmp_path / "x.zip")
 
 
+def test_a_message_with_a_role_needs_no_author(tmp_path: Path) -> None:
+    talk = (
+        '{"role": "user", "content": "Je range le grenier"}',
+        '{"role": "assistant", "content": "Bon courage", "author": null}',
+        '{"content": "Who is it?"}',
+    )
+    messages, problems = read(write(tmp_path, "talk.jsonl", "\n".join(talk)), format="jsonl")
+    assert said(messages) == [("user", "Je range le grenier"), ("assistant", "Bon courage")]
+    assert [problem.reason for problem in problems] == ["author is missing or is not text"]
+
+
 @pytest.mark.parametrize("format", ["jsonl", "whatsapp"])
 def test_empty_file_of_a_named_format_holds_nothing(tmp_path: Path, format: str) -> None:
     assert read(write(tmp_path, "x", ""), format=format) == ([], [])

@@ -28,7 +28,7 @@ from hippocampe.types import Scope
 def read_jsonl(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
     """Read one message per line: an object with the fields of `TalkMessage`.
 
-    Only `content` and `author` are required. `at` is ISO 8601, in `zone` without an offset.
+    Only `content`, and `author` or `role`, are required. `at` is ISO 8601, in `zone` without an offset.
     """
     external_ids = ExternalIds("jsonl")
     return read_objects(source, lambda raw: [_message(raw, zone, external_ids)])
@@ -63,13 +63,15 @@ def parse_object(text: str) -> dict[str, object]:
 
 
 def _message(raw: dict[str, object], zone: tzinfo, external_ids: ExternalIds) -> TalkMessage:
-    content = parse_content(raw.get("content"))
-    author = parse_label(raw.get("author"), "author")
+    content, role = parse_content(raw.get("content")), _role(raw.get("role"))
+    # The importer gives what "user" says to the user of its scope.
+    named = role is None or raw.get("author") is not None
+    author = parse_label(raw.get("author"), "author") if named else role
     channel = optional(lambda name: parse_label(name, "channel"), raw.get("channel"))
     written = optional(parse_time, raw.get("at"))
     external_id = parse_identifier(raw.get("external_id"))
     reply_to = parse_identifier(raw.get("reply_to"))
-    role, space = _role(raw.get("role")), _space(raw.get("space"))
+    space = _space(raw.get("space"))
     return TalkMessage(
         content=content,
         author=author,
