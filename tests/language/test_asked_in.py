@@ -110,6 +110,22 @@ def test_a_question_needs_no_mark(question: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("telling", "asking"),
+    [
+        ("Can you remember that I hate fennel?", "Can you remember what I hate?"),
+        ("did you know I'm allergic to wasps", "do you know my allergies"),
+        ("Could you keep in mind we leave on Monday?", "Could you remind me when we leave?"),
+        ("Tu peux retenir que Noé arrive lundi ?", "Tu peux me rappeler quand Noé arrive ?"),
+        ("est-ce que je t'ai dit qu'Ida déménage ?", "qu'est-ce que je t'ai dit sur Ida ?"),
+        ("tu sais que je suis végane ?", "tu sais ce que je mange ?"),
+    ],
+)
+def test_a_question_to_somebody_may_tell_something(telling: str, asking: str) -> None:
+    assert not only_asks(telling)
+    assert only_asks(asking)
+
+
+@pytest.mark.parametrize(
     "statement",
     [
         "c'est Ida qui les garde",

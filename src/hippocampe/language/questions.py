@@ -26,6 +26,7 @@ _OPENING: Final = re.compile(rf"^(?:{_FILLER} )*[,\s]*(?:{'|'.join(_QUESTIONS['o
 _LEAD: Final = re.compile(rf"^(?:{_FILLER}\s*)+,\s*", re.IGNORECASE)
 _UNASKED: Final = re.compile(rf"^(?:{_FILLER} )*[,\s]*(?:{'|'.join(_QUESTIONS['unasked'])})(?!\w)")
 _INSIDE: Final = re.compile("|".join(_QUESTIONS["inside"]))
+_TELLING: Final = re.compile("|".join(_QUESTIONS["telling"]))
 _DEPENDENT: Final = re.compile(rf"(?:{'|'.join(_QUESTIONS['dependent'])})\b")
 _CLOSING: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['closers'])})\W*$")
 _CLAUSES: Final = re.compile(r"[,;:.!?…]\s*\w|\n")
@@ -55,9 +56,14 @@ def is_question(text: str) -> bool:
 
 
 def only_asks(text: str) -> bool:
-    """Return whether a text is one question and states nothing: "where does she live?", "elle vit où ma mère"."""
+    """Return whether a text is one question and states nothing: "where does she live?", "elle vit où ma mère".
+
+    "Can you remember that I'm vegan?" states it.
+    """
     clause = fold(text.strip())
-    return bool(clause) and not _CLAUSES.search(clause) and _is_asked(clause)
+    if not clause or _CLAUSES.search(clause) or _TELLING.search(clause):
+        return False
+    return _is_asked(clause)
 
 
 def _asks(clause: str) -> bool:
