@@ -180,3 +180,22 @@ def test_the_talk_of_a_named_time_is_of_that_time(
     at = clock() - timedelta(days=2)
     hippo.after_turn("We talked about the new roof", "Noted.", scope=LEA, at=at)
     assert given(hippo, message) == ["We talked about the new roof"]
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ("ma répétition de chorale est jeudi à 18h", "qu'est-ce que j'ai de prévu jeudi ?"),
+        ("my choir rehearsal is on Thursday at 6pm", "what do I have planned on Thursday?"),
+    ],
+)
+def test_what_is_planned_for_a_day_was_not_told_on_that_day(
+    hippo: Hippocampe, clock: FakeClock, told: str, message: str
+) -> None:
+    while clock().weekday() != 3:
+        clock.advance(days=1)
+    hippo.after_turn("Le voisin a repeint sa clôture", "Joli.", scope=LEA)
+    clock.advance(days=4)
+    hippo.after_turn(told, "Noted.", scope=LEA)
+    clock.advance(hours=5)
+    assert told in given(hippo, message)

@@ -187,6 +187,9 @@ class Turn:
             companions=self.settings.companion_names,
             rooms=self.settings.live_rooms,
         )
+        if question and question.planned and window and not window.start <= self.now < window.end:
+            # What is planned for Monday was not told on the Monday before.
+            return None, None
         return question, window
 
     def _choose(self, channel: Channel, candidates: Sequence[Candidate]) -> Rendered:

@@ -34,11 +34,13 @@ class OpenQuestion:
         about: Talk or person.
         topic: The folded words of its topic; empty if the question is open.
         room: The room whose talk it asks for, if it names one.
+        planned: Whether it asks for plans: a time that it names is theirs.
     """
 
     about: About
     topic: frozenset[str]
     room: str | None = None
+    planned: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -57,6 +59,7 @@ class _Phrases:
     subject: tuple[re.Pattern[str], ...]
     around: frozenset[str]
     prepositions: frozenset[str]
+    planned: frozenset[str]
     spellings: Mapping[str, str]
     rewritten: tuple[tuple[re.Pattern[str], str], ...]
 
@@ -99,7 +102,8 @@ def _parse(
     }
     about: About = "person" if len(spoken["person"]) > len(spoken["talk"]) else "talk"
     topic = frozenset(tokens) - spoken["talk"] - spoken["person"] - phrases.around - STOP_WORDS
-    return OpenQuestion(about, topic, room if about == "talk" else None)
+    planned = not phrases.planned.isdisjoint(spoken["talk"])
+    return OpenQuestion(about, topic, room if about == "talk" else None, planned)
 
 
 def _contains(spoken: Sequence[str], name: Sequence[str]) -> bool:
@@ -272,6 +276,7 @@ def _phrases() -> _Phrases:
         subject=tuple(re.compile(pattern) for pattern in data["subject"]),
         around=frozenset(data["around"].split()),
         prepositions=frozenset(data["prepositions"].split()),
+        planned=frozenset(data["planned"].split()),
         spellings=table_of("memory.spellings", file="questions"),
         rewritten=tuple(
             (re.compile(pattern), written)
