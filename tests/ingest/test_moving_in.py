@@ -640,6 +640,20 @@ def of_two(*said: tuple[str, str]) -> list[dict[str, object]]:
     ]
 
 
+def test_users_may_be_numbers(hippo: Hippocampe, scope: Scope, tmp_path: Path) -> None:
+    rows = [
+        {"memory": "Lives in Ghent", "user_id": 7},
+        {"memory": "Habite à Bergen", "user_id": 8},
+        {"memory": "Plays the oboe", "user_id": True},
+    ]
+    hippo.import_from(write(tmp_path, "rows.json", rows), scope=scope)
+    assert {(each.user, each.content) for each in current(hippo, scope)} == {
+        ("7", "Lives in Ghent"),
+        ("8", "Habite à Bergen"),
+        (scope.user, "Plays the oboe"),
+    }
+
+
 @pytest.mark.parametrize(
     ("nora", "tarek"),
     [

@@ -91,6 +91,8 @@ def _statement(
     subjects = [raw.get(key) for key in layout.subjects]
     subjects += [names.get(str(raw.get(key))) for key in layout.references]
     user = raw.get(layout.user)
+    # Many programs number their users.
+    user = str(user) if isinstance(user, int) and not isinstance(user, bool) else user
     id = next((raw[key] for key in layout.id if raw.get(key) is not None), None)
     identifier = parse_identifier(id)
     pairs = as_object(raw.get("metadata")) | {key: raw.get(key) for key in layout.pairs}
