@@ -266,9 +266,10 @@ def _check_number(name: str, kind: object, value: Any) -> None:
     if kind not in (int, float):
         return
     whole = isinstance(value, int) and not isinstance(value, bool)
-    if not whole and not (kind is float and isinstance(value, float)):
-        number = "a whole number" if kind is int else "a number"
-        raise InvalidInput(f"{name} must be {number}, not {type(value).__name__}.")
+    if kind is int and not whole:
+        raise InvalidInput(f"{name} must be a whole number, not {type(value).__name__}.")
+    if not whole and not isinstance(value, float):
+        raise InvalidInput(f"{name} must be a number, not {type(value).__name__}.")
     if not value >= 0:
         raise InvalidInput(f"{name} must be 0 or more, not {value}.")
 

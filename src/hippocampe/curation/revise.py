@@ -17,6 +17,7 @@ from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import InvalidInput, NotFound
+from hippocampe.ingest.draft import event_time
 from hippocampe.ingest.memory_writes import supersede_and_link, update_memory
 from hippocampe.ingest.remember import inherited_importance
 from hippocampe.language.datetimes import as_utc, parse_ttl
@@ -80,7 +81,8 @@ def edit(
         subjects: Flat tags.
         importance: 0 to 1.
         ttl: Time to live from now: `"1h"`, `"7d"`, `"2w"`, a timedelta, or None for ever.
-        occurred_at: When it happened; None for no time.
+        occurred_at: When it happened; None for no time. By default it follows a time in the content, such as
+            "tomorrow", that the edit changes.
         metadata: All of its key-value pairs, as in `remember`; `{}` removes them.
 
     Raises:
@@ -119,6 +121,14 @@ def edit(
         new = replace(new, expires_at=now + lifetime if lifetime else None)
     if not isinstance(occurred_at, Unset):
         new = replace(new, occurred_at=as_utc(occurred_at, name="occurred_at"))
+    else:
+        before, after = (
+            event_time(corpus.settings, text, scope, old.created_at)
+            for text in (old.content, new.content)
+        )
+        # Another time in the text is one of today; a time that the caller gave stays.
+        if after != before == old.occurred_at:
+            new = replace(new, occurred_at=event_time(corpus.settings, new.content, scope, now))
     prepared = corpus.vocabulary.prepare([memory_embedding_text(new)], [memory_text(new)])[0]
     with writer.change() as change:
         if _require_current(change, id, scope).updated_at != old.updated_at:

@@ -65,8 +65,8 @@ def parse_object(text: str) -> dict[str, object]:
 def _message(raw: dict[str, object], zone: tzinfo, external_ids: ExternalIds) -> TalkMessage:
     content, role = parse_content(raw.get("content")), _role(raw.get("role"))
     # The importer gives what "user" says to the user of its scope.
-    named = role is None or raw.get("author") is not None
-    author = parse_label(raw.get("author"), "author") if named else role
+    named = raw.get("author")
+    author = role if role and named is None else parse_label(named, "author")
     channel = optional(lambda name: parse_label(name, "channel"), raw.get("channel"))
     written = optional(parse_time, raw.get("at"))
     external_id = parse_identifier(raw.get("external_id"))
