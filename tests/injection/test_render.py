@@ -600,6 +600,8 @@ def test_what_was_repeated_has_both_days(language: Language, label: str) -> None
         "Habite à Nantes",
         "N'aime pas les olives",
         "La voisine de l'utilisatrice a un âne",
+        "Salary: 2400 euros",
+        "Mariée, deux enfants",
     ],
 )
 def test_a_statement_that_names_nobody_is_shown_with_its_user(content: str) -> None:

@@ -27,7 +27,7 @@ from hippocampe.language.humanize import clock_label, day_label, relative_time
 from hippocampe.language.i18n import translate
 from hippocampe.language.kin import begins_with_teller
 from hippocampe.language.person import is_first_person, names_user
-from hippocampe.language.relations import leaves_out_subject
+from hippocampe.language.relations import is_fragment, leaves_out_subject
 from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.language.temporal.window import is_vague_event
 from hippocampe.language.text import fold, words
@@ -318,6 +318,7 @@ def _speaker(memory: Memory) -> str:
         or begins_with_teller(text)
         or names_user(text)
         or leaves_out_subject(text)
+        or is_fragment(text)
         or fold(memory.user) in memory.subjects
     )
     return quote_label(memory.user) if unnamed else ""

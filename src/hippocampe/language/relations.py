@@ -137,6 +137,12 @@ def leaves_out_subject(text: str) -> bool:
     return tokens[0].stem in verbs and next(later, None) is None
 
 
+def is_fragment(text: str) -> bool:
+    """Return whether a statement has no known verb, so that nobody can tell whose it is: "Salary: 2400 euros"."""
+    statement = parse(text[:_MAX_OPENING])
+    return not statement.verbs and not any("auxiliary" in each.roles for each in statement.tokens)
+
+
 def clear_caches() -> None:
     """Drop cached statements, so that erased text does not stay in memory."""
     relations.cache_clear()
