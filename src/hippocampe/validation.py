@@ -368,6 +368,15 @@ def _check_whole(name: str, value: int, most: int, *, least: int = 1) -> int:
     return value
 
 
+def check_subject_names(subjects: Sequence[str]) -> tuple[str, ...]:
+    """Check subjects to filter by. Each may be as long as a word of a statement, since statements have such subjects.
+
+    Raises:
+        InvalidInput: The value is not a list of texts, or is too large.
+    """
+    return check_list("subjects", subjects, most=MAX_SUBJECTS, limit=MAX_CONTENT_CHARACTERS)
+
+
 def check_subjects(subjects: Sequence[str]) -> tuple[str, ...]:
     """Lowercase and deduplicate subjects.
 
@@ -377,9 +386,7 @@ def check_subjects(subjects: Sequence[str]) -> tuple[str, ...]:
     cleaned = (
         clean_text(name, what="a subject", limit=MAX_LABEL_CHARACTERS).lower()
         # Spaces and control characters around a subject do not count.
-        for name in check_list(
-            "subjects", subjects, most=MAX_SUBJECTS, limit=MAX_CONTENT_CHARACTERS
-        )
+        for name in check_subject_names(subjects)
     )
     return tuple(dict.fromkeys(cleaned))
 

@@ -30,7 +30,6 @@ from hippocampe.types import (
 )
 from hippocampe.validation import (
     MAX_CHOICES,
-    MAX_SUBJECTS,
     MAX_TOKEN_CHARACTERS,
     check_choice,
     check_flag,
@@ -40,6 +39,7 @@ from hippocampe.validation import (
     check_metadata,
     check_number,
     check_skip,
+    check_subject_names,
     check_text,
 )
 
@@ -115,9 +115,7 @@ def memories(
     }
     any_of = {
         "types": None if types is None else check_list("types", types, most=MAX_CHOICES),
-        "subjects": None
-        if subjects is None
-        else fold_subjects(check_list("subjects", subjects, most=MAX_SUBJECTS)),
+        "subjects": None if subjects is None else fold_subjects(check_subject_names(subjects)),
     }
     pairs = {} if metadata is None else check_metadata(metadata)
     _check_labels(equal, any_of["types"])
@@ -183,9 +181,7 @@ def changes(
     start, end = as_utc(since, name="since"), as_utc(until, name="until")
     any_of = {
         "types": None if types is None else check_list("types", types, most=MAX_CHOICES),
-        "subjects": None
-        if subjects is None
-        else fold_subjects(check_list("subjects", subjects, most=MAX_SUBJECTS)),
+        "subjects": None if subjects is None else fold_subjects(check_subject_names(subjects)),
     }
     for name in any_of["types"] or ():
         check_choice("type", name, DEFAULT_IMPORTANCE)

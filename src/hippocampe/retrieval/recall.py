@@ -47,11 +47,11 @@ from hippocampe.types import (
 from hippocampe.validation import (
     MAX_CHOICES,
     MAX_QUESTION_CHARACTERS,
-    MAX_SUBJECTS,
     check_flag,
     check_limit,
     check_list,
     check_metadata,
+    check_subject_names,
     check_text,
     clean_text,
 )
@@ -135,9 +135,7 @@ def recall(
             limit=check_limit(limit),
             collections=check_list("collections", collections, most=MAX_CHOICES),
             types=None if types is None else check_list("types", types, most=MAX_CHOICES),
-            subjects=None
-            if subjects is None
-            else fold_subjects(check_list("subjects", subjects, most=MAX_SUBJECTS)),
+            subjects=None if subjects is None else fold_subjects(check_subject_names(subjects)),
             category=check_text("category", category),
             since=as_utc(since, name="since"),
             until=as_utc(until, name="until"),

@@ -119,3 +119,17 @@ def test_they_fit_a_phone_in_french(reader: Reader, memory: Hippocampe) -> None:
         page.goto(path)
         check_fits(page)
         check_accessible(page)
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_a_word_without_end_as_a_subject(reader: Reader, memory: Hippocampe, language: str) -> None:
+    """A key of a program in a statement, for example, which is taken for a name."""
+    word = "Zk" + "x7q" * 90
+    memory.remember(f"Owen a collé {word} dans le salon", scope=OWEN)
+    page = reader.open("/subjects", language=language)
+    check_fits(page)
+    page.locator("tbody a", has_text="zkx7q").click()
+    expect(page.locator("main")).to_contain_text("Owen a collé")
+    check_fits(page)
+    page.goto(f"/memory?q=salon&subject={word.lower()}")
+    expect(page.locator("#found [data-row]")).to_have_count(1)
