@@ -257,3 +257,31 @@ def test_a_reader_decides_nothing(reader: Reader, pair: Pair) -> None:
     assert "aucune règle ne tranche" in page.locator("[data-review] > header").inner_text()
     assert page.locator("[data-digit]").count() == 0
     shoot(page, "reviews-fr-dark-phone")
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "It was decided already: nothing was changed."),
+        ("fr", "C’était déjà tranché : rien n’a changé."),
+    ],
+)
+def test_a_pair_that_was_decided_in_another_tab_stays_decided(
+    reader: Reader, memory: Hippocampe, pair: Pair, language: str, said: str
+) -> None:
+    older, newer = pair("Ana préfère le thé vert", "Ana boit un thé chaque matin")
+    page = reader.open("/reviews", role="write", language=language)
+    for late in ("button[value=both]", ".merge button"):
+        memory.settle(newer.id, older.id, scope=HERE, keep=newer.id)
+        if late == ".merge button":
+            page.locator(".merge summary").click()
+            page.locator(".merge textarea").fill("Ana boit du thé vert")
+        page.locator("[data-review]").locator(late).click()
+        expect(page.locator("#toasts .toast").last).to_contain_text(said)
+        page.locator("[data-review]").wait_for(state="detached")
+        now = [memory.get(each.id, scope=HERE) for each in (older, newer)]
+        assert [each.current for each in now] == [False, True]
+        assert now[1].content == newer.content
+        memory.restore(older.id, scope=HERE)
+        memory.associate(newer.id, older.id, "related_to", scope=HERE, review=True)
+        page.reload()

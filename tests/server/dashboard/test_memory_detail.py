@@ -191,3 +191,41 @@ def test_they_fit_a_phone(reader: Reader, corrected: str, language: str) -> None
         settle(page)
         check_fits(page)
         check_accessible(page)
+
+
+@pytest.mark.parametrize(
+    ("language", "edit", "said"),
+    [
+        ("en", "Edit", "the memory was changed after this form was opened"),
+        ("fr", "Modifier", "le souvenir a été modifié après l’ouverture de ce formulaire"),
+    ],
+)
+def test_an_edit_does_not_overwrite_that_of_another_tab(
+    reader: Reader,
+    memory: Hippocampe,
+    corrected: str,
+    clock: FakeClock,
+    language: str,
+    edit: str,
+    said: str,
+) -> None:
+    page = reader.open(f"/memory/{corrected}", language=language)
+    page.get_by_role("button", name=edit).click()
+    statement = page.locator("#edit textarea")
+    statement.fill("Le voilier est vert")
+    clock.advance(minutes=1)
+    memory.edit(corrected, scope=HERE, content="Le voilier est jaune", importance=0.9)
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#toasts .danger")).to_contain_text(said)
+    # The text is there to copy.
+    expect(statement).to_have_value("Le voilier est vert")
+    kept = memory.get(corrected, scope=HERE)
+    assert (kept.content, kept.importance) == ("Le voilier est jaune", 0.9)
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.reload()
+    page.get_by_role("button", name=edit).click()
+    statement.fill("Le voilier est vert")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Le voilier est vert")
+    assert memory.get(corrected, scope=HERE).importance == 0.9
+    reader.forgive("422")

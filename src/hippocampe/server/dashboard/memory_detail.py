@@ -11,6 +11,7 @@ from fastapi import Form
 from markupsafe import Markup, escape
 from starlette.responses import Response
 
+from hippocampe.errors import InvalidInput
 from hippocampe.language.text import truncated
 from hippocampe.server.dashboard.memory import BY_HAND, CHANGED
 from hippocampe.server.dashboard.routing import page_router
@@ -92,9 +93,14 @@ async def edit(
     importance: Annotated[float, Form()],
     subjects: TEXT = "",
     category: TEXT = "",
+    seen: TEXT = "",
 ) -> Response:
-    """Edit a memory in place: unchanged fields stay."""
+    """Edit a memory in place: unchanged fields stay. `seen` is the time of the version that the form shows."""
     before = await page.hippo.get(id, scope=page.scope)
+    if seen and seen != before.updated_at.isoformat():
+        raise InvalidInput(
+            "the memory was changed after this form was opened: copy your text, and reload the page."
+        )
     tags = [each.strip() for each in subjects.split(",") if each.strip()]
     submitted: dict[str, Any] = {
         "content": content.replace("\r\n", "\n").strip(),

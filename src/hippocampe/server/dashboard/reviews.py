@@ -3,6 +3,7 @@
 import difflib
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
@@ -107,16 +108,17 @@ async def decide(
 ) -> Response:
     """Settle one or more pairs, each the id of its older memory, a dot, and that of its newer one."""
     done: list[str] = []
+    waiting = await _waiting(page)
     for each, (older, newer) in zip(pair, map(_ids, pair), strict=True):
+        if {older, newer} not in waiting:
+            continue
         keep = {"both": None, "same": older, "replace": newer}[decision]
-        try:
+        # An earlier pair of the same decision may have had one of them.
+        with suppress(NotFound):
             await page.hippo.settle(newer, older, scope=page.scope, keep=keep)
-        except NotFound:
-            # An earlier pair of the same decision had one of them.
-            if len(pair) == 1:
-                raise
-        else:
             done.append(each)
+    if not done:
+        return _decided_already(page)
     match decision:
         case "both":
             text = page.count("Both memories stay.", "{number} pairs: both stay.", len(done))
@@ -133,6 +135,18 @@ async def decide(
                 len(done),
             )
     return page.part(toast=Toast(text, _undo(decision, done)), changed="memory-changed")
+
+
+async def _waiting(page: Visit) -> list[set[str]]:
+    """The ids of each pair to review."""
+    found = await page.hippo.reviews(scope=page.scope)
+    return [{each.memory.id, each.other.id} for each in found]
+
+
+def _decided_already(page: Visit) -> Response:
+    """Keep the decision that was made in another tab, and show the pairs that are left."""
+    toast = Toast(page.say("It was decided already: nothing was changed."))
+    return page.part(toast=toast, changed="memory-changed")
 
 
 @router.post("/reviews/undo")
@@ -193,6 +207,8 @@ async def merge(
 ) -> Response:
     """Merge a pair into one memory, with a text that states the facts of both."""
     older, newer = _ids(pair)
+    if {older, newer} not in await _waiting(page):
+        return _decided_already(page)
     before = (await page.hippo.get(newer, scope=page.scope)).content
     await page.hippo.edit(newer, scope=page.scope, content=content)
     await page.hippo.settle(newer, older, scope=page.scope, keep=newer)
