@@ -60,8 +60,15 @@ def test_a_browser_without_a_key_is_led_to_the_login(keyed: tuple[httpx.Client, 
     assert refused.status_code == 303
     assert refused.headers["location"] == "/login?next=%2Fmemory%3Fq%3Da%2520b"
     assert client.get("/memory").status_code == 401
-    part = client.get("/memory", headers={"HX-Request": "true"})
-    assert (part.status_code, part.headers["hx-redirect"]) == (401, "/login")
+    # A part of a page that was open when the login ended.
+    open_page = {
+        "HX-Request": "true",
+        "HX-Current-URL": "http://localhost/memory?q=th%C3%A9&page=2",
+    }
+    part = client.get("/memory/found", headers=open_page)
+    login = "/login?next=%2Fmemory%3Fq%3Dth%25C3%25A9%26page%3D2"
+    assert (part.status_code, part.headers["hx-redirect"]) == (401, login)
+    assert 'name="next" value="/memory?q=th%C3%A9&amp;page=2"' in client.get(login).text
     assert client.get("/static/base.css").status_code == 200
     assert client.get("/static/../app.py").status_code in (401, 404)
     done = log_in(client, secret, "/memory?q=a%20b")

@@ -228,14 +228,20 @@ def _refusal(problem: problems.Problem, connection: Connection, headers: Headers
     if problem.status != 401:
         return problems.response(problem)
     if "hx-request" in headers:
-        return problems.response(problem, {"HX-Redirect": LOGIN})
+        page = headers.get("hx-current-url", "").partition("://")[2].partition("/")[2]
+        return problems.response(problem, {"HX-Redirect": _login_before(f"/{page}")})
     browser = connection["method"] == "GET" and "text/html" in headers.get("accept", "")
     # A wrong key must not become a redirect, which does not count as a guess.
     if browser and not credentials(headers):
         query = connection["query_string"].decode("latin-1")
         target = connection["path"] + (f"?{query}" if query else "")
-        return RedirectResponse(f"{LOGIN}?next={quote(target, safe='')}", 303)
+        return RedirectResponse(_login_before(target), 303)
     return problems.response(problem, {"WWW-Authenticate": "Bearer"})
+
+
+def _login_before(target: str) -> str:
+    """The address of the login that leads to a page afterwards."""
+    return f"{LOGIN}?next={quote(target, safe='')}"
 
 
 def credentials(headers: Headers) -> dict[str, str]:
