@@ -37,6 +37,9 @@ def test_counts_are_spelled() -> None:
 def test_numbers_money_and_durations() -> None:
     amounts = [ENGLISH.dollars(each) for each in (0.25, 0.03, 0.0123)]
     assert amounts == ["$0.25", "$0.03", "$0.0123"]
+    # An amount is not zero because it is small.
+    assert [ENGLISH.dollars(each) for each in (0, 0.000_03)] == ["$0.00", "$0.00003"]
+    assert FRENCH.dollars(0.000_03) == "0,00003\xa0$US"
     assert FRENCH.number(0.5, 1) == "0,5"
     assert (ENGLISH.milliseconds(1_234.5), ENGLISH.milliseconds(4.25)) == ("1,234 ms", "4.2 ms")
 

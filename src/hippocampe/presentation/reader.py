@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from functools import lru_cache
 from gettext import c2py
+from math import floor, log10
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -135,13 +136,14 @@ class Reader:
         return f"{self.number(value, 0 if value >= 10 else 1)} ms"
 
     def dollars(self, value: float) -> str:
-        """An amount of US dollars: `$0.25`, `0,25 $US`; small amounts have up to four decimals."""
+        """An amount of US dollars: `$0.25`, `0,25 $US`; small amounts have four decimals, or more to show a digit."""
         from babel import Locale
         from babel.numbers import format_currency
 
         pattern = Locale(self.language).currency_formats["standard"].pattern
         if 0 < value < _FOUR_DECIMALS_BELOW:
-            pattern = pattern.replace("0.00", "0.00##")
+            decimals = max(4, -floor(log10(value)))
+            pattern = pattern.replace("0.00", "0.00" + "#" * (decimals - 2))
         return format_currency(value, "USD", pattern, locale=self.language, currency_digits=False)
 
     def ago(self, at: datetime) -> str:
