@@ -297,6 +297,7 @@ def test_keys_and_audit(reader: Reader, memory: Hippocampe, connect: Any) -> Non
     key = memory.find_key(secret)
     assert key is not None
     assert (key.label, key.role, key.space) == ("phone", "write", "default")
+    assert page.locator("#made .notice").inner_text().startswith("phone · ")
     row = page.get_by_role("row", name="phone")
     row.get_by_role("button", name="Revoke").click()
     check_accessible(page)

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from playwright.sync_api import expect
 
 from browsing import PHONE, Reader, check_accessible, check_fits
 from conftest import FakeClock
@@ -108,6 +109,8 @@ def test_it_fits_a_phone_and_is_accessible(
 ) -> None:
     page = reader.open("/overview", theme=theme, language=language, size=PHONE)
     check_fits(page)
+    for day in page.locator(".drawn").first.locator(".days span").all():
+        expect(day).to_be_visible()
     check_accessible(page)
 
 
