@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from browsing import PHONE, Reader, check_accessible, check_fits, shoot
 from conftest import FakeClock
@@ -78,6 +78,38 @@ def test_filters_and_list(reader: Reader, linked: Hippocampe) -> None:
     page.get_by_label("From", exact=True).fill("")
     page.get_by_label("To", exact=True).fill("2026-01-20")
     assert "Owen a un voilier" not in listed(page)
+
+
+@pytest.mark.parametrize(
+    ("language", "nothing"),
+    [("en", "No memory matches."), ("fr", "Aucun souvenir ne correspond.")],
+)
+def test_a_search_that_finds_nothing_says_so(
+    reader: Reader, linked: Hippocampe, language: str, nothing: str
+) -> None:
+    page = drawn(reader.open("/graph", language=language))
+    page.locator("#graph-list button", has_text="Ana").click()
+    search = page.locator("input[name=text]")
+    # Accents do not count, as in the other searches.
+    search.fill("prefere le the")
+    assert listed(page) == ["Ana préfère le thé"]
+    expect(page.get_by_text(nothing)).to_be_hidden()
+    search.fill("baleine")
+    expect(page.get_by_text(nothing)).to_be_visible()
+    # The chosen point is hidden, and so is its ring.
+    assert page.evaluate("document.getElementById('graph').view.marked") == -1
+    check_accessible(page)
+
+
+@pytest.mark.parametrize(
+    ("language", "count"), [("en", "1 of 1 memory"), ("fr", "1 sur 1 souvenir")]
+)
+def test_one_memory_is_counted_as_one(
+    reader: Reader, memory: Hippocampe, language: str, count: str
+) -> None:
+    memory.remember("Owen a un voilier", scope=HERE)
+    page = drawn(reader.open("/graph", language=language))
+    expect(page.locator("#graph-count")).to_have_text(count)
 
 
 def test_a_choice_shows_the_card_and_its_links(reader: Reader, linked: Hippocampe) -> None:

@@ -5,6 +5,9 @@ import { headers } from "./request.js";
 const place = document.getElementById("graph");
 const LISTED = 200;
 
+// Letters without accents and case, as the other searches compare them.
+const fold = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLocaleLowerCase();
+
 async function load() {
   const answer = await fetch("/graph/data", { headers: headers() });
   if (!answer.ok) throw new Error((await answer.json()).detail);
@@ -31,7 +34,7 @@ function start(data) {
   const subject = data.types.indexOf("subject");
   const around = Array.from({ length: count }, () => []);
   data.source.forEach((from, n) => { around[from].push(data.target[n]); around[data.target[n]].push(from); });
-  const folded = data.labels.map((label) => label.toLocaleLowerCase());
+  const folded = data.labels.map(fold);
   const kinds = JSON.parse(place.dataset.kinds);
   const words = place.dataset;
   const filters = document.getElementById("graph-filters");
@@ -48,11 +51,11 @@ function start(data) {
 
   function shown() {
     const { text, type, subject: about, since, until } = Object.fromEntries(new FormData(filters));
-    const query = text.trim().toLocaleLowerCase();
+    const query = fold(text.trim());
     const wanted = data.types.indexOf(type);
-    const from = since ? Date.parse(since) / 1000 : -Infinity;
-    const to = until ? Date.parse(until) / 1000 + 86400 : Infinity;
-    const name = about.trim().toLocaleLowerCase();
+    const from = since ? Date.parse(`${since}T00:00`) / 1000 : -Infinity;
+    const to = until ? Date.parse(`${until}T00:00`) / 1000 + 86400 : Infinity;
+    const name = fold(about.trim());
     const owner = name ? subjects.find((n) => folded[n] === name) ?? subjects.find((n) => folded[n].startsWith(name)) : undefined;
     const near = owner === undefined ? null : new Set(around[owner]);
     const visible = new Uint8Array(count);
@@ -70,7 +73,9 @@ function start(data) {
 
   function update() {
     const { visible, memories } = shown();
+    if (chosen >= 0 && !visible[chosen]) choose(-1);
     view.show(visible);
+    document.getElementById("graph-none").hidden = memories > 0;
     const total = data.type.reduce((sum, type) => sum + (type !== subject), 0);
     const fill = (text, values) => text.replace(/{(\w+)}/g, (_, key) => values[key].toLocaleString(document.documentElement.lang));
     document.getElementById("graph-count").textContent = `${fill(words.shown, { shown: memories, all: total })} ${words.memories}`;
