@@ -104,6 +104,21 @@ def test_every_kind_of_setting_is_changed_and_comes_back(
     reader.forgive("422")
 
 
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_lifetimes_are_read_as_the_error_message_writes_them(
+    reader: Reader, memory: Hippocampe, language: str
+) -> None:
+    page = reader.open("/settings", language=language)
+    field = page.locator("[name=category_ttl]")
+    field.fill("self/preference")
+    expect(page.locator("#effect [role=alert]")).to_contain_text('{"self/preference": "90d"}')
+    field.fill('{"self/preference": "90d",\n "self/context": "7d"}')
+    page.locator("main button.primary").click()
+    expect(page.locator("#toasts .toast")).to_be_visible()
+    saved = memory.settings(scope=HERE).category_ttl
+    assert saved == {"self/preference": "90d", "self/context": "7d"}
+
+
 def test_it_fits_is_accessible_and_a_reader_changes_nothing(
     reader: Reader, memory: Hippocampe
 ) -> None:

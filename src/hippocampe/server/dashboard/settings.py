@@ -1,5 +1,6 @@
 """All settings of the space: what each does, its default and its bounds, and its effect on the latest turns."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -194,13 +195,10 @@ def _read(name: str, text: str) -> object:
             case "names":
                 return lines
             case "lifetimes":
-                return dict(_pair(line) for line in lines)
+                # One pair a line, or JSON, which the error message shows.
+                words = re.findall(r'[^\s{}":,]+', text)
+                return dict(zip(words[::2], words[1::2], strict=True))
             case _:
                 return text.strip()
     except ValueError:
         return text
-
-
-def _pair(line: str) -> tuple[str, str]:
-    name, lifetime = line.replace(":", " ").split()
-    return name, lifetime
