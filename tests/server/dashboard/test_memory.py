@@ -240,6 +240,23 @@ def test_several_at_once(reader: Reader, memory: Hippocampe) -> None:
         assert abs(each.expires_at - (before[each.id] or each.expires_at)) < timedelta(minutes=1)
 
 
+@pytest.mark.parametrize(
+    ("language", "names"),
+    [("en", ("Forget", "Restore", "Keep for")), ("fr", ("Oublier", "Rétablir", "Garder"))],
+)
+def test_several_are_offered_what_their_state_allows(
+    reader: Reader, memory: Hippocampe, language: str, names: tuple[str, str, str]
+) -> None:
+    gone = memory.remember("Owen répare le mât", scope=HERE).memory
+    memory.delete(gone.id, scope=HERE, reason="sold")
+    forget, restore, keep = names
+    for state, offered in (("current", {forget, keep}), ("forgotten", {restore}), ("all", names)):
+        page = reader.open(f"/memory?state={state}", language=language)
+        rows_of(page).first.get_by_role("checkbox").check()
+        said = page.locator("#several").inner_text()
+        assert {each for each in names if each in said} == {*offered}
+
+
 def test_a_memory_opens_beside_the_list(reader: Reader, memory: Hippocampe) -> None:
     page = reader.open("/memory")
     panel = page.locator("#panel")
