@@ -151,7 +151,7 @@ class Reader:
         return relative_time(at, now=self.now, timezone=self.timezone, language=self.language)
 
     def exact(self, at: datetime) -> str:
-        """A time with its weekday: `Sat Jan 17, 2026, 22:19`."""
+        """A time with its weekday: `Sat 17 Jan 2026, 22:19`."""
         return date_and_time(at, timezone=self.timezone, language=self.language)
 
     def clock(self, at: datetime) -> str:
