@@ -462,3 +462,21 @@ def test_an_earlier_request_is_not_what_is_forgotten(hippo: Hippocampe) -> None:
     assert next(item.kind for item in waiting.items) == "memory"
     say(hippo, "oui")
     assert not contents(hippo, "vétérinaire")
+
+
+@pytest.mark.parametrize(
+    ("message", "reply"),
+    [
+        ("J’ai fini mon puzzle \ud83e\udde9 \ud83c", "Bravo \ud83d"),
+        ("I finished my jigsaw \ud83e\udde9 \ud83c", "Well done \ud83d"),
+        ("Oublie que je joue de la harpe \ud83c", "D’accord \ud83d"),
+        ("Forget that I play the harp \ud83c", "Done \ud83d"),
+    ],
+)
+def test_half_an_emoji_does_not_lose_the_exchange(
+    hippo: Hippocampe, message: str, reply: str
+) -> None:
+    hippo.after_turn(message, reply, scope=ANA, tool_results=["pièce \udf0a"])
+    whole = message.replace("\ud83e\udde9", "\U0001f9e9").replace("\ud83c", "\ufffd")
+    written = [each.content for each in hippo.messages(scope=ANA)]
+    assert written == [whole, reply.replace("\ud83d", "\ufffd"), "pièce \ufffd"]

@@ -256,6 +256,18 @@ def test_thoughts_are_not_stored(
     assert [each.content for each in memory.messages(scope=DEV)][1:] == reply
 
 
+@pytest.mark.parametrize("message", ["Je ris \ud83d", "I laugh \ud83d"])
+def test_half_an_emoji_does_not_lose_a_chat(
+    client: openai.OpenAI, memory: Hippocampe, server: ModelServer, message: str
+) -> None:
+    server.say("Haha")
+    talk: list[Any] = [{"role": "user", "content": message}]
+    body = {"model": "scripted", "messages": talk, "user": "dev"}
+    url = f"{client.base_url}chat/completions"
+    httpx.post(url, content=json.dumps(body), headers={"content-type": "application/json"})
+    assert stored(memory, 2) == [message.replace("\ud83d", "\ufffd"), "Haha"]
+
+
 def test_models_are_listed(client: openai.OpenAI) -> None:
     assert [each.id for each in client.models.list()] == ["scripted"]
 

@@ -4,6 +4,7 @@ import hashlib
 import logging
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any, cast
 
 from hippocampe.curation.forget import hide_all
 from hippocampe.curation.turns import Turns
@@ -13,6 +14,7 @@ from hippocampe.errors import IndexUnavailable
 from hippocampe.ingest import conversation
 from hippocampe.language.forgetting import read_request
 from hippocampe.language.small_talk import is_small_talk
+from hippocampe.language.text import without_lone_surrogates
 from hippocampe.retrieval import requested
 from hippocampe.store import message_rows, turn_rows
 from hippocampe.store.store import Store
@@ -44,6 +46,7 @@ def after_turn(
     says beside its request is a turn of its own. A repeated exchange completes what an interruption left, and hides
     nothing newer. Arguments, result and errors are those of `Hippocampe.after_turn`.
     """
+    user_message, reply, tool_results = map(_readable, (user_message, reply, tool_results))
     asked = _plan(context, user_message, scope)
     reason = None
     if asked is not None and not asked.waits:
@@ -104,6 +107,15 @@ def _rest_id(external_id: str) -> str:
     if len(external_id + REST) > MAX_LABEL_CHARACTERS:
         external_id = hashlib.sha256(external_id.encode()).hexdigest()
     return external_id + REST
+
+
+def _readable(said: Any) -> Any:
+    """Replace the halves of emoji that a program left when it cut or streamed a text, so that the rest is stored."""
+    if isinstance(said, str):
+        return without_lone_surrogates(said)
+    if isinstance(said, list | tuple):
+        return list(map(_readable, cast("Sequence[Any]", said)))
+    return said
 
 
 def _plan(context: Context, message: object, scope: Scope) -> Forgetting | None:

@@ -123,6 +123,11 @@ def without_control(text: str) -> str:
     return _CONTROL.sub("", text)
 
 
+def without_lone_surrogates(text: str) -> str:
+    """Join the pairs of surrogates of `text`, and replace the others: halves of emoji that a program cut."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 def words(text: str) -> list[str]:
     """Return the folded words of `text` in order, with repeats.
 

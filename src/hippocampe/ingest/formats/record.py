@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TypeVar, cast
 
 from hippocampe.errors import InvalidInput
+from hippocampe.language.text import without_lone_surrogates
 from hippocampe.types import (
     MAX_LABEL_CHARACTERS,
     MAX_MESSAGE_CHARACTERS,
@@ -169,8 +170,7 @@ def optional(parse: Callable[[object], T], value: object) -> T | None:
 
 def storable_text(text: str) -> str:
     """Remove NUL, and replace lone surrogates."""
-    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return whole.replace("\x00", "")
+    return without_lone_surrogates(text).replace("\x00", "")
 
 
 def parse_content(value: object) -> str:
