@@ -26,8 +26,8 @@ def price_of(
         from genai_prices import Usage, calc_price
     except ImportError:
         return None
-    used = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
     try:
+        used = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
         return float(calc_price(used, model, provider_api_url=url).total_price)
     except (LookupError, ValueError):
         return None

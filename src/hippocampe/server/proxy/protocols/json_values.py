@@ -41,8 +41,9 @@ def as_text(value: object) -> str | None:
 
 
 def as_count(value: object) -> int | None:
-    """The value if it is a whole number."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    """The value if it is a whole number, and not negative as some servers write an unknown one."""
+    counted = isinstance(value, int) and not isinstance(value, bool)
+    return value if counted and value >= 0 else None
 
 
 def _listed(value: object) -> list[Any]:
