@@ -348,6 +348,7 @@ def test_http_is_guarded(client: httpx.Client, connect: Any) -> None:
     for method in ("GET", "DELETE"):
         refused = client.request(method, "/mcp")
         assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
+        assert "use POST" in refused.json()["detail"]
     for parameters in ({"tools": "some"}, {"tool": "all"}, {"space": ""}):
         refused = client.post("/mcp", json=hello, params=parameters)
         assert refused.status_code == 422

@@ -186,6 +186,10 @@ def test_errors_of_http_are_problems(client: httpx.Client) -> None:
     assert "Content-Type: application/json" in problem(sent, 422, "InvalidInput")
     listed = client.post("/api/memories", content=b"[]", headers=headers)
     assert "JSON object" in problem(listed, 422, "InvalidInput")
+    for content in ("Zoé rame à l’aube", "Zoë rows a bateau à voile"):
+        latin = json.dumps({"content": content}, ensure_ascii=False).encode("cp1252")
+        refused = client.post("/api/memories", content=latin, headers=headers)
+        assert "UTF-8" in problem(refused, 400)
     endless = client.post("/api/memories", json={"content": "Nina rame", "ttl": "soon"})
     assert problem(endless, 422, "InvalidInput").endswith("or none for no expiry.")
 

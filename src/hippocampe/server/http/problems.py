@@ -44,11 +44,12 @@ STATUS: dict[type[errors.HippocampeError], HTTPStatus] = {
 """The status of an error; a missing one has the status of its nearest base class."""
 
 
-_ENDPOINTS = {
-    404: "there is no endpoint at this path: see /openapi.json.",
-    405: "the endpoint does not have this method: see /openapi.json.",
+_CLEARER = {
+    "Not Found": "there is no endpoint at this path: see /openapi.json.",
+    "Method Not Allowed": "the endpoint does not have this method: see /openapi.json.",
+    "There was an error parsing the body": "the body cannot be read: send JSON in UTF-8.",
 }
-"""Errors of HTTP itself; an item that an endpoint does not find is a `NotFound`."""
+"""Errors of HTTP itself by what the framework says; an item that an endpoint does not find is a `NotFound`."""
 
 
 BLANK: Final = "about:blank"
@@ -139,7 +140,7 @@ async def _unusable(request: Request, error: Exception) -> Response:
 async def refused(request: Request, error: Exception) -> Response:
     """An error of HTTP itself, as a problem."""
     assert isinstance(error, HTTPException)
-    detail = _ENDPOINTS.get(error.status_code, error.detail)
+    detail = _CLEARER.get(error.detail, error.detail)
     return response(of_status(error.status_code, detail), headers_of(request, error))
 
 
