@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -89,9 +89,10 @@ def test_a_model_that_thinks_does_not_keep_the_server_from_stopping(
     server.brain = lambda _: Answer(delay=120)
     hurried = "from hippocampe.server import serving; serving.STOP_SECONDS = 1; "
 
+    answers: list[httpx.Response] = []
+
     def digest() -> None:
-        with suppress(httpx.TransportError):
-            httpx.post(f"{address}/admin/digest", timeout=60)
+        answers.append(httpx.post(f"{address}/admin/digest", timeout=60))
 
     with serving(folder, hurried) as (process, address):
         live = {"content": "On se voit à 18 h au port."}
@@ -105,10 +106,14 @@ def test_a_model_that_thinks_does_not_keep_the_server_from_stopping(
         assert server.requests
         process.send_signal(signal.SIGTERM)
         started = time.monotonic()
-        process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=60)
         assert time.monotonic() - started < 20
         assert process.returncode == 0
         asking.join()
+    [answer] = answers
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+    assert "send the request again" in answer.json()["detail"]
+    assert "Traceback" not in errors
     monkeypatch.delenv("HIPPOCAMPE_MODEL")
     with Hippocampe.open(Config(folder, background=False)) as hippo:
         assert hippo.stats(scope=Scope()).live == 1

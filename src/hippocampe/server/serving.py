@@ -20,6 +20,7 @@ from hippocampe.errors import InvalidInput
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.app import create_app
 from hippocampe.server.dashboard import rendering
+from hippocampe.server.http.interruptions import Interruptions
 from hippocampe.server.http.served import ServedMemory
 from hippocampe.server.http.slow_clients import MAX_CONNECTIONS, HeadTimeoutProtocol
 from hippocampe.system.command_line import command_line
@@ -58,7 +59,7 @@ class Server(uvicorn.Server):
             "http": HeadTimeoutProtocol,
             "limit_concurrency": MAX_CONNECTIONS,
         }
-        super().__init__(uvicorn.Config(app, **given | options))
+        super().__init__(uvicorn.Config(Interruptions(app), **given | options))
         self._stopping = stopping
         self._on_start = started
 
