@@ -29,6 +29,7 @@ from hippocampe.cells import Divided, folder_of
 from hippocampe.cli import reach
 from hippocampe.cli.app import app
 from hippocampe.client.joining import connect
+from hippocampe.server.cells.cell import _tell  # pyright: ignore[reportPrivateUsage]
 from hippocampe.server.cells.passing import PASSED
 from hippocampe.server.cells.serving import router_socket
 from hippocampe.server.http import problems
@@ -609,6 +610,16 @@ def test_a_frozen_cell_leaves_the_others_alone_and_is_started_again(
         assert [each["content"] for [each] in served] == [f"le chat de {frozen} dort"] * 4
         again = read_owner(folder)
         assert again is not None and again.pid != owner.pid
+
+
+def test_a_cell_whose_router_ended_while_it_started_says_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as router:
+        monkeypatch.setattr(sys, "stdout", router)
+        _tell(ready=True)
 
 
 def test_cells_end_with_a_killed_router_and_serve_again(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import os
 import socket
 import sys
 import time
+from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from threading import Thread
@@ -107,9 +108,9 @@ def _largest_first(item: tuple[str, Counts]) -> tuple[int, str]:
 
 
 def _tell(**what: Any) -> None:
-    """Send a line to the router."""
-    sys.stdout.write(json.dumps(what) + "\n")
-    sys.stdout.flush()
+    """Send a line to the router, unless it ended: then the cell ends too."""
+    with suppress(BrokenPipeError):
+        os.write(sys.stdout.fileno(), f"{json.dumps(what)}\n".encode())
 
 
 def main() -> int:
