@@ -42,8 +42,9 @@ def as_text(value: object) -> str | None:
 
 def as_count(value: object) -> int | None:
     """The value if it is a whole number, and not negative as some servers write an unknown one."""
-    counted = isinstance(value, int) and not isinstance(value, bool)
-    return value if counted and value >= 0 else None
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if value >= 0 else None
 
 
 def _listed(value: object) -> list[Any]:
