@@ -158,6 +158,22 @@ def test_a_cell_that_cannot_be_reached_is_not_tried_without_end(
     asyncio.run(main())
 
 
+def test_an_answer_that_breaks_off_ends_without_a_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def cut(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{}")
+        await writer.drain()
+
+    async def ask() -> tuple[int, dict[str, str], dict[str, Any]]:
+        async with in_front_of(cut) as fake:
+            return await fake.send("GET", "/api/stats")
+
+    status, _, content = asyncio.run(ask())
+    assert (status, content) == (200, {})
+    assert caplog.messages == ["a cell ended during an answer"]
+
+
 def test_a_request_ends_when_its_client_leaves() -> None:
     async def main() -> None:
         async with in_front_of(silent) as fake, asyncio.timeout(30):

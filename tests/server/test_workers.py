@@ -402,6 +402,21 @@ def test_a_large_body_is_passed_on(client: httpx.Client, names: tuple[str, str])
     assert message["content"] == "la rhubarbe est mûre"
 
 
+def test_a_large_chat_reaches_the_cell_of_a_space_with_an_encoded_name(
+    client: httpx.Client, divided: Path
+) -> None:
+    division = Divided(divided).read()
+    every = map("salon d’été {}".format, range(64))
+    # The name as it is sent would lead to the other cell.
+    spaces = [s for s in every if division.cell_of(s) != division.cell_of(quote(s))]
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 2**21}}
+    chat = {"model": "scripted", "messages": [{"role": "user", "content": [picture]}]}
+    for space in spaces[:2]:
+        headers = {"X-Hippocampe-Space": quote(space)}
+        answer = client.post("/v1/chat/completions", json=chat, headers=headers)
+        assert (answer.status_code, "UPSTREAM" in answer.text) == (404, True), answer.text
+
+
 def test_a_remote_program_reaches_the_cell_of_its_space(
     client: httpx.Client, address: str, names: tuple[str, str], divided: Path
 ) -> None:

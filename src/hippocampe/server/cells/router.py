@@ -5,6 +5,7 @@ It decides nothing about keys and rights: the cell does, by the same rules as a 
 
 import asyncio
 import json
+import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, cast
@@ -28,10 +29,11 @@ from hippocampe.server.cells.sending import HOP_BY_HOP, POLL_SECONDS, Attempts, 
 from hippocampe.server.cells.supervisor import Supervisor
 from hippocampe.server.dashboard.visit import chosen_space
 from hippocampe.server.http import problems
-from hippocampe.server.http.access import LOGIN, PROXY, secret_of, session_of
+from hippocampe.server.http.access import LOGIN, PROXY, decoded, secret_of, session_of
 from hippocampe.server.http.sessions import COOKIE, SAFE_METHODS, Sessions
 from hippocampe.types import Scope
 
+log = logging.getLogger("hippocampe.cells")
 LOGOUT = "/logout"
 PROGRAMS = ("/api/", "/mcp", "/admin/", PROXY)
 """Paths of programs: the space that a reader of pages chose is not theirs."""
@@ -197,7 +199,8 @@ class Router:
             return found
         named = QueryParams(connection["query_string"]).get("space")
         if path.startswith(PROXY):
-            named = headers.get("x-hippocampe-space")
+            header = headers.get("x-hippocampe-space")
+            named = None if header is None else decoded(header)
         elif not path.startswith(PROGRAMS):
             named = chosen_space(headers)
         with suppress(InvalidInput):
@@ -258,12 +261,14 @@ async def _soon(asked: Awaitable[httpx.Response], seconds: float) -> httpx.Respo
 
 
 async def _relay(response: httpx.Response, send: Send) -> None:
-    """Send a response on, piece by piece."""
+    """Send a response on, piece by piece; one that breaks off closes the connection, so that the client sees it."""
     headers = [each for each in response.headers.raw if each[0].lower() not in HOP_BY_HOP]
     await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
     try:
         async for piece in cast("httpx.AsyncByteStream", response.stream):
             await send({"type": "http.response.body", "body": piece, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+    except httpx.TransportError:
+        log.warning("a cell ended during an answer")
     finally:
         await response.aclose()

@@ -365,12 +365,12 @@ def _first_of(headers: Headers, names: Sequence[str]) -> str | None:
     """
     own, *others = names
     if own in headers:
-        value = _decoded(headers[own])
+        value = decoded(headers[own])
         if not others or _is_filled(value):
             return value
     for name in others:
         with suppress(InvalidInput):
-            if _is_filled(value := _decoded(headers.get(name, ""))):
+            if _is_filled(value := decoded(headers.get(name, ""))):
                 return Scope(user=value).user
     return None
 
@@ -379,8 +379,8 @@ def _is_filled(value: str) -> bool:
     return bool(value) and "{{" not in value
 
 
-def _decoded(header: str) -> str:
-    """Decode a header: characters beyond ASCII are UTF-8 or percent-encoded."""
+def decoded(header: str) -> str:
+    """Decode a label in a header: characters beyond ASCII are UTF-8 or percent-encoded."""
     try:
         return unquote(header.encode("latin-1").decode())
     except UnicodeError:
