@@ -1,6 +1,8 @@
 """Every endpoint against a real server, and its errors."""
 
 import json
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -192,6 +194,20 @@ def test_errors_of_http_are_problems(client: httpx.Client) -> None:
         assert "UTF-8" in problem(refused, 400)
     endless = client.post("/api/memories", json={"content": "Nina rame", "ttl": "soon"})
     assert problem(endless, 422, "InvalidInput").endswith("or none for no expiry.")
+
+
+def test_an_upload_that_breaks_off_is_no_failure_of_the_server(client: httpx.Client) -> None:
+    def sent() -> Iterator[bytes]:
+        yield b'{"author": "nina", "content": "La rame est cas'
+        raise OSError
+
+    with pytest.raises(OSError):
+        client.post("/api/import", content=sent())
+    counted = 'route="/api/import",status="400"'
+    ends = time.monotonic() + 10
+    while counted not in client.get("/metrics").text and time.monotonic() < ends:
+        time.sleep(0.02)
+    assert counted in client.get("/metrics").text
 
 
 def test_large_bodies_are_refused(client: httpx.Client) -> None:

@@ -11,6 +11,7 @@ from starlette.types import Scope as Connection
 from hippocampe.errors import ServerUnavailable
 from hippocampe.server.cells import passing
 from hippocampe.server.cells.supervisor import TIMEOUTS, Cell
+from hippocampe.server.http import problems
 
 KEPT_BYTES = 2**20
 """Bodies up to this size are kept until the answer, to send the request to another cell."""
@@ -72,7 +73,7 @@ class Body(httpx.AsyncByteStream):
 async def _received(receive: Receive) -> Message:
     message = await receive()
     if message["type"] == "http.disconnect":
-        raise HTTPException(400, "the body is not complete.")
+        raise HTTPException(400, problems.INCOMPLETE)
     return message
 
 

@@ -67,7 +67,7 @@ class Idempotency:
             body = await Request(connection, receive).body()
             response = await self._once(connection, key, body, receive)
         except ClientDisconnect:
-            response = problems.response(problems.of_status(400, "the body is not complete."))
+            response = problems.response(problems.of_status(400, problems.INCOMPLETE))
         except HTTPException as exc:
             problem = problems.of_status(exc.status_code, exc.detail)
             response = problems.response(problem, exc.headers)

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from pydantic import TypeAdapter
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from hippocampe import errors
@@ -20,6 +20,8 @@ from hippocampe.server.http.methods import allowed
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = "1"
+INCOMPLETE = "the body is not complete."
+"""The error of a request whose client disconnected while it sent the body: a line of the log, no failure."""
 STATUS: dict[type[errors.HippocampeError], HTTPStatus] = {
     errors.InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.UnreadableFile: HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -112,6 +114,7 @@ def install(app: FastAPI) -> None:
         (errors.HippocampeError, _failed),
         (RequestValidationError, _unusable),
         (HTTPException, refused),
+        (ClientDisconnect, _left),
         (Exception, _broken),
     ):
         app.add_exception_handler(kind, handler)
@@ -156,6 +159,10 @@ def headers_of(request: Request, error: HTTPException) -> Mapping[str, str] | No
         # A mounted application has refused the method, and has named its own ones.
         return error.headers
     return {"Allow": ", ".join(methods)}
+
+
+async def _left(request: Request, error: Exception) -> Response:
+    return response(of_status(400, INCOMPLETE))
 
 
 async def _broken(request: Request, error: Exception) -> Response:
