@@ -374,6 +374,8 @@ def test_a_space_comes_back_whole_from_markdown(
             key=f"clé {number}",
         )
     hippo.observe("salut", scope=replace(scope, channel="a/b"), external_id="w2")
+    # Beyond the dates of a zip.
+    hippo.after_turn("See you in a century", None, scope=scope, at="2150-01-01T00:00:00Z")
     stored = {each.id: each for each in hippo.recent(100, scope=scope)}
     path = tmp_path / "space.zip"
     files = hippo.export_to(path, scope=scope, format="okf")

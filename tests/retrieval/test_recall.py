@@ -695,6 +695,17 @@ class TestAsOf:
         hippo.flush()
         assert hippo.get(memory.id, scope=scope).access_count == 0
 
+    @pytest.mark.parametrize("at", ["9999-12-31T23:59:59.999999Z", "0001-01-01T00:00:00Z"])
+    @pytest.mark.parametrize(
+        "query", ["le four d'hier et de demain", "yesterday's and tomorrow's four"]
+    )
+    def test_an_end_of_the_calendar_is_a_time(
+        self, hippo: Hippocampe, scope: Scope, at: str, query: str
+    ) -> None:
+        hippo.remember("Le four est réparé", scope=scope)
+        found = texts(hippo.recall(query, scope=scope, as_of=at))
+        assert found == (["Le four est réparé"] if at > "2" else [])
+
     def test_a_time_that_is_none_is_refused(self, hippo: Hippocampe, scope: Scope) -> None:
         with pytest.raises(InvalidInput, match="as_of"):
             hippo.recall("le four", scope=scope, as_of="yesterday")

@@ -155,8 +155,9 @@ class _Writing:
         if self._files % BATCH == 0:
             free_space.check(self._folder)
         moment = (datetime.fromisoformat(at) if at else self._now).astimezone(UTC)
-        # A zip knows no time before 1980.
-        info = zipfile.ZipInfo(name, max(moment.timetuple()[:6], (1980, 1, 1, 0, 0, 0)))
+        # A zip knows no time before 1980, and none after 2107.
+        written = max(moment.timetuple()[:6], (1980, 1, 1, 0, 0, 0))
+        info = zipfile.ZipInfo(name, min(written, (2107, 12, 31, 23, 59, 58)))
         info.compress_type = zipfile.ZIP_DEFLATED
         self._archive.writestr(info, text)
         self._files += 1

@@ -65,7 +65,11 @@ def analyse(
     chosen = corpus.settings.of(scope.space)
     query = plain = without_address(query, chosen.companion_names)
     query = questions.rewrite_idioms(query)
-    window = parse_window(query, now=now, timezone=chosen.timezone)
+    try:
+        window = parse_window(query, now=now, timezone=chosen.timezone)
+    except OverflowError:
+        # `as_of` at an end of the calendar, such as the greatest date of a language.
+        window = None
     topic = recalled(query.replace(window.text, " ", 1) if window else query)
     asked = topic or query
     asks = questions.asks(query)
