@@ -225,6 +225,21 @@ def test_no_path_of_a_client_leads_to_what_cells_answer_the_router(
         assert OLD not in passed.text and passed.status_code >= 400
 
 
+@pytest.mark.parametrize("headers", [{}, {"anthropic-version": "2023-06-01"}])
+@pytest.mark.parametrize("before", ["", "/as/nina"])
+def test_errors_of_the_router_have_the_form_of_the_provider(
+    address: str, headers: dict[str, str], before: str
+) -> None:
+    raw = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)
+    raw.request("GET", f"{before}/v1/x/../models", headers=headers)
+    answer = raw.getresponse()
+    error = json.loads(answer.read())
+    raw.close()
+    assert (answer.status, answer.getheader("content-type")) == (404, "application/json")
+    assert "no endpoint" in error["error"]["message"]
+    assert (error.get("type") == "error") == bool(headers)
+
+
 def test_mcp_clients_reach_their_cell(client: httpx.Client, names: tuple[str, str]) -> None:
     async def steps(mcp: Any) -> str:
         await call(mcp, "memory__index", content="le chat de Nina s'appelle Zig")

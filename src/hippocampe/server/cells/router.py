@@ -176,6 +176,8 @@ class Router:
                 elsewhere = passing.misplaced_in(response.headers.raw)
                 if elsewhere is None:
                     self._note_login(path, session, login, response, body)
+                    # It has the form of its provider already, or is the provider's own.
+                    connection.setdefault("state", {})["passed_on"] = True
                     await _relay(response, send)
                     return
                 await response.aclose()

@@ -26,6 +26,7 @@ from hippocampe.server.cells.supervisor import Orders, Supervisor
 from hippocampe.server.http.limits import BodyLimit
 from hippocampe.server.http.sessions import Sessions
 from hippocampe.server.http.speaker_path import SpeakerPath
+from hippocampe.server.proxy.providers import ProviderErrors
 from hippocampe.server.serving import KeyNeed, Server, listening, signals_taken, url_of
 from hippocampe.system import private
 
@@ -122,7 +123,8 @@ async def _run(
         Sessions(),
         orders.config.notes_space if has_notes else None,
     )
-    app: ASGIApp = SpeakerPath(BodyLimit(router, most=MAX_BODY_BYTES, larger=LARGER))
+    limited = BodyLimit(router, most=MAX_BODY_BYTES, larger=LARGER)
+    app: ASGIApp = SpeakerPath(ProviderErrors(limited))
     tidying: asyncio.Task[None] | None = None
     try:
         await supervisor.start()
