@@ -87,7 +87,7 @@ ROOMS = {
     "mcp": "http api",
     "proxy": "http",
     "dashboard": "http",
-    "cells": "http api dashboard app serving",
+    "cells": "http api dashboard proxy app serving",
 }
 """What each room of the server may import of the others; `app` and `serving` put them together."""
 

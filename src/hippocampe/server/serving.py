@@ -14,22 +14,53 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Send
+from starlette.types import Scope as Connection
 
 from hippocampe.errors import InvalidInput
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.app import create_app
 from hippocampe.server.dashboard import rendering
-from hippocampe.server.http.interruptions import Interruptions
+from hippocampe.server.http import problems
 from hippocampe.server.http.served import ServedMemory
 from hippocampe.server.http.slow_clients import MAX_CONNECTIONS, HeadTimeoutProtocol
+from hippocampe.server.proxy.providers import ProviderErrors
 from hippocampe.system.command_line import command_line
 
 STOP_SECONDS = 10
 """Grace period of requests under way."""
+STOPPED = "the server stopped before its answer: send the request again."
 WAITING_CONNECTIONS = 2_048
 SMALL_CALLS = 32
 """Threads of the event loop itself, for short calls. Verbs have thread pools of their own."""
+
+
+class Interruptions:
+    """Turns the cancellation of a request into an answer, or into the end of one that has begun.
+
+    Only for a server that runs each request in a task of its own, which nothing but its stop cancels.
+
+    Args:
+        app: The application behind it.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
+        begun = connection["type"] != "http"
+
+        async def noted(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(connection, receive, noted)
+        except asyncio.CancelledError:
+            if not begun:
+                stopped = problems.response(problems.of_status(503, STOPPED))
+                await ProviderErrors(stopped)(connection, receive, send)
 
 
 class Server(uvicorn.Server):
