@@ -1,10 +1,12 @@
 """Merge the candidates of all paths, select those to inject, and record every outcome."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from hippocampe.injection.channel_history import Channel
 from hippocampe.language.equality import spelling
+from hippocampe.language.statement import CHANGE, parse
 from hippocampe.protocols import Vector
 from hippocampe.store.retrievals import Line
 from hippocampe.types import (
@@ -22,6 +24,9 @@ from hippocampe.types import (
 LIVE_SCORE = 0.1
 """Minimum score of live messages. They are few and of the day: the ten best are useful, and "ok" or "lol" stay
 below 0.06."""
+CORRECTION_SHARE = 0.5
+"""Share of the minimum score that what says that something changed needs beside an older result of that score, which
+alone would mislead."""
 SEVERAL_SHARE = 0.15
 """Share of the minimum score that what is beside a result of that score needs, if the message asks for several."""
 SEVERAL_RESULTS = 2
@@ -136,8 +141,9 @@ def _newest_first(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _told_at(candidate: Candidate) -> float:
-    memory = candidate.item.memory
-    return memory.created_at.timestamp() if memory else 0.0
+    memory, at = candidate.item.memory, candidate.item.at
+    told = memory.created_at if memory else at
+    return told.timestamp() if told else 0.0
 
 
 def _is_former(candidate: Candidate) -> bool:
@@ -161,6 +167,24 @@ def _is_below(candidate: Candidate, settings: Settings, share: float = 1.0) -> b
     return candidate.path == "search" and candidate.item.score < least
 
 
+def _is_unlikely(candidate: Candidate, settings: Settings, *, several: bool, since: float) -> bool:
+    """Return whether a candidate is below its least score.
+
+    Args:
+        candidate: The candidate.
+        settings: The settings with the minimum score.
+        several: Whether a likely result of a message that asks for several lets less likely ones through.
+        since: The time of the oldest likely result, in seconds since 1970: later corrections need less.
+    """
+    if several:
+        return _is_below(candidate, settings, SEVERAL_SHARE)
+    if not _is_below(candidate, settings):
+        return False
+    said = candidate.item.content.partition("\n")[0]
+    corrects = _told_at(candidate) > since and not parse(said).signs.isdisjoint(CHANGE)
+    return not corrects or _is_below(candidate, settings, CORRECTION_SHARE)
+
+
 def select(
     candidates: Sequence[Candidate], channel: Channel, settings: Settings
 ) -> list[Candidate]:
@@ -170,8 +194,11 @@ def select(
     asks for several, a likely search result lets less likely ones through: one answer of a list says little.
     """
     selected: list[Candidate] = []
-    likely = any(each.several and not _is_below(each, settings) for each in candidates)
-    share = SEVERAL_SHARE if likely else 1.0
+    results = [
+        each for each in candidates if each.path == "search" and not _is_below(each, settings)
+    ]
+    likely = any(each.several for each in results)
+    since = min(map(_told_at, results), default=math.inf)
     room: dict[Part, int] = {
         "search": settings.auto_retrieve_max_results * (SEVERAL_RESULTS if likely else 1),
         "live": settings.live_limit,
@@ -183,7 +210,7 @@ def select(
         if each.also is not None and room[each.part] < 1:
             each.path = each.also
         part = each.part
-        if _is_below(each, settings, share):
+        if _is_unlikely(each, settings, several=likely, since=since):
             each.outcome = "below_threshold"
         elif _is_found_summary(each) and any(other.path == "search" for other in selected):
             each.outcome = "too_similar"

@@ -35,6 +35,8 @@ from hippocampe.language.tokens import (
 )
 from hippocampe.language.word_classes import word_classes
 
+CHANGE: Final = frozenset({"no_longer", "ended", "became", "correction", "now"})
+"""Signs of a statement after which an older one may no longer hold."""
 _FORMAL_QUESTIONS: Final = tuple(load_all("questions")["formal"])
 
 

@@ -11,12 +11,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from hippocampe.language.statement import Statement
+from hippocampe.language.statement import CHANGE, Statement
 from hippocampe.language.tokens import Token
 from hippocampe.updates.alignment import HIT, Alignment
 
 Evidence = dict[str, float]
-_CHANGE: Final = frozenset({"no_longer", "ended", "became", "correction", "now"})
 _DENIED: Final = frozenset({"negation", "no_longer", "ended"})
 _LONG, _SHORT = 14, 6
 _MOST: Final = 16
@@ -54,7 +53,7 @@ def evidence_of(aligned: Alignment, cosine: float) -> Evidence:
         "other_polarity": float(bool(_DENIED & old.signs) != bool(_DENIED & new.signs)),
         "hedged": float(new.hedged and not old.hedged),
         "no_longer_hedged": float(old.hedged and not new.hedged),
-        "change": float(bool(_CHANGE & new.signs)),
+        "change": float(bool(CHANGE & new.signs)),
         "other_value": float(_has_other_value(old, new)),
     }
 

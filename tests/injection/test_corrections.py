@@ -1,0 +1,41 @@
+"""A correction that is less likely than what it corrects is given with it: alone, the older text would mislead."""
+
+from datetime import timedelta
+
+import pytest
+
+from hippocampe.injection.selection import Candidate
+from hippocampe.types import Recollection
+from test_several import NOW, outcomes
+
+BOTH = ["injected", "injected"]
+ONE = ["injected", "below_threshold"]
+
+
+def said(score: float, text: str, minutes: int) -> Candidate:
+    at = NOW - timedelta(days=3) + timedelta(minutes=minutes)
+    return Candidate("search", Recollection(text, "turn", text, score, at=at), None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "plain"),
+    [
+        (
+            "We meet in the library on Monday",
+            "Actually the library is closed, so the town hall",
+            "The town hall is cold\nassistant: Actually it is.",
+        ),
+        (
+            "On se retrouve lundi à la bibliothèque",
+            "En fait la bibliothèque est fermée, donc à la mairie",
+            "Il fait froid à la mairie\nassistant: En fait oui.",
+        ),
+    ],
+)
+def test_a_later_correction_needs_half_of_the_score(old: str, new: str, plain: str) -> None:
+    assert outcomes([said(0.7, old, 0), said(0.11, new, 5)]) == BOTH
+    assert outcomes([said(0.7, old, 0), said(0.09, new, 5)]) == ONE
+    assert outcomes([said(0.7, old, 5), said(0.11, new, 0)]) == ONE
+    # Only the reply says so.
+    assert outcomes([said(0.7, old, 0), said(0.11, plain, 5)]) == ONE
+    assert outcomes([said(0.19, old, 0), said(0.11, new, 5)]) == ["below_threshold"] * 2
