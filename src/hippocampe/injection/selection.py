@@ -180,9 +180,10 @@ def _is_unlikely(candidate: Candidate, settings: Settings, *, several: bool, sin
         return _is_below(candidate, settings, SEVERAL_SHARE)
     if not _is_below(candidate, settings):
         return False
+    if _is_below(candidate, settings, CORRECTION_SHARE) or _told_at(candidate) <= since:
+        return True
     said = candidate.item.content.partition("\n")[0]
-    corrects = _told_at(candidate) > since and not parse(said).signs.isdisjoint(CHANGE)
-    return not corrects or _is_below(candidate, settings, CORRECTION_SHARE)
+    return parse(said).signs.isdisjoint(CHANGE)
 
 
 def select(
