@@ -53,6 +53,9 @@ def test_another_date_alone_needs_less_to_be_listed(old: str, new: str, share: f
         # The other number still holds.
         ("I'm 1.72 m and weigh 60 kg", "I weigh 62 kg now", False),
         ("Je mesure 1,72 m pour 60 kg", "Je pèse 62 kg maintenant", False),
+        # The way back is another one.
+        ("We fly to Oslo on the 3rd", "We fly back from Oslo on the 5th", False),
+        ("On part à Oslo le 3", "On repart d'Oslo le 5 maintenant", False),
         # A number before the verb names the subject.
         ("Ticket 40 is about the slow search", "Ticket 41 is now about the slow search", False),
         ("Le ticket 40 est la lenteur", "Le ticket 41 est finalement la lenteur", False),

@@ -64,7 +64,13 @@ def share_to_merge(aligned: Alignment) -> float:
     values = gone and came and all(_is_value(*each) for each in (*gone, *came))
     # Of two numbers, the other one still holds.
     one = sum(old.tokens[at].kind in _NUMBERS for at in aligned.open_old) <= 1
-    return _SAID if values and one and _CHANGED & (new.signs - old.signs) else 1
+    # "Back from Lisbon" is another way than "to Lisbon".
+    alike = _prepositions(old) <= _prepositions(new)
+    return _SAID if values and one and alike and _CHANGED & (new.signs - old.signs) else 1
+
+
+def _prepositions(statement: Statement) -> set[str]:
+    return {token.norm for token in statement.tokens if "at" in token.roles}
 
 
 def _is_value(statement: Statement, at: int) -> bool:
