@@ -396,7 +396,9 @@ def used(path: Path) -> bytes:
     """The content of a file without its blocks of zeros, which are most of an index."""
     zeros = bytes(65536)
     with path.open("rb") as file:
-        return b"".join(block for block in iter(lambda: file.read(len(zeros)), b"") if block != zeros)
+        return b"".join(
+            block for block in iter(lambda: file.read(len(zeros)), b"") if block != zeros
+        )
 
 
 def bytes_hold(folder: Path, forms: tuple[str, ...]) -> list[str]:

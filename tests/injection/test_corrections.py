@@ -3,10 +3,10 @@
 from datetime import timedelta
 
 import pytest
+from test_several import NOW, outcomes
 
 from hippocampe.injection.selection import Candidate
 from hippocampe.types import Recollection
-from test_several import NOW, outcomes
 
 BOTH = ["injected", "injected"]
 ONE = ["injected", "below_threshold"]
