@@ -97,6 +97,12 @@ async def ending(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
     """End before an answer, as a process that its request kills."""
 
 
+async def ending_in_the_middle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """End in the middle of an answer."""
+    writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{}")
+    await writer.drain()
+
+
 async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Answer nothing, as a frozen process, until the other side leaves."""
     await reader.read()
@@ -111,11 +117,12 @@ async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
         ("DELETE", "/api/memories/1", 1),
     ],
 )
+@pytest.mark.parametrize("serve", [ending, ending_in_the_middle])
 def test_a_request_that_ends_its_cell_is_not_sent_without_end(
-    method: str, path: str, sends: int
+    method: str, path: str, sends: int, serve: Serve
 ) -> None:
     async def main() -> None:
-        async with in_front_of(ending) as fake, asyncio.timeout(30):
+        async with in_front_of(serve) as fake, asyncio.timeout(30):
             status, headers, content = await fake.send(method, path)
             assert (status, headers["retry-after"]) == (503, "1")
             assert ("not sent again" in content["detail"]) == (sends > 1)
@@ -158,11 +165,11 @@ def test_a_cell_that_cannot_be_reached_is_not_tried_without_end(
     asyncio.run(main())
 
 
-def test_an_answer_that_breaks_off_ends_without_a_traceback(
+def test_a_stream_that_breaks_off_ends_without_a_traceback(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def cut(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{}")
+        writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n")
         await writer.drain()
 
     async def ask() -> tuple[int, dict[str, str], dict[str, Any]]:

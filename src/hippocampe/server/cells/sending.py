@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import cast
 
 import httpx
 from starlette.exceptions import HTTPException
@@ -14,7 +15,7 @@ from hippocampe.server.cells.supervisor import TIMEOUTS, Cell
 from hippocampe.server.http import problems
 
 KEPT_BYTES = 2**20
-"""Bodies up to this size are kept until the answer, to send the request to another cell."""
+"""Bodies up to this size are kept: of a request to send it to another cell, of an answer until it is whole."""
 SENDS = 2
 """Most attempts at a request that only reads: one that ends its process would end the next one, too."""
 MOVE_SECONDS = 60.0
@@ -135,16 +136,23 @@ class Attempts:
 
 
 async def sent(cell: Cell, request: httpx.Request) -> httpx.Response:
-    """Send a request once.
+    """Send a request once; an answer of a small, known size is read whole, so that its cell cannot end in the middle.
 
     Raises:
         HTTPException: It cannot be sent to any cell.
         httpx.TransportError: The cell cannot be reached, or ended.
     """
     try:
-        return await cell.transport.handle_async_request(request)
+        response = await cell.transport.handle_async_request(request)
     except httpx.LocalProtocolError as exc:
         raise HTTPException(400, "the request has a header that cannot be used.") from exc
+    if int(response.headers.get("content-length", KEPT_BYTES + 1)) <= KEPT_BYTES:
+        pieces = cast("httpx.AsyncByteStream", response.stream)
+        try:
+            response.stream = httpx.ByteStream(b"".join([piece async for piece in pieces]))
+        finally:
+            await pieces.aclose()
+    return response
 
 
 async def running(cell: Cell) -> None:
