@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import sys
 import tempfile
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -10,11 +11,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import httpx
 import pytest
 
 import children
 from hippocampe.server.cells import router as routing
 from hippocampe.server.cells import sending, supervisor
+from hippocampe.server.cells.cell import KEEP_ALIVE_SECONDS
 from hippocampe.server.cells.router import Router
 from hippocampe.server.cells.supervisor import Cell
 from hippocampe.server.http.sessions import Sessions
@@ -179,6 +182,10 @@ def test_a_stream_that_breaks_off_ends_without_a_traceback(
     status, _, content = asyncio.run(ask())
     assert (status, content) == (200, {})
     assert caplog.messages == ["a cell ended during an answer"]
+
+
+def test_a_cell_closes_no_connection_that_the_router_may_use() -> None:
+    assert 2 * (httpx.Limits().keepalive_expiry or math.inf) < KEEP_ALIVE_SECONDS
 
 
 def test_a_request_ends_when_its_client_leaves() -> None:

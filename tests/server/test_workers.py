@@ -296,7 +296,8 @@ def test_a_backup_says_which_cell_it_has(
 ) -> None:
     monkeypatch.setenv("LC_ALL", f"{language}_FR.UTF-8")
     for cell, space in enumerate(names):
-        remember(client, space, f"le chat de {space} dort")
+        answer = remember(client, space, f"le chat de {space} dort")
+        assert answer.status_code == 201, answer.text
         headers = {"Cookie": f"hippocampe_space={quote(space)}", "Accept-Language": language}
         page = client.get("/data", headers=headers).text
         assert only.format(cell) in page

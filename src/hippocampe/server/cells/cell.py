@@ -38,6 +38,9 @@ from hippocampe.verbs import Verb
 FRESH_SECONDS = 2.0
 """Time to live of the spaces of other cells."""
 ASK_SECONDS = 2.0
+KEEP_ALIVE_SECONDS = 60
+"""Idle time after which a cell closes a connection. The router closes it sooner: a write that it sent just then would be
+refused, since it may have been done."""
 
 
 def sent(config: Config) -> dict[str, Any]:
@@ -157,7 +160,7 @@ def _serve(hippo: Hippocampe, order: dict[str, Any]) -> None:
             _tell(ready=True)
             Thread(target=rendering.prepare, name="hippocampe-pages", daemon=True).start()
 
-        server = Server(door, announce, end_streams)
+        server = Server(door, announce, end_streams, timeout_keep_alive=KEEP_ALIVE_SECONDS)
 
         def leave() -> None:
             sys.stdin.read()
