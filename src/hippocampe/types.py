@@ -216,6 +216,15 @@ class Counts:
     messages: int = 0
 
 
+def most_first(counts: Mapping[str, Counts]) -> dict[str, Counts]:
+    """Order the counts of spaces or users: most memories and messages first, then by name."""
+
+    def place(item: tuple[str, Counts]) -> tuple[int, str]:
+        return -(item[1].memories + item[1].messages), item[0]
+
+    return dict(sorted(counts.items(), key=place))
+
+
 @dataclass(frozen=True, slots=True)
 class Remembered:
     """The result of `remember`.

@@ -12,7 +12,7 @@ from hippocampe.cli.call import URL, Call
 from hippocampe.cli.show.layout import say
 from hippocampe.errors import StoreCorrupt, StoreMissing
 from hippocampe.system.environment import variable
-from hippocampe.types import Counts, Reindexed, Verification, Vitals
+from hippocampe.types import Counts, Reindexed, Verification, Vitals, most_first
 
 
 def cells_of(call: Call) -> list[Call]:
@@ -90,17 +90,14 @@ def _verification(cells: Sequence[Verification]) -> Verification:
 def spaces(call: Call, cells: Sequence[Mapping[str, Counts]]) -> dict[str, Counts]:
     """The spaces of all cells, each with the counts of the cell that has it, in the order of a single folder."""
     division = Divided(call.config.folder).read()
-    found = {
-        space: counts
-        for cell, some in enumerate(cells)
-        for space, counts in some.items()
-        if division.cell_of(space) == cell
-    }
-
-    def most_first(space: str) -> tuple[int, str]:
-        return -(found[space].memories + found[space].messages), space
-
-    return {space: found[space] for space in sorted(found, key=most_first)}
+    return most_first(
+        {
+            space: counts
+            for cell, some in enumerate(cells)
+            for space, counts in some.items()
+            if division.cell_of(space) == cell
+        }
+    )
 
 
 def vitals(_: Call, cells: Sequence[Vitals]) -> Vitals:

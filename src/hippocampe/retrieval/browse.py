@@ -27,6 +27,7 @@ from hippocampe.types import (
     Page,
     Scope,
     State,
+    most_first,
 )
 from hippocampe.validation import (
     MAX_CHOICES,
@@ -266,12 +267,9 @@ def users(store: Store, *, scope: Scope) -> dict[str, Counts]:
 
 def _sorted(memories: dict[str, int], messages: dict[str, int]) -> dict[str, Counts]:
     names = {*memories, *messages}
-    counts = {name: Counts(memories.get(name, 0), messages.get(name, 0)) for name in names}
-
-    def most_first(name: str) -> tuple[int, str]:
-        return -(counts[name].memories + counts[name].messages), name
-
-    return {name: counts[name] for name in sorted(names, key=most_first)}
+    return most_first(
+        {name: Counts(memories.get(name, 0), messages.get(name, 0)) for name in names}
+    )
 
 
 def subjects(store: Store, *, scope: Scope) -> dict[str, int]:

@@ -32,7 +32,7 @@ from hippocampe.server.http.served import ServedMemory
 from hippocampe.server.http.sessions import Sessions
 from hippocampe.server.serving import WAITING_CONNECTIONS, Server, signals_taken
 from hippocampe.system import garbage
-from hippocampe.types import Counts, Scope
+from hippocampe.types import Counts, Scope, most_first
 from hippocampe.verbs import Verb
 
 FRESH_SECONDS = 2.0
@@ -87,7 +87,7 @@ class CellMemory(ServedMemory):
             return found
         for others in await asyncio.gather(*map(self._spaces_of, self._others)):
             found = {**others, **found}
-        return dict(sorted(found.items(), key=_largest_first))
+        return most_first(found)
 
     async def _spaces_of(self, path: str) -> dict[str, Counts]:
         """The spaces of another cell; those known before while it does not answer."""
@@ -103,11 +103,6 @@ class CellMemory(ServedMemory):
             pass
         self._known[path] = now, known
         return known
-
-
-def _largest_first(item: tuple[str, Counts]) -> tuple[int, str]:
-    space, counts = item
-    return -(counts.memories + counts.messages), space
 
 
 def _tell(**what: Any) -> None:
