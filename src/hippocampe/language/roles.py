@@ -153,6 +153,17 @@ class _Participant(NamedTuple):
     kin: str
 
 
+def _is_preposition(token: Token | None) -> bool:
+    return token is not None and not token.roles.isdisjoint(("of", "at"))
+
+
+def _link(before: Token | None, after: Sequence[Token]) -> str:
+    """The preposition of a participant; `_OF` for an owner too: "Tom's"."""
+    if (before is not None and "of" in before.roles) or any(each.norm == "'s" for each in after):
+        return _OF
+    return before.norm if before is not None and _is_preposition(before) else ""
+
+
 def _participants(statement: Statement) -> dict[str, _Participant]:
     """The names and relatives of a statement, in order; those of an enumeration in the order of the alphabet."""
     tokens = statement.tokens
@@ -163,21 +174,13 @@ def _participants(statement: Statement) -> dict[str, _Participant]:
         while start and tokens[start - 1].roles & _DETERMINERS:
             start -= 1
         before = tokens[start - 1] if start else None
-        linked = before is not None and not before.roles.isdisjoint(("of", "at"))
         unmarked = statement.lowercase and start == at in statement.content
-        named = token.name or (unmarked and (at < statement.verb or linked))
+        named = token.name or (unmarked and (at < statement.verb or _is_preposition(before)))
         if not (token.kin or named):
             continue
         joined = before is not None and before.norm in _UNION and last == start - 2
         together = together + 1 if joined else 1
-        owns = any(after.norm == "'s" for after in tokens[at + 1 : at + 2])
-        link = ""
-        if joined:
-            link = found[-1].link
-        elif owns or (before and "of" in before.roles):
-            link = _OF
-        elif before and linked:
-            link = before.norm
+        link = found[-1].link if joined else _link(before, tokens[at + 1 : at + 2])
         found.append(_Participant(token.kin or token.norm, link, at, token.kin))
         found[-together:] = sorted(found[-together:])
         last = at

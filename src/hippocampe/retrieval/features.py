@@ -92,28 +92,20 @@ def load(
     """
     kinds, bm25, dense = hits.kinds, hits.scores["words"], query.dense
     model = vocabulary.embedder.model
-    own: dict[str, _Row] = {}
-    for kind in dict.fromkeys(kinds[id] for id in ids):
-        of_kind = [id for id in ids if kinds[id] == kind]
-        own |= _rows(connection, kind, model, of_kind, cached)
+    own, near, far = _rows_around(connection, model, ids, kinds, cached)
     listed = [id for id in ids if id in own]
-    near = _rows(connection, "turn", model, _beside(own.values(), own), cached)
-    known = own | near
-    far = _rows(connection, "turn two away", model, _beside(near.values(), known), cached)
     rows = [own[id] for id in listed]
-    around = [*near.values(), *far.values()]
-    texts = [*rows, *around]
+    texts = [*rows, *near.values(), *far.values()]
     places = {row.id: place for place, row in enumerate(texts)}
-    neighbours = _neighbours(rows, places, known | far)
+    neighbours = _neighbours(rows, places, own | near | far)
     seen = [*rows, *near.values()]
     vectors = unpack_all([row.dense for row in seen], len(dense))
     words = _texts(vocabulary, texts, query.same)
     traits = np.array([row.traits for row in texts], np.int64)
     of_rows = traits[: len(rows)]
     tellers = {name: fold(name) for name in {row.teller for row in rows if row.teller}}
-    users = set(tellers.values())
-    names = query.features.names
-    asked = query.features.asker | {user for user in users if names.issuperset(spoken_words(user))}
+    users = frozenset(tellers.values())
+    asked = query.features.asker | _named(users, query.features.names)
     features = CandidateFeatures(
         dense=vectors[: len(rows)] @ dense,
         window=_window_cosines(vectors, neighbours, dense),
@@ -143,6 +135,22 @@ def load(
     )
     own_kinds = [kinds[id] for id in listed]
     return LoadedCandidates(listed, own_kinds, vectors[: len(rows)], features)
+
+
+def _rows_around(
+    connection: Connection,
+    model: str,
+    ids: Sequence[str],
+    kinds: Mapping[str, str],
+    cached: CachedRows[_Row] | None,
+) -> tuple[dict[str, _Row], dict[str, _Row], dict[str, _Row]]:
+    """The rows of candidates, of the turns next to them, and of the turns next to those, by id."""
+    own: dict[str, _Row] = {}
+    for kind in dict.fromkeys(kinds[id] for id in ids):
+        own |= _rows(connection, kind, model, [id for id in ids if kinds[id] == kind], cached)
+    near = _rows(connection, "turn", model, _beside(own.values(), own), cached)
+    two_away = _beside(near.values(), own | near)
+    return own, near, _rows(connection, "turn two away", model, two_away, cached)
 
 
 def _rows(
@@ -265,7 +273,7 @@ def _of_other(
             if author == tellers[id]
             and is_about_speaker(content)
             and not is_to_somebody(content)
-            and not _names(content, asker)
+            and not _named(asker, spoken_words(content))
         )
     return np.array([row.id in found for row in rows], bool)
 
@@ -335,9 +343,10 @@ def _names_other(
     return in_text & np.array([row.importance is not None for row in rows], bool)
 
 
-def _names(content: str, names: Collection[str]) -> bool:
-    spoken = frozenset(spoken_words(content))
-    return any(spoken.issuperset(spoken_words(name)) for name in names)
+def _named(names: Collection[str], spoken: Collection[str]) -> frozenset[str]:
+    """The names whose words all are spoken."""
+    said = frozenset(spoken)
+    return frozenset(name for name in names if said.issuperset(spoken_words(name)))
 
 
 def _beside(rows: Collection[_Row], known: Collection[str]) -> list[str]:
