@@ -39,7 +39,6 @@ class Division:
     """The assignment of spaces to cells.
 
     Attributes:
-        count: The number of cells.
         pinned: The cells of spaces that are not where their name hashes to.
         moving: The target of each space that is being copied; it accepts no writes meanwhile.
         stale: The cell of each space that also has a copy that is not in force, still to be removed.
@@ -125,11 +124,7 @@ def check_cell(database: Path) -> None:
 
 
 class Divided:
-    """A divided data folder. Thread-safe; changes of other processes are seen at the next call.
-
-    Args:
-        root: The data folder.
-    """
+    """A divided data folder. Thread-safe; changes of other processes are seen at the next call."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -171,12 +166,7 @@ class Divided:
 
 
 class Fence:
-    """Keeps one cell from using spaces of other cells.
-
-    Args:
-        root: The divided data folder.
-        cell: The number of the cell.
-    """
+    """Keeps one cell from using spaces of other cells."""
 
     def __init__(self, root: Path, cell: int) -> None:
         self.divided = Divided(root)

@@ -42,7 +42,6 @@ class Loaded:
     """A configuration, and where its values come from.
 
     Attributes:
-        config: The configuration.
         file: The file that was read, if there is one.
         origins: By name of a field that is set: the flag, the variable or the file.
     """

@@ -34,7 +34,6 @@ def target_of(config: Config, to: str, index: str | None) -> Config:
     """The configuration of the place that data is moved to.
 
     Args:
-        config: The configuration of the source.
         to: A folder, or the URL of a database in PostgreSQL.
         index: The URL of the Qdrant server, for a database.
 

@@ -19,10 +19,8 @@ class Argument:
     """An argument of a verb.
 
     Attributes:
-        name: Its name.
         kind: Its values: `str`, `int`, `float`, `bool`, `Path`, `datetime`, `timedelta`, `Sequence` or `Mapping`.
         positional: Whether it can be given without its name.
-        required: Whether it has no default.
         default: Its default; None if it is left out.
         text: Its text in the docstring of the verb.
         values: The values that its type or its text names, if they are few.

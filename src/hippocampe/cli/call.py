@@ -278,8 +278,6 @@ def command(
     """Register a function as a command that also takes the shared options.
 
     Args:
-        app: The group of the command.
-        name: Its name.
         panel: Its section in `--help`.
         shared: Shared options; the function gets them as a `Call`, its first argument.
         examples: Command lines without the program's name, shown at the end of `--help`.

@@ -38,9 +38,7 @@ class Chat:
     """A conversation in a terminal, or over pipes.
 
     Args:
-        hippo: The open memory.
         model: Answers; None to try memory alone.
-        scope: Who speaks, and where.
     """
 
     def __init__(self, hippo: Hippocampe, model: "Model | None", scope: Scope) -> None:

@@ -40,7 +40,6 @@ def examine(call: Call, about_to: Callable[[str], None]) -> list[Check]:
     """Run all checks. Creates nothing.
 
     Args:
-        call: Has the configuration to check.
         about_to: Called with the name of each check before it runs.
     """
     loaded = call.loaded

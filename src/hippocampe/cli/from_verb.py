@@ -95,12 +95,8 @@ class Done:
     """A verb that a command has executed.
 
     Attributes:
-        call: The invocation of the command.
-        hippo: The memory, still open.
         arguments: The arguments of the verb that were typed.
-        result: What it returned.
         returned: The type by which it declares that, as text.
-        took_ms: How long it took.
     """
 
     call: Call
@@ -128,8 +124,6 @@ def add(
     """Add a command that executes a verb and shows its result.
 
     Args:
-        app: The group of the command.
-        name: Its name.
         help: What it does, for people.
         show: Renders the result; default: by its type.
         verb: The verb, if it has another name.
@@ -200,13 +194,9 @@ def of_verb(
     The function is called with a `Call`, its own options, and the arguments of the verb that were typed, by name.
 
     Args:
-        app: The group of the command.
-        name: Its name.
         verb: The verb, if it has another name.
-        panel: Its section in `--help`.
         shared: Options of all commands that it takes.
         overrides: Deliberate differences of its options, by argument.
-        examples: Command lines without the program's name, shown at the end of `--help`.
     """
     verb = verb or name.replace("-", "_")
 

@@ -41,10 +41,8 @@ class Caller(ABC, Generic[C]):
         """Execute a verb and return its result as JSON.
 
         Args:
-            verb: Its name.
             arguments: Positional arguments as JSON.
             named: Named arguments as JSON.
-            progress: Called while the verb works.
 
         Raises:
             Unreached: The process was not reached, or the connection broke; the call may have been executed.

@@ -23,12 +23,6 @@ def decode_arguments(
 ) -> dict[str, Any]:
     """Decode the arguments of a verb, by name.
 
-    Args:
-        kind: The class of the verb.
-        verb: Its name.
-        arguments: Positional arguments as JSON.
-        named: Named arguments as JSON.
-
     Raises:
         InvalidInput: The arguments are not those of the verb.
     """

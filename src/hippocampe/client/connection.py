@@ -30,7 +30,6 @@ class Connection(Caller[http.client.HTTPConnection]):
     """A server, at one address.
 
     Args:
-        address: Its base URL.
         secret: Its key; None on loopback.
 
     Raises:

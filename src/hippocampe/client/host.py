@@ -48,9 +48,6 @@ class Host:
 
     It accepts connections from the moment the folder is held; calls wait until `serve` gives it the memory.
 
-    Args:
-        folder: The data folder, which this process holds.
-
     Raises:
         OSError: No socket can be opened.
     """
@@ -76,7 +73,6 @@ class Host:
         """Start executing calls.
 
         Args:
-            memory: The memory with the verbs.
             acting: Sets the actor of the audit log while a call runs.
         """
         self._acting = acting

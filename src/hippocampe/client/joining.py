@@ -86,11 +86,6 @@ def join_or_start(config: Config) -> RemoteHippocampe:
 def own_or_join(config: Config, own: Callable[[], T], joined: Callable[[RemoteHippocampe], T]) -> T:
     """Open a folder in this process, or use it through the process that owns it.
 
-    Args:
-        config: The configuration of this process.
-        own: Opens the folder here.
-        joined: Wraps the memory of another process.
-
     Raises:
         FolderInUse: Another process owns the folder, and does not share it or does not answer.
         ServerUnavailable: The owner has another version.
@@ -111,8 +106,6 @@ def take_over(folder: Path, own: Callable[[], T], *, patience: float = 0.0) -> T
     """Open a folder in this process; a process that was started automatically releases it first.
 
     Args:
-        folder: The data folder.
-        own: Opens it.
         patience: Seconds for another process to leave the folder by itself.
 
     Raises:

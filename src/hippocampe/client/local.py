@@ -21,11 +21,7 @@ class _Open(NamedTuple):
 
 
 class LocalConnection(Caller[_Open]):
-    """The process that owns a data folder, over the folder's socket.
-
-    Args:
-        folder: The data folder.
-    """
+    """The process that owns a data folder, over the folder's socket."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(os.fspath(folder))

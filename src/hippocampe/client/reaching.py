@@ -36,10 +36,8 @@ def reach(
     """Call the process that owns a folder; start one as long as nobody holds the folder.
 
     Args:
-        folder: The data folder.
         attempt: Calls the owner, or raises `Unreached`.
         start: Starts a process that becomes the owner.
-        seconds: Time limit.
 
     Raises:
         Held: A process has held the folder for `HELD_SECONDS` without being reached.

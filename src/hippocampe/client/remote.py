@@ -35,7 +35,6 @@ class RemoteHippocampe:
     Args:
         connected: Connects to the server, or to the process that owns a folder of this machine; called again
             when the connection to the latter is lost, to find its successor.
-        config: The configuration of this process.
 
     Raises:
         ServerUnavailable: The server cannot be reached, or has another version.

@@ -129,12 +129,9 @@ async def run(
     """Answer one message; the last item is an `Outcome`.
 
     Args:
-        model: The model.
         turn: Who speaks; its reminder goes into the requests only.
         request: The message, in the format of the prompt.
-        history: The exchanges before it.
         timeout: Seconds for one attempt at a request.
-        toolsets: Tools of the host.
 
     Raises:
         ModelUnavailable: The model cannot be reached.

@@ -13,9 +13,7 @@ class Served:
     """One message that memory served alone.
 
     Attributes:
-        injection: The text that a model would be given.
         stored: The outcome of storing the message; None if it states nothing.
-        replaced: The memories that it replaced.
     """
 
     injection: Injection
@@ -27,11 +25,6 @@ def serve_alone(hippo: Hippocampe, message: str, *, scope: Scope) -> Served:
     """Select what a model would be given for a message, and store what it states.
 
     A request to forget is carried out, and never stored as a memory. Questions and small talk are not stored.
-
-    Args:
-        hippo: The memory.
-        message: The words of the speaker.
-        scope: The speaker and the channel.
 
     Raises:
         InvalidInput: The message cannot be stored, such as a secret.

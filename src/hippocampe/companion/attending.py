@@ -59,11 +59,7 @@ class Attend(AbstractCapability[Any]):
 
 
 class Finish(AbstractCapability[Any]):
-    """Offers only the final answer in the last request.
-
-    Args:
-        requests: Most requests of a run.
-    """
+    """Offers only the final answer in the last request."""
 
     def __init__(self, requests: int) -> None:
         super().__init__()

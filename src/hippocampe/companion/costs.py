@@ -22,10 +22,6 @@ async def record_run(
     """Record the cost of a run; nothing if no request was answered.
 
     Args:
-        hippo: The memory.
-        scope: The space that pays.
-        purpose: One word: `chat`.
-        responses: The answers of the run.
         model: The model, if no answer names it.
         injected: Tokens that a reminder added to each request.
     """

@@ -137,9 +137,6 @@ async def recall_deeply(
     """Search for a question in several steps.
 
     Args:
-        model: The model.
-        hippo: The memory.
-        question: The question.
         scope: The space, and the user who asks.
         timeout: Seconds for one attempt at a request.
 

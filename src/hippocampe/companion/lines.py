@@ -23,7 +23,6 @@ class LineReader:
     A line that is too long is None; the rest of it is discarded.
 
     Args:
-        source: The file descriptor.
         limit: Bytes in a line.
     """
 
@@ -61,7 +60,6 @@ class LineWriter:
     """Writes lines to a file descriptor in order, each at once.
 
     Args:
-        target: The file descriptor.
         when_lost: Called in the loop when the reader has gone.
     """
 

@@ -32,13 +32,7 @@ Wording = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A memory as the tools use it.
-
-    Attributes:
-        hippo: The memory.
-        scope: Who speaks, and where.
-        source: The source of the statements stored.
-    """
+    """A memory as the tools use it."""
 
     hippo: AsyncHippocampe
     scope: Scope
@@ -265,8 +259,6 @@ class CompanionTool:
     """A tool.
 
     Attributes:
-        effect: Its effect on the memory.
-        collection: The collection that it reads or changes.
         run: Executes it. Its parameters after the first are the arguments of the tool.
     """
 

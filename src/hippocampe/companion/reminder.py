@@ -24,8 +24,6 @@ async def remind(turn: Turn, message: str, *, already: Collection[str] = ()) -> 
     says what memory does, in every mode.
 
     Args:
-        turn: The turn.
-        message: What the user says.
         already: Ids of the items that the model still sees.
     """
     injection: Injection = await turn.hippo.before_turn(message, scope=turn.scope)

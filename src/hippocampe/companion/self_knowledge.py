@@ -50,7 +50,6 @@ def counts_over_time(
 
     Args:
         memories: Statements in all states.
-        times: Aware times.
 
     Returns:
         By category, one number for each of `times`.
@@ -65,9 +64,7 @@ def period_ends(now: datetime, timezone: str, unit: Unit, number: int) -> list[d
     """The ends of the last days or weeks, oldest first; the last one has not ended and is `now`.
 
     Args:
-        now: The current time; aware.
         timezone: Days end at midnight there, weeks on Sunday at midnight.
-        unit: `day` or `week`.
         number: Number of periods; 0 for none.
     """
     if number < 1:

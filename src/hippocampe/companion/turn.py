@@ -15,16 +15,12 @@ class Turn:
     """The state that the tools and hooks of one run share.
 
     Attributes:
-        hippo: The memory.
-        scope: The speaker and the channel.
-        settings: The settings of the space.
         reminder: The text put in front of the message, in the request only.
         injected: The items of the reminder.
         injected_tokens: The tokens of the reminder.
         injection: The injection of `before_turn`, with its trace.
         touched: Memories that were stored or deleted.
         replaced: Memories that a stored one replaced, by its id.
-        searched: The searches of the model in memory.
         responses: The model's answers, one per request.
         results: The results of the host's tools.
         calls: The calls of memory's own tools: name, arguments, and the number of memories touched before.

@@ -47,7 +47,6 @@ class Worker:
     """Turns lines into requests, and their events into lines.
 
     Args:
-        companion: Answers the requests.
         write: Takes one line; several tasks call it.
     """
 

@@ -87,7 +87,6 @@ def run(
 
     Args:
         folder: A new or empty folder for the data; default: a temporary folder, removed afterwards.
-        progress: Called with the task, the number done and the total.
         now: When the talk ends, at most a day before; default: the present.
 
     Raises:
@@ -106,12 +105,7 @@ def run(
 
 @contextmanager
 def open_after(report: Report, folder: Path) -> Generator[Hippocampe]:
-    """Open the folder of a demonstration for a server. Each question is a turn of now.
-
-    Args:
-        report: What `run` returned.
-        folder: The folder that it was called with.
-    """
+    """Open the folder of a demonstration for a server. Each question is a turn of now."""
     with Hippocampe.open(Config(folder)) as hippo:
         for number, each in enumerate(report.asked):
             scope = Scope(user=ASKERS[number % len(ASKERS)], channel="lobby")

@@ -88,8 +88,6 @@ def moved_text(text: str, days: int, said: date) -> str:
     """Move the dates, months and weekdays that a text names, in English and in French.
 
     Args:
-        text: The text.
-        days: By how many days.
         said: When it was said: a date without a year is the nearest one.
     """
 

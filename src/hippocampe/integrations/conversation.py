@@ -66,7 +66,6 @@ def conversation(
 
     Args:
         messages: The messages; None if the request has no readable ones.
-        continues: Id of the provider's stored history that the request continues, if any.
 
     Returns:
         None if it has no text of a user, and continues no history.

@@ -19,9 +19,6 @@ class Reminders:
     """The injections of a conversation.
 
     Args:
-        hippo: The memory.
-        talk: The conversation.
-        scope: The speaker and the channel.
         suffix: Tells apart equal messages of a history that is not in the request.
     """
 

@@ -139,7 +139,6 @@ def who(given: Who | None, context: Any, *, user: object = None, channel: object
 
     Args:
         given: What the user of the integration gave.
-        context: The host's context, for a function.
         user: The speaker according to the host, if the given scope has none.
         channel: The conversation according to the host, likewise.
     """
@@ -160,7 +159,6 @@ def joined(text: str, content: Any, part: Callable[[str], Any]) -> Any:
     """The content of a message with a text before it.
 
     Args:
-        text: The text.
         content: A text, or a list of parts.
         part: Makes a part of a text.
     """

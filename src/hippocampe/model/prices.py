@@ -18,8 +18,6 @@ def price_of(
 
     Args:
         model: The model, as the provider names it.
-        input_tokens: Tokens of the request.
-        output_tokens: Tokens of the answer.
         url: The base URL of the provider; None: the one that the name of the model tells.
     """
     try:

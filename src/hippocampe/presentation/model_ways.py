@@ -11,7 +11,6 @@ class Way:
     """One way to get a language model.
 
     Attributes:
-        says: Its use, to the reader.
         model: The value of the configuration `model`.
         variables: Environment variables of the model, with examples.
         before: Commands to run once.

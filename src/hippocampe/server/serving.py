@@ -39,9 +39,6 @@ class Interruptions:
     """Turns the cancellation of a request into an answer, or into the end of one that has begun.
 
     Only for a server that runs each request in a task of its own, which nothing but its stop cancels.
-
-    Args:
-        app: The application behind it.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -67,10 +64,8 @@ class Server(uvicorn.Server):
     """A server that reports when it can be reached.
 
     Args:
-        app: The application.
         started: Called once it can be reached.
         stopping: Called when it begins to stop.
-        options: Further options of Uvicorn.
     """
 
     def __init__(
@@ -152,7 +147,6 @@ class KeyNeed:
     """The need of requests for a key, and its existence.
 
     Attributes:
-        folder: The data folder.
         none: Returns true if there is no valid key.
         required: Whether programs of this machine need a key too.
     """

@@ -158,15 +158,7 @@ def why(
     tokens: int,
     by: Reader,
 ) -> Shown:
-    """The items that a model was given before an answer and those that it found, with their reasons.
-
-    Args:
-        items: The items that it was given.
-        injection: The injection that they are from.
-        searched: Its searches in memory.
-        tokens: The length of the text that it was given.
-        by: The reader.
-    """
+    """The items that a model was given before an answer and those that it found, with their reasons."""
     shown: list[Shown] = []
     if items:
         notes = [by.amount(tokens, "token")]

@@ -37,9 +37,7 @@ def result(found: object, returned: str, timezone: str) -> Shown:
     """Render the result of a verb.
 
     Args:
-        found: The result.
         returned: The type by which the verb declares it, as text.
-        timezone: The timezone of the times.
     """
     views = {str(kind): view for kind, view in VIEWS.items()}
     if returned in views:

@@ -33,7 +33,6 @@ def call(
 
     Args:
         options: The server, or the folder whose owner executes it; one is started if there is none.
-        channel: The conversation.
         verb: `before_turn` or `after_turn`.
         field: The field of the result; empty for the result itself.
         arguments: Its arguments by name, without the scope.

@@ -19,8 +19,6 @@ class Options:
 
     Attributes:
         address: The base URL of the server to use instead of that of a folder.
-        key: The key of that server.
-        folder: The data folder.
         space: The space; None is that of the key, or `default`.
         user: The speaker; default: the login name.
         channel: The conversation; None is the folder of the project.

@@ -23,9 +23,6 @@ _CODEX_ROLES = {
 def last_exchange(path: str) -> tuple[str, str, str | None] | None:
     """The last prompt of the user and the last text of the agent after it.
 
-    Args:
-        path: The transcript.
-
     Returns:
         The id of the prompt, the prompt, and the reply if there is one; None without a prompt.
 

@@ -122,7 +122,6 @@ def body_of(
     """Make a body of the arguments of a verb.
 
     Args:
-        verb: The verb.
         without: Arguments that the path of the request has.
         example: Values of an example, by argument.
         differing: As in `arguments_of`.

@@ -76,9 +76,7 @@ class Endpoint:
 
     Attributes:
         request: Its method and path.
-        verb: The verb.
         name: Its name in the OpenAPI document; default: that of the verb.
-        status: The status of success.
         answer: Makes the answer of the result of the verb, if it is another one.
         example: Values of an example of the body, by argument.
         fixed: Arguments that the request does not choose.

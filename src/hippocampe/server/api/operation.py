@@ -48,7 +48,6 @@ class Probe:
     """Checks the dependencies, at most once in `FRESH_SECONDS`.
 
     Args:
-        hippo: The memory.
         scope: A space without data.
     """
 

@@ -64,7 +64,6 @@ class CellMemory(ServedMemory):
     """The memory of a cell, which also knows the spaces of the other cells.
 
     Args:
-        hippo: The open memory.
         others: The sockets of the other cells.
     """
 

@@ -31,9 +31,7 @@ class Door:
     """Stands in front of the application of a cell.
 
     Args:
-        app: The application.
         sessions: Its logins; those that the router knows are in force.
-        internal: Answers the requests of the router itself.
     """
 
     def __init__(self, app: ASGIApp, sessions: Sessions, internal: ASGIApp) -> None:
@@ -92,8 +90,6 @@ def internal(
     """The application that answers the router itself.
 
     Args:
-        hippo: The memory of the cell.
-        fence: Its fence.
         probe: Checks what the cell depends on.
         ending: Called when the router begins to stop.
     """

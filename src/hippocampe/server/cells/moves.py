@@ -38,10 +38,6 @@ class Moved:
     """A space that was moved.
 
     Attributes:
-        space: The space.
-        source: The cell that had it.
-        target: The cell that has it.
-        rows: The rows that were copied.
         seconds: How long writes waited.
     """
 
@@ -56,8 +52,6 @@ class Mover:
     """Moves spaces, one at a time.
 
     Args:
-        divided: The folder.
-        ask: Asks a cell.
         notes_space: The space of the notes, which stays: its cell reads them. None without notes.
     """
 

@@ -49,15 +49,7 @@ METRICS_SECONDS = 5.0
 
 
 class Router:
-    """The application.
-
-    Args:
-        divided: The folder.
-        supervisor: The cells.
-        keys: The keys of the folder.
-        sessions: The logins of all cells.
-        notes_space: The space of the notes; None without notes.
-    """
+    """The application."""
 
     def __init__(
         self,

@@ -52,12 +52,9 @@ def serve(
 
     Args:
         config: The configuration of `divide`.
-        host: The address or name to listen at.
         port: The port; 0 chooses a free one.
         started: Called with the base URL once it can be reached.
         require_key: Whether programs of this machine need a key too.
-        log_format: The format of the logs.
-        log_level: Their level.
 
     Raises:
         InvalidInput: The address cannot be used, or a key is needed and none exists.

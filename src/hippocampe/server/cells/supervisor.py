@@ -42,17 +42,7 @@ TIMEOUTS = {"connect": 5.0, "read": None, "write": None, "pool": None}
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """The orders that all cells get.
-
-    Attributes:
-        config: The configuration of the whole folder.
-        loopback: Whether only programs of this machine can connect to the router.
-        keyless: Whether they need no key.
-        address: The base URL of the router.
-        signing: The secret of CSRF tokens.
-        log_format: The format of the log.
-        log_level: Its level.
-    """
+    """The orders that all cells get."""
 
     config: Config
     loopback: bool
@@ -68,8 +58,6 @@ class Cell:
     """One cell.
 
     Attributes:
-        number: Its number.
-        socket: The address of its Unix socket.
         running: Set while it can be reached.
         under_way: The number of requests of clients that it has, or that wait for it.
     """
@@ -132,8 +120,6 @@ class Supervisor:
     """The processes of the cells.
 
     Args:
-        divided: The folder.
-        orders: What all cells are told.
         sockets: A private folder for their sockets.
     """
 

@@ -19,9 +19,6 @@ class Group:
     """A category with its number of memories, and the numbers learnt on each of the latest days.
 
     Attributes:
-        name: The collection and the category: `self/context`.
-        many: Number of current memories.
-        learnt: Memories learnt over the latest days.
         line: The points of the small line.
     """
 

@@ -36,17 +36,13 @@ class Exchange:
     """A message with its answer, and what memory did for it.
 
     Attributes:
-        message: The words of the reader.
-        at: The time of the message.
         answer: The answer; None without a model, or if it failed.
         failed: The reason of a failure, if any.
-        injection: The injection of the message.
         own: Items that the companion added to the injection: statements about itself, its goals.
         searched: The items that the model found with its tools, by tool and query.
         memories: The memories that were stored or deleted.
         replaced: The memories that a stored one replaced, by its id.
         stored: The outcome of storing the message itself, without a model.
-        usage: The cost of the answer.
     """
 
     message: str

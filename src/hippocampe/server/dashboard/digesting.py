@@ -22,10 +22,8 @@ class Digesting:
     """A digest that was started from a page.
 
     Attributes:
-        started_at: Its start.
         waiting: The number of live messages at the start.
         ended_at: When it ended; None while it runs.
-        done: Its result, if it succeeded.
         error: The reason of its failure, if any.
     """
 
@@ -99,7 +97,6 @@ async def digest_state(page: ReadPage, watched: bool = False) -> Response:
     """The state of the digest.
 
     Args:
-        page: The visit.
         watched: Whether it was running at the last poll of the page.
     """
     latest = digests(page).of(page.scope.space)

@@ -30,7 +30,6 @@ class Column:
     """A day of a chart.
 
     Attributes:
-        title: Its name.
         shown: The values of its series, for people.
         label: Its short name, below the chart; empty between two others.
     """
@@ -45,10 +44,7 @@ class Chart:
     """A chart of lines.
 
     Attributes:
-        names: Of the series.
-        lines: The series.
         ticks: Lines of the scale, from 0 up.
-        columns: The days.
         limit: The y of the line that marks a value; None without one.
     """
 
@@ -76,8 +72,6 @@ def chart(
     """Draw the values of some days as lines.
 
     Args:
-        names: Of the series.
-        titles: Of the days.
         values: For each day, one number per series; None interrupts its line.
         shown: The same, for people.
         labels: Short names of the days; None: the titles.

@@ -22,14 +22,8 @@ class Importing:
     """A file that was sent by a page.
 
     Attributes:
-        space: The space that it is for.
-        name: Its name.
-        preview: What it has.
         format: The format that was chosen for it; None if it is detected.
-        started: Whether its import was started.
         read: Messages or rows that the import has read.
-        done: The result of the import.
-        error: The reason of its failure.
     """
 
     space: str

@@ -106,12 +106,6 @@ class Row:
         id: The id of the memory, the exchange, the message or the piece of a note.
         kind: The type of the memory, or the kind of the result.
         text: The beginning, or the part with the words of the query.
-        teller: Who told it.
-        channel: Where.
-        at: When it was learnt or said.
-        memory: The memory.
-        score: Its relevance for the query.
-        why: The signals of the score.
     """
 
     id: str
@@ -134,7 +128,6 @@ class Found:
         weak: Results that hardly answer, below the others.
         total: The number of rows on all pages.
         states: The memories that the filters leave, by state; None is not counted.
-        page: The number of this page.
         pages: The numbers of the pages to choose from; None is a gap.
     """
 

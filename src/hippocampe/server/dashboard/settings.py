@@ -28,14 +28,7 @@ USES = documentation(Settings).arguments
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A setting with its values as the form has them.
-
-    Attributes:
-        name: Its name.
-        use: What it does.
-        value: Its value.
-        default: Its default.
-    """
+    """A setting with its values as the form has them."""
 
     name: str
     use: str
@@ -48,7 +41,6 @@ class Difference:
     """A turn under the present settings and under changed ones.
 
     Attributes:
-        turn: Its entry in the log.
         parts: The number of items of each part, under the present settings and under the changed ones.
         tokens: The same of tokens.
         gained: Items that only the changed settings give.

@@ -42,7 +42,6 @@ class Toast:
     """A short message after a change.
 
     Attributes:
-        text: A description of the change.
         undo: The path of the POST that undoes it, if possible.
     """
 
@@ -55,14 +54,10 @@ class Visit(Reader):
     """One request for a page, and its reader.
 
     Attributes:
-        request: The request.
-        hippo: The memory.
         scope: The space, without user and channel.
-        settings: The settings of the space.
         spaces: The spaces that the reader may open.
         key: The key of the reader; None on loopback.
         session: The value of the cookie of the browser.
-        theme: The theme of the page.
     """
 
     request: Request
@@ -125,8 +120,6 @@ class Visit(Reader):
         Args:
             template: Its file in `templates`.
             section: Its section in the left rail.
-            status: The HTTP status.
-            values: The values of the template.
         """
         return self._answer(template, status, {"section": section, **values}, {})
 
@@ -143,10 +136,7 @@ class Visit(Reader):
 
         Args:
             template: Its file in `templates`; None replaces nothing.
-            toast: A message to show.
             changed: The name of an event on the body of the page, on which dependent parts reload.
-            status: The HTTP status.
-            values: The values of the template.
         """
         events: dict[str, Any] = {}
         if toast is not None:

@@ -74,9 +74,6 @@ class Gate:
     whatever address the server listens at.
 
     Args:
-        app: The application behind it.
-        hippo: The memory, with the keys.
-        sessions: The logins.
         loopback: Whether only programs of this machine can connect.
         keyless: Whether they then need no key.
         origins: Origins of other sites whose pages may use the API, with a key.
@@ -319,8 +316,6 @@ def scope_of(
         key: The key of the request; None allows everything.
         role: The role that the request needs.
         space: The space that it names; None: the space of the key, or `default`.
-        user: The speaker.
-        channel: The channel.
 
     Raises:
         HTTPException: The key has a lower role, or belongs to another space.
@@ -343,8 +338,6 @@ def scope_in_headers(request: Request, role: Role, *, user: object = None) -> Sc
     """The scope of a request to the proxy, from its headers, since the body belongs to the provider.
 
     Args:
-        request: The request.
-        role: The role that it needs.
         user: The speaker according to the body, unless a header names one; invalid labels are ignored.
 
     Raises:

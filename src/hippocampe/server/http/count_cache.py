@@ -38,7 +38,6 @@ class CountCache:
         """A count, cached or computed now.
 
         Args:
-            name: The cache key.
             count: Computes it; returns it and the seconds of computing.
         """
         known = self._counts.get(name)

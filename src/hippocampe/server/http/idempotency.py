@@ -41,12 +41,7 @@ def taken(path: str) -> bool:
 
 
 class Idempotency:
-    """Answers a repeated write with the stored reply, without executing it again.
-
-    Args:
-        app: The application behind it.
-        hippo: The memory that stores the replies.
-    """
+    """Answers a repeated write with the stored reply, without executing it again."""
 
     def __init__(self, app: ASGIApp, hippo: AsyncHippocampe) -> None:
         self._app = app

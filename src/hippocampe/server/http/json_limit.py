@@ -64,7 +64,6 @@ class JsonLimit:
     """Refuses JSON bodies as soon as they have too many values or are nested too deeply.
 
     Args:
-        app: The application behind it.
         free: Prefixes of paths whose bodies are files, or belong to a provider.
     """
 

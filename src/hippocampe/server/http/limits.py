@@ -33,8 +33,6 @@ class Buckets:
     """Token buckets by name: each holds `burst` tokens and gains `rate` a second.
 
     Args:
-        rate: Tokens a second.
-        burst: Tokens of a full bucket.
         clock: Seconds, monotonic.
         shares: The number of processes that divide the tokens, because each serves a part of the requests.
     """
@@ -87,7 +85,6 @@ class KeyLimit:
     Programs without a key are on this machine, and are not limited.
 
     Args:
-        app: The application behind it.
         rate: Sustained requests per second of a key.
         burst: Requests that a key may send at once.
         processes: Returns the number of processes that serve the same keys.
@@ -113,11 +110,7 @@ class KeyLimit:
 
 
 class GuessLimit:
-    """Refuses addresses that tried too many wrong keys. Keys that were accepted before are still served.
-
-    Args:
-        app: The application behind it; it answers 401 to a wrong key.
-    """
+    """Refuses addresses that tried too many wrong keys. Keys that were accepted before are still served."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -162,7 +155,6 @@ class BodyLimit:
     """Refuses bodies as soon as they are too large or too slow.
 
     Args:
-        app: The application behind it.
         most: Largest body in bytes.
         larger: Larger limits, by the prefix of a path.
     """

@@ -12,7 +12,6 @@ class HeadRequests:
     """Answers HEAD like GET, without the body. A stream ends with its head.
 
     Args:
-        app: The application behind it, which sees a GET.
         except_below: Prefix of paths whose HEAD is passed on unchanged.
     """
 

@@ -34,11 +34,7 @@ PARTS = frozenset(
 
 
 class Metrics:
-    """The metrics of one application.
-
-    Args:
-        hippo: The memory that it serves.
-    """
+    """The metrics of one application."""
 
     def __init__(self, hippo: AsyncHippocampe) -> None:
         self.registry = CollectorRegistry()

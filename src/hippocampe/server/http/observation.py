@@ -22,12 +22,7 @@ CLOSED = 499
 
 
 class Observation:
-    """Records each request of an application.
-
-    Args:
-        app: The application behind it.
-        metrics: The counters.
-    """
+    """Records each request of an application."""
 
     def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
         self._app = app

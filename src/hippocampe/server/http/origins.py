@@ -20,12 +20,7 @@ def is_allowed(connection: Connection, headers: Headers, origins: Sequence[str])
 
 
 class Origins:
-    """Answers preflights of allowed origins, and lets their pages read the answers. Others see no difference.
-
-    Args:
-        app: The application behind it, which authenticates.
-        origins: The allowed origins.
-    """
+    """Answers preflights of allowed origins, and lets their pages read the answers. Others see no difference."""
 
     def __init__(self, app: ASGIApp, *, origins: Sequence[str]) -> None:
         self._app = app

@@ -14,11 +14,7 @@ _HEADER: Final = LABELS["user"][0].encode()
 
 
 class SpeakerPath:
-    """Serves `/as/SPEAKER/v1/…` as `/v1/…` with the header of the speaker, unless the request has one.
-
-    Args:
-        app: The application behind it.
-    """
+    """Serves `/as/SPEAKER/v1/…` as `/v1/…` with the header of the speaker, unless the request has one."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

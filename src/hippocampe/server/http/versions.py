@@ -12,11 +12,7 @@ HEADER = "Hippocampe-Version"
 
 
 class Versions:
-    """Serves `/api/v1/...` as `/api/...`, and adds the version of the package to each answer.
-
-    Args:
-        app: The application behind it.
-    """
+    """Serves `/api/v1/...` as `/api/...`, and adds the version of the package to each answer."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

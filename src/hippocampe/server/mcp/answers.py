@@ -72,11 +72,7 @@ class Forgotten(BaseModel):
 
 
 class Writer:
-    """Writes answers in the language of a space.
-
-    Args:
-        settings: The settings of the space.
-    """
+    """Writes answers in the language of a space."""
 
     def __init__(self, settings: Settings) -> None:
         self.language = settings.language

@@ -24,8 +24,6 @@ def _tool(
     """Make a tool of a verb.
 
     Args:
-        name: The name of the tool.
-        verb: The verb.
         title: Its name for people.
         description: Its effect and when to call it, for the model.
         arguments: The arguments that a model may set, and what differs from their declaration.

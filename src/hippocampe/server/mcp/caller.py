@@ -16,9 +16,6 @@ class Caller:
     """One client.
 
     Attributes:
-        memory: The memory that its calls read and write.
-        scope: The space, and who speaks where.
-        tools: The tools that it sees.
         role: The role of its key; `read` sees only tools that read.
     """
 

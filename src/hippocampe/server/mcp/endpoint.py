@@ -28,9 +28,6 @@ class McpEndpoint:
     """Answers MCP clients. Without sessions, clients survive a restart and can use several server processes.
 
     The SDK is loaded by the first request: a server that no MCP client uses starts sooner.
-
-    Args:
-        hippo: The open memory.
     """
 
     def __init__(self, hippo: AsyncHippocampe) -> None:

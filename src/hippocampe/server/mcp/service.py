@@ -37,11 +37,7 @@ Context = Any
 
 
 def make_server(caller_of: Callable[[Context], Caller]) -> Server[Any]:
-    """Make the server of a memory.
-
-    Args:
-        caller_of: Returns the caller of a request.
-    """
+    """Make the server of a memory."""
 
     async def list_tools(
         context: Context, params: mcp.PaginatedRequestParams | None

@@ -34,8 +34,6 @@ def serve(joining: Future[Hippocampe], scope: Scope, tools: ToolSet) -> None:
 
     Args:
         joining: The memory, which may still be opening.
-        scope: The space, and who speaks where.
-        tools: The tools of the client.
 
     Raises:
         HippocampeError: The memory cannot be opened, or the SDK is too old.
@@ -85,7 +83,6 @@ class Messages:
 
     Args:
         received: Messages, and the errors of malformed lines.
-        sent: Takes the answers.
     """
 
     def __init__(self, received: Any, sent: Any) -> None:

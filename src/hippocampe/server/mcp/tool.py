@@ -36,12 +36,8 @@ class MemoryTool(Generic[A]):
     """A tool on a memory.
 
     Attributes:
-        name: Its name.
         title: Its name for people.
         description: Its effect and when to call it, for the model.
-        effect: Its effect on the memory.
-        arguments: The form of its arguments.
-        result: The form of its structured result.
         run: Executes it: the text and the structured result.
         verb: The verb that it calls; empty if it does more.
     """

@@ -80,11 +80,7 @@ def provider_of(connection: Connection) -> Provider:
 
 
 class ProviderErrors:
-    """Formats the proxy's own errors like the provider's; answers of the upstream stay unchanged.
-
-    Args:
-        app: The application behind it.
-    """
+    """Formats the proxy's own errors like the provider's; answers of the upstream stay unchanged."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -90,11 +90,8 @@ class RememberedChat:
     Errors of memory are not raised, except a spent budget.
 
     Args:
-        hippo: The memory.
         scope: The speaker. Without a channel, each conversation is a channel of its own: a new one does not
             repeat the injections of another.
-        asked: The request.
-        protocol: Its protocol.
         threads: Conversations whose history the provider stores.
         url: The base URL of the model.
     """

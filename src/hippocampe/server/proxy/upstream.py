@@ -51,7 +51,6 @@ def passed_on(answer: httpx.Response, *, decoded: bool) -> Headers:
     """The headers of an answer for the client.
 
     Args:
-        answer: The answer.
         decoded: Whether its body is forwarded decompressed.
     """
     stops = ANSWER_STOPS | _named(answer.headers.get("connection", ""))
@@ -82,8 +81,6 @@ class Upstream:
         """Forward a request; the answer is not read yet.
 
         Args:
-            request: The request, whose path begins with `/v1`.
-            body: Its body.
             readable: Whether the answer must come uncompressed.
 
         Raises:

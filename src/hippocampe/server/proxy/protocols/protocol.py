@@ -17,11 +17,9 @@ class Answer(ABC):
     """An answer of a model, parsed while it is forwarded.
 
     Attributes:
-        text: Its text.
         calls: Whether it calls tools of the client, so that the turn continues.
         failed: Whether the provider reports an error in it, after the status of success.
         id: Its id for later requests that continue it, if the provider stores the history.
-        model: The model that answered.
         input_tokens: Tokens of the request, if the answer has them.
         output_tokens: Tokens of the answer, if it has them.
     """
@@ -100,7 +98,6 @@ class Protocol(ABC):
         """A copy of a request with texts inserted before those of messages of the user.
 
         Args:
-            request: The request.
             reminders: Texts by the position of the message.
         """
         items = list(self._items(request) or [])
