@@ -146,49 +146,77 @@ class Config:
     def __post_init__(self) -> None:
         for each in fields(self):
             _check_number(each.name, each.type, getattr(self, each.name))
-        object.__setattr__(self, "folder", Path(self.folder).expanduser())
+        self._set("folder", Path(self.folder).expanduser())
+        self._check_models()
+        if self.request_rate <= 0 or self.request_burst < 1:
+            raise InvalidInput("request_rate and request_burst must be above 0.")
+        self._set("allowed_origins", _checked_origins(self.allowed_origins))
+        self._check_servers()
+        self._check_upstreams()
+        self._check_notes()
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def _chosen(self, name: str, variable: str) -> str | None:
+        """The value of a field, else that of its environment variable."""
+        return getattr(self, name) or os.environ.get(variable, "").strip() or None
+
+    def _check_models(self) -> None:
         for name, variable in MODELS.items():
-            chosen = getattr(self, name) or os.environ.get(variable, "").strip() or None
+            chosen = self._chosen(name, variable)
             if chosen is not None and not all(chosen.partition(":")):
                 raise InvalidInput(
                     f"{name} {chosen[:40]!r} cannot be used: name the provider and the model, such as "
                     "openai:gpt-5-mini."
                 )
-            object.__setattr__(self, name, chosen)
+            self._set(name, chosen)
         if self.model_timeout <= 0:
             raise InvalidInput(f"model_timeout must be above 0 seconds, not {self.model_timeout}.")
-        if self.request_rate <= 0 or self.request_burst < 1:
-            raise InvalidInput("request_rate and request_burst must be above 0.")
-        object.__setattr__(self, "allowed_origins", _checked_origins(self.allowed_origins))
-        self._check_servers()
+
+    def _check_upstreams(self) -> None:
         for name, variable in _UPSTREAM_URLS.items():
-            chosen = getattr(self, name) or os.environ.get(variable, "").strip() or None
-            object.__setattr__(self, name, _checked_upstream(name, chosen))
+            url = self._chosen(name, variable)
+            if url is not None and _address(url) is None:
+                raise InvalidInput(
+                    f"{name} must be http:// or https:// with a host, without a user or a query, such as "
+                    f"https://api.openai.com/v1: the key goes to {name.replace('url', 'key')}."
+                )
+            self._set(name, url and url.rstrip("/"))
         for name, variable in _UPSTREAM_KEYS.items():
-            chosen = getattr(self, name) or os.environ.get(variable, "").strip() or None
-            if chosen is not None and not _sendable(chosen):
+            key = self._chosen(name, variable)
+            if key is not None and not _sendable(key):
                 raise InvalidInput(
                     f"{name} cannot be sent: a key is ASCII, without spaces. Copy it again to {name} "
                     f"or the environment variable {variable}."
                 )
-            object.__setattr__(self, name, chosen)
+            self._set(name, key)
+
+    def _check_notes(self) -> None:
         if self.notes_folder is not None:
-            object.__setattr__(self, "notes_folder", Path(self.notes_folder).expanduser())
+            self._set("notes_folder", Path(self.notes_folder).expanduser())
         if isinstance(self.notes_ignored, str):
             raise InvalidInput("notes_ignored must be a list of folders, not one text.")
-        object.__setattr__(self, "notes_space", Scope(space=self.notes_space).space)
+        self._set("notes_space", Scope(space=self.notes_space).space)
         if self.notes_seconds <= 0:
             raise InvalidInput(f"notes_seconds must be above 0, not {self.notes_seconds}.")
-        if self.obsidian_url is not None:
-            if self.notes_folder is not None:
-                raise InvalidInput(
-                    "give notes_folder or obsidian_url, not both: notes have one source."
-                )
-            _check_url(self.obsidian_url, self.obsidian_insecure)
-            key = self.obsidian_key or os.environ.get(OBSIDIAN_KEY)
-            object.__setattr__(self, "obsidian_key", _checked_key(key))
-            chosen = _checked_certificate(self.obsidian_certificate, self.obsidian_insecure)
-            object.__setattr__(self, "obsidian_certificate", chosen)
+        if self.obsidian_url is None:
+            return
+        if self.notes_folder is not None:
+            raise InvalidInput(
+                "give notes_folder or obsidian_url, not both: notes have one source."
+            )
+        _check_url(self.obsidian_url, self.obsidian_insecure)
+        key = (self.obsidian_key or os.environ.get(OBSIDIAN_KEY) or "").strip()
+        # The message does not quote the value, which may be secret.
+        if not _sendable(key):
+            raise InvalidInput(
+                "obsidian_url needs a key, in ASCII and without spaces: copy it from the plugin's settings "
+                f"to obsidian_key or the environment variable {OBSIDIAN_KEY}."
+            )
+        self._set("obsidian_key", key)
+        trusted = _checked_certificate(self.obsidian_certificate, self.obsidian_insecure)
+        self._set("obsidian_certificate", trusted)
 
     @property
     def prepares_statements(self) -> bool:
@@ -274,15 +302,6 @@ def _check_number(name: str, kind: object, value: Any) -> None:
         raise InvalidInput(f"{name} must be 0 or more, not {value}.")
 
 
-def _checked_upstream(name: str, url: str | None) -> str | None:
-    if url is not None and _address(url) is None:
-        raise InvalidInput(
-            f"{name} must be http:// or https:// with a host, without a user or a query, such as "
-            f"https://api.openai.com/v1: the key goes to {name.replace('url', 'key')}."
-        )
-    return None if url is None else url.rstrip("/")
-
-
 def is_database_url(text: str) -> bool:
     """Return whether a text is the URL of a database in PostgreSQL."""
     return text.startswith(("postgresql://", "postgres://"))
@@ -292,10 +311,12 @@ def _address(url: str) -> SplitResult | None:
     """Parse an HTTP URL; None if it is not one, or has a user, a query or a fragment."""
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and _plain(parts)
+        more = parts.username or parts.password or parts.query or parts.fragment
+        # Accessing the port checks it.
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:
         return None
-    return parts if usable else None
+    return parts if usable and not more else None
 
 
 def _checked_origins(origins: object) -> tuple[str, ...]:
@@ -325,25 +346,8 @@ def _check_url(url: str, insecure: bool) -> None:
         )
 
 
-def _plain(parts: SplitResult) -> bool:
-    # Accessing the port checks it.
-    more = parts.username or parts.password or parts.query or parts.fragment
-    return parts.port != 0 and not more
-
-
 def _sendable(key: str) -> bool:
     return bool(key) and key.isascii() and key.isprintable() and " " not in key
-
-
-def _checked_key(key: str | None) -> str:
-    key = (key or "").strip()
-    # The message does not quote the value, which may be secret.
-    if not _sendable(key):
-        raise InvalidInput(
-            "obsidian_url needs a key, in ASCII and without spaces: copy it from the plugin's settings "
-            f"to obsidian_key or the environment variable {OBSIDIAN_KEY}."
-        )
-    return key
 
 
 def _checked_certificate(given: str | Path | None, insecure: bool) -> str | Path | None:
