@@ -21,16 +21,19 @@ PREFIX = "HIPPOCAMPE_"
 FILE_VARIABLE = "HIPPOCAMPE_CONFIG"
 FILE_NAME = "hippocampe.toml"
 FLAG = "--set"
-_FLAGS: dict[str, bool] = {
-    "true": True,
-    "yes": True,
-    "on": True,
-    "1": True,
-    "false": False,
-    "no": False,
-    "off": False,
-    "0": False,
+_FLAGS = {
+    **dict.fromkeys(("true", "yes", "on", "1"), True),
+    **dict.fromkeys(("false", "no", "off", "0"), False),
 }
+_SPELLED: Mapping[Any, str] = {
+    str: "text",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    tuple: "a list of texts",
+    Path: "a path",
+}
+"""The values of a field in words, by its type."""
 _HINTS = get_type_hints(Config)
 FIELDS = tuple(field.name for field in fields(Config))
 SECRET = frozenset(field.name for field in fields(Config) if not field.repr)
@@ -116,7 +119,7 @@ def parse(name: str, text: str, place: str) -> Any:
             return tuple(part for each in text.split(",") if (part := each.strip()))
         return Path(text).expanduser() if kind is Path else kind(text)
     except (KeyError, ValueError) as exc:
-        raise InvalidInput(f"{place}: {name} must be {_spelled(kind)}.") from exc
+        raise InvalidInput(f"{place}: {name} must be {_SPELLED[kind]}.") from exc
 
 
 def _path(file: Path | None, environment: Mapping[str, str]) -> Path | None:
@@ -160,7 +163,7 @@ def _of_toml(name: str, value: Any, path: Path | None) -> Any:
         return float(value)
     elif type(value) is kind:
         return value
-    raise InvalidInput(f"{path}: {name} must be {_spelled(kind)}.")
+    raise InvalidInput(f"{path}: {name} must be {_SPELLED[kind]}.")
 
 
 def _kind(name: str) -> Any:
@@ -170,13 +173,3 @@ def _kind(name: str) -> Any:
         several = [each for each in get_args(hint) if each is not types.NoneType]
         hint = str if str in several else several[0]
     return get_origin(hint) or hint
-
-
-def _spelled(kind: Any) -> str:
-    return {
-        bool: "true or false",
-        int: "a whole number",
-        float: "a number",
-        tuple: "a list of texts",
-        Path: "a path",
-    }.get(kind, "text")
