@@ -117,6 +117,7 @@ divide = division.divide
 back_up_cells = division.back_up
 KeyRegister = division.KeyRegister
 render_for = render.render_for
+check_reader = load_reader
 Reminder = channel_history.Reminder
 
 
@@ -142,15 +143,6 @@ def every_memory(hippo: "Hippocampe", **chosen: Any) -> Iterator[Memory]:
         yield from page.items
         if (cursor := page.next_cursor) is None:
             return
-
-
-def check_reader() -> None:
-    """Load the reader of pairs.
-
-    Raises:
-        ModelUnavailable: Its file is missing or damaged.
-    """
-    load_reader()
 
 
 def bound(part: Callable[[Context], U], step: Callable[Concatenate[U, P], T]) -> Bound[P, T]:
