@@ -16,7 +16,7 @@ import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from hippocampe.errors import InvalidInput, SpaceElsewhere, StoreError, StoreMissing
@@ -59,12 +59,11 @@ class Division:
         pinned = {name: at for name, at in self.pinned.items() if name != space}
         if hashed(space, self.count) != cell:
             pinned[space] = cell
-        return Division(self.count, pinned, self.moving, self.stale)
+        return replace(self, pinned=pinned)
 
     def marked(self, **marks: Mapping[str, int]) -> "Division":
         """The division with other marks: `moving`, `stale`."""
-        values = {"moving": self.moving, "stale": self.stale, **marks}
-        return Division(self.count, self.pinned, **values)
+        return replace(self, **marks)
 
     def settled(self, space: str, *, stale: int) -> "Division":
         """The division after the end of a move: the copy of the space in the cell `stale` is not in force."""
