@@ -10,7 +10,7 @@ import socket
 import sys
 import time
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -19,6 +19,7 @@ import httpx
 
 from hippocampe.cells import ORPHAN_SECONDS, Division, folder_of
 from hippocampe.client import joining
+from hippocampe.client.wire import decode
 from hippocampe.config import Config
 from hippocampe.errors import HippocampeError
 from hippocampe.hippocampe import Hippocampe
@@ -43,18 +44,9 @@ KEEP_ALIVE_SECONDS = 60
 refused, since it may have been done."""
 
 
-def sent(config: Config) -> dict[str, Any]:
-    """A configuration as JSON, for the order of a cell."""
-    values = {each.name: getattr(config, each.name) for each in fields(config)}
-    return {name: str(v) if isinstance(v, Path) else v for name, v in values.items()}
-
-
-def _received(values: dict[str, Any], cell: int, division: Division) -> Config:
-    given: dict[str, Any] = {**values, "folder": folder_of(Path(values["folder"]), cell)}
-    if given["notes_folder"] is not None:
-        given["notes_folder"] = Path(given["notes_folder"])
-    given["notes_ignored"] = tuple(given["notes_ignored"])
-    config = Config(**given)
+def _of_cell(whole: Config, cell: int, division: Division) -> Config:
+    """The configuration of a cell, of that of the whole folder; one cell reads the notes."""
+    config = replace(whole, folder=folder_of(whole.folder, cell))
     if division.cell_of(config.notes_space) != cell:
         config = replace(config, notes_folder=None, obsidian_url=None, obsidian_certificate=None)
     return config
@@ -118,7 +110,7 @@ def main() -> int:
     logs.install(order["log_format"], order["log_level"])
     cell: int = order["cell"]
     try:
-        config = _received(order["config"], cell, Division(**order["division"]))
+        config = _of_cell(decode(Config, order["config"]), cell, Division(**order["division"]))
         hippo = joining.take_over(
             config.folder,
             lambda: Hippocampe.open(config, join=False),

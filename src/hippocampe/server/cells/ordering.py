@@ -1,6 +1,5 @@
 """Give orders to a running router, from another process of its user."""
 
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ def move(root: Path, space: str, target: int) -> Moved:
         ServerUnavailable: No server with cells serves the folder.
         HippocampeError: The space cannot be moved; it stays where it is.
     """
-    return _moved(_order(root, "move", {"space": space, "target": target}))
+    return Moved(**_order(root, "move", {"space": space, "target": target}))
 
 
 def spread(root: Path) -> list[Moved]:
@@ -29,11 +28,7 @@ def spread(root: Path) -> list[Moved]:
         ServerUnavailable: No server with cells serves the folder.
         HippocampeError: A cell failed; each space is where it was or where it belongs.
     """
-    return [_moved(each) for each in _order(root, "spread", {})]
-
-
-def _moved(content: dict[str, Any]) -> Moved:
-    return Moved(**{each.name: content[each.name] for each in fields(Moved)})
+    return [Moved(**each) for each in _order(root, "spread", {})]
 
 
 def _order(root: Path, name: str, order: dict[str, object]) -> Any:

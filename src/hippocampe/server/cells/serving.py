@@ -81,7 +81,7 @@ def serve(
                 loopback=loopback,
                 keyless=not require_key,
                 address=url_of(listener),
-                signing=secrets.token_bytes(32),
+                signing=secrets.token_hex(32),
                 log_format=log_format,
                 log_level=log_level,
             )

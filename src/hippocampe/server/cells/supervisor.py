@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,9 @@ import httpx
 
 from hippocampe import errors
 from hippocampe.cells import Divided
+from hippocampe.client.wire import encode
 from hippocampe.config import Config
 from hippocampe.errors import HippocampeError, Overloaded, ServerUnavailable
-from hippocampe.server.cells.cell import sent
 from hippocampe.server.cells.passing import INTERNAL
 from hippocampe.server.http.slow_clients import MAX_CONNECTIONS
 
@@ -48,7 +48,7 @@ class Orders:
     loopback: bool
     keyless: bool
     address: str
-    signing: bytes
+    signing: str
     log_format: str
     log_level: str
 
@@ -177,19 +177,12 @@ class Supervisor:
         cell.running.set()
 
     def _order(self, cell: Cell) -> dict[str, Any]:
-        orders = self._orders
         return {
+            **encode(self._orders),
             "cell": cell.number,
-            "config": sent(orders.config),
-            "division": asdict(self._divided.read()),
+            "division": encode(self._divided.read()),
             "socket": str(cell.socket),
             "others": [str(each.socket) for each in self.cells if each is not cell],
-            "loopback": orders.loopback,
-            "keyless": orders.keyless,
-            "address": orders.address,
-            "signing": orders.signing.hex(),
-            "log_format": orders.log_format,
-            "log_level": orders.log_level,
         }
 
     async def _tend(self, cell: Cell) -> None:
