@@ -143,15 +143,6 @@ class RemoteHippocampe:
             name: _sendable(value) for name, value in named.items() if not isinstance(value, Unset)
         }
 
-    def leave(self) -> bool:
-        """Ask the owner to release the folder; only a process that was started automatically does.
-
-        Returns:
-            Whether it does; a server at an address never does.
-        """
-        connection = self._connection
-        return isinstance(connection, LocalConnection) and connection.call("leave")
-
     def close(self) -> None:
         """Close the connection; the server goes on."""
         self._connection.close()
