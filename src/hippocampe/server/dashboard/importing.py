@@ -3,7 +3,6 @@
 import asyncio
 import tempfile
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_urlsafe
@@ -113,6 +112,10 @@ class Imports:
 
 
 async def _run(file: Importing, hippo: AsyncHippocampe, scope: Scope, one_space: bool) -> None:
+    def progress(what: str, done: int, total: int) -> None:
+        if what == "importing":
+            file.read = done
+
     try:
         file.done = await hippo.import_from(
             file.path,
@@ -120,20 +123,12 @@ async def _run(file: Importing, hippo: AsyncHippocampe, scope: Scope, one_space:
             format=file.format,
             timezone=file.timezone,
             one_space=one_space,
-            progress=_reported(file),
+            progress=progress,
         )
     except HippocampeError as exc:
         file.error = _without_folder(exc, file.path)
     finally:
         await asyncio.to_thread(file.folder.cleanup)
-
-
-def _reported(file: Importing) -> Callable[[str, int, int], None]:
-    def progress(what: str, done: int, total: int) -> None:
-        if what == "importing":
-            file.read = done
-
-    return progress
 
 
 def _without_folder(error: Exception, path: Path) -> str:
