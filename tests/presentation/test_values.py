@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from hippocampe import Hippocampe, Scope
 from hippocampe.presentation.reader import Reader
-from hippocampe.presentation.reasons import CORRECTIONS, OBJECTIONS, REASONS
+from hippocampe.presentation.reasons import OBJECTIONS, REASONS
 from hippocampe.presentation.stages import stages_of
 from hippocampe.retrieval.scoring import LOGGED_SIGNALS
 from hippocampe.types import Signal
@@ -16,6 +16,16 @@ from hippocampe.updates.decide import decide
 NOW = datetime(2026, 1, 17, 9, tzinfo=UTC)
 ENGLISH = Reader(language="en", timezone="Europe/Paris", now=NOW)
 FRENCH = Reader(language="fr", timezone="Europe/Paris", now=NOW)
+CORRECTIONS = frozenset(
+    {
+        *("length", "length_extreme", "length_if_first_person", "question", "chatter"),
+        *("other_named", "date_missing", "number_missing", "place_missing", "says_no_more"),
+        *("best_late", "query_length", "typical_length", "beside_best"),
+        *("about_other", "name_missing", "value_missing", "value_of_other"),
+        *("met_anywhere", "best_covered", "best_dense", "pool", "personal", "nobody"),
+    }
+)
+"""Signals not shown: they calibrate the score, and mean nothing to a reader."""
 
 
 def test_a_value_is_named_by_its_kind() -> None:

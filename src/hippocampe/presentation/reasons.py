@@ -38,18 +38,7 @@ OBJECTIONS = {
     "of_other": "someone else says it of themselves",
     "asks_nothing": "the message asks nothing of memory",
 }
-"""Signals shown when they lower a score."""
-
-CORRECTIONS = frozenset(
-    {
-        *("length", "length_extreme", "length_if_first_person", "question", "chatter"),
-        *("other_named", "date_missing", "number_missing", "place_missing", "says_no_more"),
-        *("best_late", "query_length", "typical_length", "beside_best"),
-        *("about_other", "name_missing", "value_missing", "value_of_other"),
-        *("met_anywhere", "best_covered", "best_dense", "pool", "personal", "nobody"),
-    }
-)
-"""Signals not shown: they calibrate the score, and mean nothing to a reader."""
+"""Signals shown when they lower a score. All others calibrate it, and mean nothing to a reader."""
 
 REASON_OF = {name: reason for reason, names in REASONS.items() for name in names}
 """The reason of each signal that has one."""
