@@ -999,7 +999,7 @@ class TestDoctor:
             raise ModelUnavailable("the reader is damaged: reinstall Hippocampe.")
 
         assert seen() == (True, "the file of the reader is whole")
-        monkeypatch.setattr("hippocampe.hippocampe.load_reader", damaged)
+        monkeypatch.setattr("hippocampe.hippocampe.check_reader", damaged)
         assert seen() == (False, "the reader is damaged: reinstall Hippocampe.")
 
     def test_it_looks_for_every_package_that_is_required(

@@ -340,7 +340,8 @@ def _reported(json: bool) -> Generator[None]:
         if json:
             terminal.as_json({"error": str(exc), "kind": type(exc).__name__})
         terminal.error(str(exc))
-        raise typer.Exit(_exit_code(exc)) from exc
+        codes = {NotFound: NOTHING_FOUND, FolderInUse: IN_USE}
+        raise typer.Exit(next((codes[kind] for kind in codes if isinstance(exc, kind)), 1)) from exc
     except KeyboardInterrupt as exc:
         terminal.end_line()
         message = f"interrupted: {' '.join(getattr(exc, '__notes__', ['nothing was lost.']))}"
@@ -348,11 +349,6 @@ def _reported(json: bool) -> Generator[None]:
             terminal.as_json({"error": message, "kind": "KeyboardInterrupt"})
         terminal.error(message)
         raise typer.Exit(INTERRUPTED) from exc
-
-
-def _exit_code(error: HippocampeError) -> int:
-    codes = {NotFound: NOTHING_FOUND, FolderInUse: IN_USE}
-    return next((code for kind, code in codes.items() if isinstance(error, kind)), 1)
 
 
 def choice(flag: str, values: Sequence[str], help: str = "{}.") -> Any:

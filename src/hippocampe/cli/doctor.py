@@ -54,10 +54,6 @@ def examine(call: Call, about_to: Callable[[str], None]) -> list[Check]:
     return checks
 
 
-def _python() -> Examined:
-    return Examined(sys.version_info >= (3, 11), f"Python {platform.python_version()}")
-
-
 def _packages() -> Examined:
     installed: list[str] = []
     missing: list[str] = []
@@ -168,7 +164,9 @@ def _data(call: Call, config: Config) -> Examined:
 
 
 CHECKS: Mapping[str, Callable[[Call, Loaded], Examined]] = {
-    "python": lambda _, __: _python(),
+    "python": lambda _, __: Examined(
+        sys.version_info >= (3, 11), f"Python {platform.python_version()}"
+    ),
     "packages": lambda _, __: _packages(),
     "weights": lambda _, __: _weights(),
     "reader": lambda _, __: _reader(),

@@ -10,7 +10,7 @@ import typer
 
 from hippocampe.cli import terminal
 from hippocampe.cli.call import NOTHING_FOUND, Call, command, group, read_content
-from hippocampe.cli.from_verb import Done, Override, add, of_verb, text
+from hippocampe.cli.from_verb import Override, add, of_verb, text
 from hippocampe.cli.show import memories as show
 from hippocampe.cli.show.layout import say
 from hippocampe.errors import InvalidInput, NotFound, UnreadableFile
@@ -247,18 +247,13 @@ def list_facts(
         raise typer.Exit(NOTHING_FOUND)
 
 
-def _replaced(done: Done) -> terminal.Shown:
-    scope = done.call.scope
-    return show.remembered(
-        done.result, [done.hippo.get(id, scope=scope) for id in done.result.replaced]
-    )
-
-
 add(
     facts_app,
     "set",
     "Set a fact. The old value stays in the history.",
-    _replaced,
+    lambda done: show.remembered(
+        done.result, [done.hippo.get(id, scope=done.call.scope) for id in done.result.replaced]
+    ),
     verb="set_fact",
     overrides={
         "key": text("Its name."),

@@ -77,7 +77,7 @@ def serve(
         config = divide(config, count)
 
     def started(address: str) -> None:
-        terminal.out(show.started(address))
+        terminal.out(say("Hippocampe serves at {address}\nCtrl-C stops it.", address=address))
 
     if count > 1:
         from hippocampe.server.cells import serving as cells

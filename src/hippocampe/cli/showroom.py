@@ -8,7 +8,7 @@ from threading import Thread
 
 from hippocampe.cli import terminal
 from hippocampe.cli.server import PORT
-from hippocampe.cli.show import server as show
+from hippocampe.cli.show.layout import say
 from hippocampe.errors import InvalidInput, ServerUnavailable
 from hippocampe.hippocampe import Hippocampe
 
@@ -29,7 +29,8 @@ def serve(hippo: Hippocampe) -> None:
     failed: list[str] = []
 
     def started(address: str) -> None:
-        terminal.out(show.showroom(address))
+        where = say("The dashboard on this sample: {address}\nCtrl-C stops it.", address=address)
+        terminal.out(f"\n{where}")
         if not sys.stdout.isatty():
             Thread(target=_check, args=(address, failed)).start()
 
@@ -49,7 +50,7 @@ def _check(address: str, failed: list[str]) -> None:
         for path in PATHS:
             with urllib.request.urlopen(address + path, timeout=ANSWER_SECONDS) as response:
                 response.read()
-        terminal.out(show.answered())
+        terminal.out(say("The check passed. Without a terminal, the server stops."))
     except (OSError, urllib.error.URLError) as exc:
         failed.append(f"{type(exc).__name__}")
     finally:

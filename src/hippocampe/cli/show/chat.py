@@ -143,12 +143,9 @@ def memories(found: Sequence[Memory], by: Reader) -> Shown:
     """Memories, each on a line with its age and who told it."""
     if not found:
         return text(by.say("Nothing found."), "dim")
-    return grid((_statement(memory, by), text(_origin(memory, by), "dim")) for memory in found)
-
-
-def _origin(memory: Memory, by: Reader) -> str:
-    notes = [memory.user, by.ago(memory.created_at)]
-    return f" {sign('·')} ".join(filter(None, notes))
+    told = (filter(None, [each.user, by.ago(each.created_at)]) for each in found)
+    origins = (text(f" {sign('·')} ".join(notes), "dim") for notes in told)
+    return grid(zip((_statement(each, by) for each in found), origins, strict=True))
 
 
 def why(

@@ -1,4 +1,4 @@
-"""The address of the server, and its keys."""
+"""Keys of the server, and moves of spaces."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -9,21 +9,6 @@ from hippocampe.types import ApiKey, NewKey
 
 if TYPE_CHECKING:
     from hippocampe.server.cells.moves import Moved
-
-
-def started(address: str) -> Shown:
-    """The address of the server, and the key that stops it."""
-    return say("Hippocampe serves at {address}\nCtrl-C stops it.", address=address)
-
-
-def showroom(address: str) -> Shown:
-    """The address of the dashboard on the sample, and the key that stops it."""
-    return "\n" + say("The dashboard on this sample: {address}\nCtrl-C stops it.", address=address)
-
-
-def answered() -> Shown:
-    """The result of the server's own check."""
-    return say("The check passed. Without a terminal, the server stops.")
 
 
 def keys(found: Sequence[ApiKey], timezone: str) -> Shown:
