@@ -4,10 +4,8 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Event
 
 from hippocampe.config import Config, is_database_url
-from hippocampe.engine.corpus import Corpus
 from hippocampe.errors import InvalidInput, StoreError
 from hippocampe.folder import copying, maintenance, opening
 from hippocampe.folder.copying import Copied
@@ -102,10 +100,6 @@ def _compare(source: Config, target: Config, progress: Progress | None) -> int:
     return asked
 
 
-def _nothing(_corpus: Corpus, _ending: Event) -> None:
-    """Load nothing ahead."""
-
-
 def scrub(config: Config, progress: Progress | None = None) -> tuple[str, ...]:
     """Write the tables of a shared database and its index again, without the bytes of erased rows.
 
@@ -121,7 +115,8 @@ def scrub(config: Config, progress: Progress | None = None) -> tuple[str, ...]:
         raise InvalidInput(
             "nothing is left to remove: an erasure in a folder overwrites its files at once."
         )
-    opened = opening.open_folder(replace(config, background=False), None, _nothing, progress)
+    alone = replace(config, background=False)
+    opened = opening.open_folder(alone, None, lambda corpus, ending: None, progress)
     try:
         return maintenance.scrub(opened.context.writer, progress)
     finally:

@@ -407,13 +407,11 @@ def merge_metadata(own: Metadata, inherited: Metadata) -> dict[str, MetadataValu
     """Add the inherited pairs to metadata, the last ones first, as far as they fit. Both are checked already."""
     merged = dict(own)
     for name, value in reversed(list(inherited.items())):
-        if name not in own and _fits({**merged, name: value}):
-            merged[name] = value
+        more = {**merged, name: value}
+        fits = len(more) <= MAX_METADATA_KEYS and _json_bytes(more) <= MAX_METADATA_BYTES
+        if name not in own and fits:
+            merged = more
     return merged
-
-
-def _fits(metadata: Metadata) -> bool:
-    return len(metadata) <= MAX_METADATA_KEYS and _json_bytes(metadata) <= MAX_METADATA_BYTES
 
 
 def _json_bytes(metadata: Metadata) -> int:

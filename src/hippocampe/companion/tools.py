@@ -63,7 +63,9 @@ def _asks_again(tool: CompanionTool, arguments: type[BaseModel]) -> Callable[...
         try:
             values = dict(arguments.model_validate(named))
         except ValidationError as exc:
-            raise ModelRetry(_faults(exc)) from exc
+            found = exc.errors(include_url=False, include_context=False, include_input=False)
+            faults = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in found)
+            raise ModelRetry("; ".join(faults)) from exc
         # Small models repeat a search until their requests are spent: a tool is taken away when its
         # call is repeated. What was stored or deleted since makes the same call another one.
         call = (tool.name, repr(values), len(turn.touched))
@@ -82,11 +84,6 @@ def _asks_again(tool: CompanionTool, arguments: type[BaseModel]) -> Callable[...
         return _text(turn, outcome, category=bool(values.get("category")))
 
     return asking
-
-
-def _faults(error: ValidationError) -> str:
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in found)
 
 
 async def _record(turn: Turn, tool: str, query: str, outcome: Outcome) -> None:
