@@ -1,7 +1,6 @@
 """The application: the HTTP endpoints of a memory."""
 
 from fastapi import Depends, FastAPI
-from fastapi.routing import APIRoute
 from starlette.routing import Route
 
 from hippocampe import __version__
@@ -73,7 +72,7 @@ def create_app(
         redirect_slashes=False,
         # The library has spans of its own, without content; these would contain the words of a search.
         telemetry={"tracing": False},
-        generate_unique_id_function=_operation_id,
+        generate_unique_id_function=lambda route: route.name,
         responses=problems.RESPONSES,
         lifespan=mcp.lifespan,
     )
@@ -121,7 +120,3 @@ def create_app(
     app.add_middleware(HeadRequests, except_below=PROXY)
     app.add_middleware(SpeakerPath)
     return app
-
-
-def _operation_id(route: APIRoute) -> str:
-    return route.name

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
-from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -205,13 +204,9 @@ def url_of(listener: socket.socket) -> str:
 def signals_taken() -> Generator[None]:
     """Swallow the signals that Uvicorn raises again after stopping, which would end the process at once."""
     stopping = (signal.SIGINT, signal.SIGTERM)
-    before = {each: signal.signal(each, _nothing_more) for each in stopping}
+    before = {each: signal.signal(each, lambda number, frame: None) for each in stopping}
     try:
         yield
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
-
-
-def _nothing_more(signum: int, frame: FrameType | None) -> None:
-    """Ignore a signal: the server has stopped already."""

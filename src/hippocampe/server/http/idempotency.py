@@ -73,7 +73,8 @@ class Idempotency:
     async def _once(
         self, connection: Connection, key: str, body: bytes, receive: Receive
     ) -> Response:
-        space = _space(connection)
+        named = QueryParams(connection["query_string"]).get("space")
+        space = scope_of(connection["state"]["key"], "read", named).space
         request = _digest(connection, body)
         if (space, key) in self._under_way:
             raise _under_way()
@@ -133,11 +134,6 @@ def _check(path: str, key: str) -> None:
             422,
             "this endpoint takes no Idempotency-Key, because its reply is not kept: leave it out.",
         )
-
-
-def _space(connection: Connection) -> str:
-    named = QueryParams(connection["query_string"]).get("space")
-    return scope_of(connection["state"]["key"], "read", named).space
 
 
 def _digest(connection: Connection, body: bytes) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, cast, get_args
 
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
@@ -95,9 +95,5 @@ def _manager() -> "StreamableHTTPSessionManager":
 
     from hippocampe.server.mcp.service import make_server
 
-    server = make_server(_caller_of)
+    server = make_server(lambda context: context.request.state.caller)
     return StreamableHTTPSessionManager(server, json_response=True, stateless=True)
-
-
-def _caller_of(context: Any) -> Caller:
-    return context.request.state.caller

@@ -75,7 +75,11 @@ class MemoryTool(Generic[A]):
         try:
             text, result = await self.run(caller, self.arguments.model_validate(arguments))
         except ValidationError as exc:
-            return refused(_unusable(self.name, exc))
+            # The place of each fault and the reason, never the values.
+            found = faults(exc.errors(include_input=False, include_url=False))
+            return refused(
+                f"{self.name} cannot be called with these arguments: {found}. See its input schema."
+            )
         except HippocampeError as exc:
             return refused(str(exc))
         return CallToolResult(
@@ -87,9 +91,3 @@ class MemoryTool(Generic[A]):
 def refused(reason: str) -> CallToolResult:
     """The answer to a call that failed: what failed, why, and what to do."""
     return CallToolResult(content=[TextContent(type="text", text=reason)], is_error=True)
-
-
-def _unusable(name: str, error: ValidationError) -> str:
-    """Describe wrong arguments: their place and the reason, never their values."""
-    found = faults(error.errors(include_input=False, include_url=False))
-    return f"{name} cannot be called with these arguments: {found}. See its input schema."

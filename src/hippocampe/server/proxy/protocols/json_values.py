@@ -26,7 +26,8 @@ def as_object(value: object) -> Json:
 
 def objects(value: object) -> list[Json]:
     """The objects of a list; empty for any other value."""
-    return [cast("Json", each) for each in _listed(value) if isinstance(each, dict)]
+    listed = value if _is_list(value) else []
+    return [cast("Json", each) for each in listed if isinstance(each, dict)]
 
 
 def all_objects(value: object) -> list[Json] | None:
@@ -45,10 +46,6 @@ def as_count(value: object) -> int | None:
     if not isinstance(value, int) or isinstance(value, bool):
         return None
     return value if value >= 0 else None
-
-
-def _listed(value: object) -> list[Any]:
-    return value if _is_list(value) else []
 
 
 def _is_list(value: object) -> TypeGuard[list[Any]]:
