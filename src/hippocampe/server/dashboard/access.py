@@ -1,15 +1,13 @@
 """Keys of the server and the audit log: who may use the space, and who changed it."""
 
 import asyncio
-from collections.abc import Mapping
-from typing import Annotated, Any, get_args
+from typing import Any, get_args
 
-from fastapi import Form
 from starlette.responses import Response
 
 from hippocampe.errors import NotFound
 from hippocampe.server.dashboard.routing import page_router
-from hippocampe.server.dashboard.visit import AdminPage, Toast, Visit
+from hippocampe.server.dashboard.visit import AdminPage, Text, Visit
 from hippocampe.types import ApiKey, AuditEntry, Role
 
 router = page_router(prefix="/access")
@@ -36,11 +34,7 @@ async def lists(page: AdminPage) -> Response:
 
 
 @router.post("/keys")
-async def create(
-    page: AdminPage,
-    role: Annotated[str, Form()] = "read",
-    label: Annotated[str, Form()] = "",
-) -> Response:
+async def create(page: AdminPage, role: Text = "read", label: Text = "") -> Response:
     """Make a key of the space, and show its text once."""
     chosen: Any = role
     made = await page.hippo.create_key(scope=page.scope, role=chosen, label=label.strip() or None)
@@ -53,7 +47,7 @@ async def revoke(page: AdminPage, id: str) -> Response:
     if not any(key.id == id for key in await _keys(page)):
         raise NotFound(f"there is no key {id!r} of this space.")
     await page.hippo.revoke_key(id)
-    return page.part(toast=Toast(page.say("Revoked: it opens nothing any more.")), changed=CHANGED)
+    return page.part(toast=page.say("Revoked: it opens nothing any more."), changed=CHANGED)
 
 
 async def _keys(page: Visit) -> list[ApiKey]:
@@ -67,13 +61,12 @@ async def _lists(page: Visit) -> dict[str, Any]:
     names = {f"key {key.id}": key.label or key.id for key in keys}
     return {
         "keys": keys,
-        "entries": [(each, _actor(page, each, names), _detail(page, each)) for each in entries],
+        "entries": [
+            (each, names.get(each.actor) or page.label("actor", each.actor), _detail(page, each))
+            for each in entries
+        ],
         "most": ENTRIES,
     }
-
-
-def _actor(page: Visit, entry: AuditEntry, names: Mapping[str, str]) -> str:
-    return names.get(entry.actor) or page.label("actor", entry.actor)
 
 
 def _detail(page: Visit, entry: AuditEntry) -> str:

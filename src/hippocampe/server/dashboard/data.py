@@ -11,7 +11,7 @@ from starlette.responses import FileResponse, Response
 
 from hippocampe.cells import Divided, located
 from hippocampe.hippocampe import IMPORT_FORMATS
-from hippocampe.server.dashboard.importing import Importing, Imports
+from hippocampe.server.dashboard.importing import Imports
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import AdminPage, Visit
 from hippocampe.server.http.files import SentFile, plain_name, receive
@@ -91,6 +91,7 @@ def _cells(page: Visit) -> Mapping[int, Sequence[str]]:
 
 def _shown(page: Visit, token: str) -> Response:
     file = imports(page).of(token, page.scope)
+    channels = list(file.preview.channels)
     return page.part(
         "data/import.html",
         token=token,
@@ -99,14 +100,9 @@ def _shown(page: Visit, token: str) -> Response:
         names=FIRST_NAMES,
         problems=(file.done or file.preview).problems,
         most_problems=FIRST_PROBLEMS,
-        brought=_brought(file),
+        # The channel to look at afterwards, if it is one.
+        brought=channels[0] if len(channels) == 1 else "",
     )
-
-
-def _brought(file: Importing) -> str:
-    """The channel to look at after an import; empty if it is not one."""
-    channels = list(file.preview.channels)
-    return channels[0] if len(channels) == 1 else ""
 
 
 def imports(page: Visit) -> Imports:

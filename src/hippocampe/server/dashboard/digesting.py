@@ -11,8 +11,8 @@ from starlette.responses import Response
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import HippocampeError
 from hippocampe.server.dashboard.routing import page_router
-from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Toast, Visit
-from hippocampe.types import Distilled, JobRun, Scope, Settings
+from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Visit
+from hippocampe.types import Distilled, Scope, Settings
 
 router = page_router()
 
@@ -104,7 +104,8 @@ async def digest_state(page: ReadPage, watched: bool = False) -> Response:
     stats = await page.hippo.stats(scope=page.scope)
     runs = await page.hippo.jobs(scope=page.scope, job="digest", limit=1)
     run = runs[0] if runs else None
-    if latest is not None and run is not None and _is_later(run, latest):
+    if latest and run and latest.ended_at and run.ended_at and run.ended_at > latest.ended_at:
+        # A run of the schedule ended after the digest by hand.
         latest = None
     return page.part(
         "digest.html",
@@ -118,18 +119,11 @@ async def digest_state(page: ReadPage, watched: bool = False) -> Response:
     )
 
 
-def _is_later(run: JobRun, latest: Digesting) -> bool:
-    """Return whether a run of the schedule ended after a digest by hand."""
-    return bool(run.ended_at and latest.ended_at and run.ended_at > latest.ended_at)
-
-
-def _outcome(page: Visit, latest: Digesting) -> Toast | None:
+def _outcome(page: Visit, latest: Digesting) -> str | None:
     if latest.done is None:
         return None
-    return Toast(
-        page.count(
-            "{number} message digested.", "{number} messages digested.", latest.done.messages
-        )
+    return page.count(
+        "{number} message digested.", "{number} messages digested.", latest.done.messages
     )
 
 

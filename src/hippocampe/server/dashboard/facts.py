@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import Form, Query
+from fastapi import Query
 from starlette.responses import Response
 
 from hippocampe.errors import NotFound
@@ -11,12 +11,11 @@ from hippocampe.language.text import fold
 from hippocampe.server.dashboard.memory import BY_HAND, CHANGED
 from hippocampe.server.dashboard.routing import address_of, page_router
 from hippocampe.server.dashboard.search import numbers
-from hippocampe.server.dashboard.visit import ReadPage, Toast, Visit, WritePage
+from hippocampe.server.dashboard.visit import ReadPage, Text, Visit, WritePage
 
 router = page_router(prefix="/facts")
 SHOWN = 100
 """Facts of a page."""
-Text = Annotated[str, Form()]
 Number = Annotated[int, Query(alias="page", ge=1, le=1_000_000)]
 
 
@@ -73,13 +72,13 @@ async def set_fact(page: WritePage, key: Text = "", value: Text = "") -> Respons
     """Set a fact; the old value becomes history."""
     done = await page.hippo.set_fact(key.strip(), value, scope=page.scope)
     undo = f"/memory/{done.replaced[0]}/restore" if done.replaced else None
-    toast = Toast(page.say("Saved: {key}", key=done.memory.key), undo)
-    return page.part(toast=toast, changed=CHANGED)
+    said = page.say("Saved: {key}", key=done.memory.key)
+    return page.part(toast=said, undo=undo, changed=CHANGED)
 
 
 @router.post("/forget")
 async def forget(page: WritePage, key: Text) -> Response:
     """Forget a fact; it can be restored."""
     hidden = await page.hippo.delete_fact(key, scope=page.scope, reason=BY_HAND)
-    toast = Toast(page.say("Forgotten: {key}", key=key), f"/memory/{hidden.id}/restore")
-    return page.part(toast=toast, changed=CHANGED)
+    said, undo = page.say("Forgotten: {key}", key=key), f"/memory/{hidden.id}/restore"
+    return page.part(toast=said, undo=undo, changed=CHANGED)

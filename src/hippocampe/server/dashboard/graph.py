@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from datetime import datetime
 from typing import Any
 
 from starlette.responses import Response
@@ -60,12 +59,8 @@ def _columns(graph: Graph) -> dict[str, Any]:
         "labels": [node.label for node in graph.nodes],
         "type": [types.index(node.type) for node in graph.nodes],
         "collection": [node.collection for node in graph.nodes],
-        "at": [_seconds(node.created_at) for node in graph.nodes],
+        "at": [int(node.created_at.timestamp()) if node.created_at else 0 for node in graph.nodes],
         "source": [places[edge.source] for edge in graph.edges],
         "target": [places[edge.target] for edge in graph.edges],
         "kind": [kinds.index(edge.kind) for edge in graph.edges],
     }
-
-
-def _seconds(at: datetime | None) -> int:
-    return 0 if at is None else int(at.timestamp())

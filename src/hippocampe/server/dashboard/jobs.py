@@ -5,7 +5,7 @@ from typing import Any, get_args
 from starlette.responses import Response
 
 from hippocampe.server.dashboard.routing import page_router
-from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Toast, Visit
+from hippocampe.server.dashboard.visit import AdminPage, ReadPage
 from hippocampe.types import JOBS, JobState
 
 router = page_router()
@@ -46,17 +46,13 @@ def _filters(state: str, job: str) -> dict[str, Any]:
 async def run_now(page: AdminPage) -> Response:
     """Run the due jobs now."""
     ran = await page.hippo.run_jobs(scope=page.scope)
-    return page.part(toast=Toast(_summary(page, len(ran))), changed="jobs")
-
-
-def _summary(page: Visit, ran: int) -> str:
-    if not ran:
-        return page.say("Nothing was due.")
-    return page.count("{number} run ended.", "{number} runs ended.", ran)
+    ended = page.count("{number} run ended.", "{number} runs ended.", len(ran))
+    text = ended if ran else page.say("Nothing was due.")
+    return page.part(toast=text, changed="jobs")
 
 
 @router.post("/jobs/{id}/retry")
 async def retry(page: AdminPage, id: str) -> Response:
     """Make a run due now, with all its attempts available again."""
     await page.hippo.retry_job(id, scope=page.scope)
-    return page.part(toast=Toast(page.say("The run is due now.")), changed="jobs")
+    return page.part(toast=page.say("The run is due now."), changed="jobs")

@@ -14,6 +14,7 @@ from hippocampe.server.dashboard.visit import (
     THEMES,
     OpenPage,
     ReadPage,
+    Text,
     Visit,
     check_token,
 )
@@ -32,9 +33,7 @@ async def login_page(page: OpenPage, next: str = "/") -> Response:
 
 
 @router.post(LOGIN)
-async def login(
-    page: OpenPage, key: Annotated[str, Form()] = "", next: Annotated[str, Form()] = "/"
-) -> Response:
+async def login(page: OpenPage, key: Text = "", next: Text = "/") -> Response:
     """Log in with a key."""
     await check_token(page.request, page)
     secret = key.strip()

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.search import CHOICES, Asked, find
-from hippocampe.server.dashboard.visit import ReadPage, Toast, Visit, WritePage
+from hippocampe.server.dashboard.visit import ReadPage, Text, Visit, WritePage
 from hippocampe.types import Scope
 
 router = page_router(prefix="/memory")
@@ -62,12 +62,7 @@ async def suggestions(page: ReadPage) -> Response:
 
 
 @router.post("/add")
-async def add(
-    page: WritePage,
-    content: Annotated[str, Form()],
-    user: Annotated[str, Form()] = "",
-    type: Annotated[str, Form()] = "fact",
-) -> Response:
+async def add(page: WritePage, content: Text, user: Text = "", type: Text = "fact") -> Response:
     """Remember a statement, with the rules that apply to every statement."""
     scope = Scope(page.scope.space, user.strip() or None)
     text = content.replace("\r\n", "\n").strip()
@@ -77,7 +72,7 @@ async def add(
         "updated": page.say("Remembered; it replaces what it contradicts."),
         "reinforced": page.say("It was known already."),
     }
-    return page.part(toast=Toast(said[done.action]), changed=CHANGED)
+    return page.part(toast=said[done.action], changed=CHANGED)
 
 
 @router.post("/forget")
@@ -90,7 +85,7 @@ async def forget(page: WritePage, id: Ids) -> Response:
     done = await _each(id, hide)
     undo = "/memory/restore?" + "&".join(f"id={each}" for each in done) if done else None
     text = page.count("{number} memory forgotten.", "{number} memories forgotten.", len(done))
-    return page.part(toast=Toast(text, undo), changed=CHANGED)
+    return page.part(toast=text, undo=undo, changed=CHANGED)
 
 
 @router.post("/restore")
@@ -104,7 +99,7 @@ async def restore(
         [*(id or ()), *(undone or ())], lambda each: page.hippo.restore(each, scope=page.scope)
     )
     text = page.count("{number} memory restored.", "{number} memories restored.", len(done))
-    return page.part(toast=Toast(text), changed=CHANGED)
+    return page.part(toast=text, changed=CHANGED)
 
 
 @router.post("/expire")
@@ -121,7 +116,7 @@ async def expire(page: WritePage, id: Ids, ttl: Annotated[Lifetime, Form()] = ""
     was = [("was", f"{each} {at.isoformat() if (at := before[each]) else ''}") for each in done]
     undo = f"/memory/expire/undo?{urlencode(was)}" if was else None
     text = page.count("{number} memory changed.", "{number} memories changed.", len(done))
-    return page.part(toast=Toast(text, undo), changed=CHANGED)
+    return page.part(toast=text, undo=undo, changed=CHANGED)
 
 
 @router.post("/expire/undo")
@@ -135,7 +130,7 @@ async def undo_expire(page: WritePage, was: Annotated[list[str], Query()]) -> Re
 
     done = await _each(tuple(ends), restore)
     text = page.count("{number} memory changed.", "{number} memories changed.", len(done))
-    return page.part(toast=Toast(text), changed=CHANGED)
+    return page.part(toast=text, changed=CHANGED)
 
 
 async def _each(ids: Sequence[str], change: Callable[[str], Awaitable[Any]]) -> list[str]:

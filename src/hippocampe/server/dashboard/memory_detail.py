@@ -15,7 +15,7 @@ from hippocampe.errors import InvalidInput
 from hippocampe.language.text import truncated
 from hippocampe.server.dashboard.memory import BY_HAND, CHANGED
 from hippocampe.server.dashboard.routing import page_router
-from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Toast, Visit, WritePage
+from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Text, Visit, WritePage
 from hippocampe.types import (
     CATEGORIES,
     DEFAULT_IMPORTANCE,
@@ -33,7 +33,6 @@ NEIGHBOURS = 2
 SHORT = 80
 MOST_WORDS = 4_000
 """Words of two texts that are compared: the time grows with the square."""
-TEXT = Annotated[str, Form()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +87,12 @@ async def part(page: ReadPage, id: str, panel: bool = False) -> Response:
 async def edit(
     page: WritePage,
     id: str,
-    content: TEXT,
-    type: TEXT,
+    content: Text,
+    type: Text,
     importance: Annotated[float, Form()],
-    subjects: TEXT = "",
-    category: TEXT = "",
-    seen: TEXT = "",
+    subjects: Text = "",
+    category: Text = "",
+    seen: Text = "",
 ) -> Response:
     """Edit a memory in place: unchanged fields stay. `seen` is the time of the version that the form shows."""
     before = await page.hippo.get(id, scope=page.scope)
@@ -118,7 +117,7 @@ async def edit(
     }
     if changes:
         await page.hippo.edit(id, scope=page.scope, **changes)
-    return page.part(toast=Toast(page.say("Saved.")), changed=CHANGED)
+    return page.part(toast=page.say("Saved."), changed=CHANGED)
 
 
 @router.post("/forget")
@@ -126,15 +125,14 @@ async def forget(page: WritePage, id: str) -> Response:
     """Forget a memory; it can be restored."""
     hidden = await page.hippo.delete(id, scope=page.scope, reason=BY_HAND)
     said = page.say("Forgotten: “{content}”", content=truncated(hidden.content, SHORT))
-    toast = Toast(said, f"/memory/{id}/restore")
-    return page.part(toast=toast, changed=CHANGED)
+    return page.part(toast=said, undo=f"/memory/{id}/restore", changed=CHANGED)
 
 
 @router.post("/restore")
 async def restore(page: WritePage, id: str) -> Response:
     """Make a memory current again."""
     await page.hippo.restore(id, scope=page.scope)
-    return page.part(toast=Toast(page.say("Restored: it is current again.")), changed=CHANGED)
+    return page.part(toast=page.say("Restored: it is current again."), changed=CHANGED)
 
 
 @router.post("/erase")

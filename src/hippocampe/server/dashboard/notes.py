@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from hippocampe.server.dashboard.connect import vault_lines
 from hippocampe.server.dashboard.routing import page_router
-from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Toast, Visit, WritePage
+from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Text, Visit, WritePage
 
 router = page_router(prefix="/notes")
 CHANGED = "notes-changed"
@@ -48,11 +48,11 @@ async def change(
     if tag is not None:
         name = tag.strip().lstrip("#")
         await page.hippo.update_settings(scope=page.scope, obsidian_context_tag=name or None)
-    return page.part(changed=CHANGED, toast=Toast(page.say("Saved.")))
+    return page.part(changed=CHANGED, toast=page.say("Saved."))
 
 
 @router.post("/fixed")
-async def fix(page: AdminPage, path: Annotated[str, Form()]) -> Response:
+async def fix(page: AdminPage, path: Text) -> Response:
     """Inject a note always, or no longer."""
     fixed = page.settings.obsidian_context_notes
     changed = tuple(each for each in fixed if each != path)

@@ -1,19 +1,16 @@
 """The playground: a preview of the injection for a message, with reasons and without side effects."""
 
 from datetime import datetime
-from typing import Annotated
 from zoneinfo import ZoneInfo
 
-from fastapi import Form
 from starlette.responses import Response
 
 from hippocampe.errors import InvalidInput
 from hippocampe.server.dashboard.routing import page_router
-from hippocampe.server.dashboard.visit import ReadPage, Visit
+from hippocampe.server.dashboard.visit import ReadPage, Text, Visit
 from hippocampe.types import Scope
 
 router = page_router(prefix="/playground")
-Text = Annotated[str, Form()]
 MOST_LEFT_OUT = 30
 
 

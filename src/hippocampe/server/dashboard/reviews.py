@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.server.dashboard.routing import page_router
-from hippocampe.server.dashboard.visit import ReadPage, Toast, Visit, WritePage
+from hippocampe.server.dashboard.visit import ReadPage, Text, Visit, WritePage
 from hippocampe.types import Memory, Review
 
 router = page_router()
@@ -134,7 +134,7 @@ async def decide(
                 "{number} pairs: the first one is history now.",
                 len(done),
             )
-    return page.part(toast=Toast(text, _undo(decision, done)), changed="memory-changed")
+    return page.part(toast=text, undo=_undo(decision, done), changed="memory-changed")
 
 
 async def _waiting(page: Visit) -> list[set[str]]:
@@ -145,8 +145,8 @@ async def _waiting(page: Visit) -> list[set[str]]:
 
 def _decided_already(page: Visit) -> Response:
     """Keep the decision that was made in another tab, and show the pairs that are left."""
-    toast = Toast(page.say("It was decided already: nothing was changed."))
-    return page.part(toast=toast, changed="memory-changed")
+    said = page.say("It was decided already: nothing was changed.")
+    return page.part(toast=said, changed="memory-changed")
 
 
 @router.post("/reviews/undo")
@@ -167,8 +167,8 @@ async def undo(
         if text is not None:
             await page.hippo.edit(newer, scope=page.scope, content=text)
         await page.hippo.restore(older if decision == "replace" else newer, scope=page.scope)
-    toast = Toast(page.say("Undone: it waits for your decision again."))
-    return page.part(toast=toast, changed="memory-changed")
+    said = page.say("Undone: it waits for your decision again.")
+    return page.part(toast=said, changed="memory-changed")
 
 
 async def _list_again(page: Visit, older: str, newer: str) -> None:
@@ -200,11 +200,7 @@ def _undo(decision: Decision, pairs: Iterable[str], text: str | None = None) -> 
 
 
 @router.post("/reviews/merge")
-async def merge(
-    page: WritePage,
-    pair: Annotated[str, Form()],
-    content: Annotated[str, Form()],
-) -> Response:
+async def merge(page: WritePage, pair: Text, content: Text) -> Response:
     """Merge a pair into one memory, with a text that states the facts of both."""
     older, newer = _ids(pair)
     if {older, newer} not in await _waiting(page):
@@ -213,5 +209,5 @@ async def merge(
     await page.hippo.edit(newer, scope=page.scope, content=content)
     await page.hippo.settle(newer, older, scope=page.scope, keep=newer)
     kept = before if len(before) <= _LONGEST_KEPT else None
-    toast = Toast(page.say("The pair is one memory now."), _undo("replace", [pair], kept))
-    return page.part(toast=toast, changed="memory-changed")
+    said, undo = page.say("The pair is one memory now."), _undo("replace", [pair], kept)
+    return page.part(toast=said, undo=undo, changed="memory-changed")

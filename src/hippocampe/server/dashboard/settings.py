@@ -13,7 +13,7 @@ from hippocampe.errors import InvalidInput
 from hippocampe.hippocampe import SETTING_GROUPS, SETTINGS, check_setting, default_settings
 from hippocampe.presentation.parts import parts_of
 from hippocampe.server.dashboard.routing import page_router
-from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Toast, Visit
+from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Visit
 from hippocampe.types import Considered, Part, Retrieval, Settings, Trial
 from hippocampe.verbs import documentation
 
@@ -78,11 +78,11 @@ async def save(page: AdminPage) -> Response:
     """Save the changed settings, all or none."""
     changes = await _changes(page)
     if not changes:
-        return page.part(toast=Toast(page.say("Nothing was changed.")))
+        return page.part(toast=page.say("Nothing was changed."))
     before = {name: _spelled(getattr(page.settings, name)) for name in changes}
     await page.hippo.update_settings(scope=page.scope, **changes)
     said = page.count("{number} setting saved.", "{number} settings saved.", len(changes))
-    return page.part(changed=CHANGED, toast=Toast(said, f"/settings?{urlencode(before)}"))
+    return page.part(changed=CHANGED, toast=said, undo=f"/settings?{urlencode(before)}")
 
 
 @router.post("/effect")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import unquote
 
-from fastapi import Depends, HTTPException, Request
+from fastapi import Depends, Form, HTTPException, Request
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, Response
@@ -35,18 +35,6 @@ SPACE_COOKIE = "hippocampe_space"
 SPACE_HEADER = "x-hippocampe-space"
 """The space of the page that sends a request."""
 YEAR_SECONDS = 365 * 86_400
-
-
-@dataclass(frozen=True, slots=True)
-class Toast:
-    """A short message after a change.
-
-    Attributes:
-        undo: The path of the POST that undoes it, if possible.
-    """
-
-    text: str
-    undo: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +115,8 @@ class Visit(Reader):
         self,
         template: str | None = None,
         *,
-        toast: Toast | None = None,
+        toast: str | None = None,
+        undo: str | None = None,
         changed: str | None = None,
         status: int = 200,
         **values: Any,
@@ -136,11 +125,13 @@ class Visit(Reader):
 
         Args:
             template: Its file in `templates`; None replaces nothing.
+            toast: A short message after a change.
+            undo: The path of the POST that undoes the change, if possible.
             changed: The name of an event on the body of the page, on which dependent parts reload.
         """
         events: dict[str, Any] = {}
         if toast is not None:
-            events["toast"] = {"text": str(toast.text), "undo": toast.undo}
+            events["toast"] = {"text": str(toast), "undo": undo}
         if changed is not None:
             events[changed] = True
         headers = {"HX-Trigger": json.dumps(events)} if events else {}
@@ -277,6 +268,8 @@ def visiting(role: Role) -> Callable[..., Coroutine[Any, Any, Visit]]:
     return visit
 
 
+Text = Annotated[str, Form()]
+"""A text of a form."""
 OpenPage = Annotated[Visit, Depends(visitor)]
 ReadPage = Annotated[Visit, Depends(visiting("read"))]
 WritePage = Annotated[Visit, Depends(visiting("write"))]
