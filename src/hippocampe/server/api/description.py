@@ -58,6 +58,8 @@ _EXAMPLES: Mapping[str, object] = {
     "next_cursor": None,
 }
 """Example values by the name of a field; others are made from the schema."""
+_PLAIN: Mapping[object, object] = {"integer": 1, "number": 1, "boolean": False, "array": []}
+"""Example values by type, where the rest of the schema does not matter."""
 
 _SUCCESS = "Successful Response"
 
@@ -109,7 +111,7 @@ def _complete(document: Schema, path: str, method: str, operation: Schema) -> No
 
 def _body(document: Schema, schema: Schema) -> object:
     """The example of a body: its own, or the fields that it needs; of one that needs none, the first."""
-    found: Schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    found = _referred(document, schema)
     if "example" in found:
         return found["example"]
     fields: Schema = found["properties"]
@@ -119,10 +121,9 @@ def _body(document: Schema, schema: Schema) -> object:
 
 
 def _example(document: Schema, schema: Schema, name: str = "") -> object:
-    """An example value of a schema."""
+    """An example value of a schema: by its name, by the values that it declares, else by its type."""
     if "$ref" in schema:
-        found = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
-        return _example(document, found)
+        return _example(document, _referred(document, schema))
     if name in _EXAMPLES and schema.get("type") != "object":
         return _EXAMPLES[name]
     if "default" in schema:
@@ -132,27 +133,31 @@ def _example(document: Schema, schema: Schema, name: str = "") -> object:
     if "anyOf" in schema:
         nullable = {"type": "null"} in schema["anyOf"]
         return None if nullable else _example(document, schema["anyOf"][0], name)
+    return _of_type(document, schema, name)
+
+
+def _of_type(document: Schema, schema: Schema, name: str) -> object:
     match schema.get("type"):
         case "object" if "properties" in schema:
-            return {
-                each: _example(document, inner, each)
-                for each, inner in schema["properties"].items()
-            }
-        case "object" if isinstance(schema.get("additionalProperties"), dict):
-            return {"paul": _example(document, schema["additionalProperties"])}
+            fields = schema["properties"].items()
+            return {each: _example(document, inner, each) for each, inner in fields}
         case "object":
-            return {}
+            values = schema.get("additionalProperties")
+            return (
+                {"paul": _example(document, cast("Schema", values))}
+                if isinstance(values, dict)
+                else {}
+            )
         case "array" if "items" in schema:
             return [_example(document, schema["items"], name.removesuffix("s"))]
-        case "array":
-            return []
         case "string" if schema.get("format") == "date-time":
             return "2026-03-02T18:00:00Z"
         case "string":
             return _ID if name == "id" or name.endswith("_id") else name
-        case "integer" | "number":
-            return 1
-        case "boolean":
-            return False
-        case _:
-            return None
+        case kind:
+            return _PLAIN.get(kind)
+
+
+def _referred(document: Schema, schema: Schema) -> Schema:
+    """The schema that another one refers to."""
+    return document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
