@@ -109,34 +109,40 @@ class Gate:
 
     async def _problem(self, connection: Connection, headers: Headers) -> problems.Problem | None:
         """The reason to refuse a request, or None; stores the key in the state of the request."""
-        direct = not forwarded(connection)
         foreign = is_allowed(connection, headers, self._origins)
-        keyless = self._keyless and direct and not foreign
-        problem = _foreign_to_loopback(headers) if keyless else _foreign_page(headers)
-        if foreign:
-            problem = None
-        if problem is not None or is_public(connection["path"]):
-            return problem
+        keyless = self._keyless and not foreign and not forwarded(connection)
+        if not foreign:
+            problem = _foreign_to_loopback(headers) if keyless else _foreign_page(headers)
+            if problem is not None:
+                return problem
+        if is_public(connection["path"]):
+            return None
         secret = secret_of(headers, connection["path"])
         if keyless and _of_provider(connection["path"], secret):
             secret = None
         state = connection.setdefault("state", {})
         state["key"] = None
-        if secret is None and not foreign and (login := await self._login(headers)) is not None:
-            session, state["key"] = login
-            token = headers.get(TOKEN_HEADER)
-            if connection["method"] in SAFE_METHODS or self._sessions.genuine(session, token):
-                return None
-            return problems.of_status(403, STALE_PAGE)
-        if secret is None and keyless:
-            return None
-        state["key"] = None if secret is None else await self._hippo.find_key(secret)
-        if state["key"] is not None:
-            return None
         if secret is not None:
-            return problems.of_status(401, f"this key is not known here: {NEEDS_KEY}")
-        why = "a request through a proxy" if self._keyless and not direct else "this server"
+            state["key"] = key = await self._hippo.find_key(secret)
+            unknown = problems.of_status(401, f"this key is not known here: {NEEDS_KEY}")
+            return unknown if key is None else None
+        if not foreign and (login := await self._login(headers)) is not None:
+            session, state["key"] = login
+            return self._without_token(connection, headers, session)
+        if keyless:
+            return None
+        through_proxy = self._keyless and forwarded(connection)
+        why = "a request through a proxy" if through_proxy else "this server"
         return problems.of_status(401, f"{why} needs a key: {NEEDS_KEY}")
+
+    def _without_token(
+        self, connection: Connection, headers: Headers, session: str
+    ) -> problems.Problem | None:
+        """The reason to refuse a change without the CSRF token of its login, or None."""
+        token = headers.get(TOKEN_HEADER)
+        if connection["method"] in SAFE_METHODS or self._sessions.genuine(session, token):
+            return None
+        return problems.of_status(403, STALE_PAGE)
 
     async def _login(self, headers: Headers) -> tuple[str, ApiKey] | None:
         """The login of a request, and its key."""
