@@ -55,41 +55,37 @@ def _priced(cost: Cost) -> Cost:
 
 
 def _sums(page: Visit, found: Sequence[Cost], activity: Sequence[Day]) -> dict[str, Any]:
-    dates = [day.date for day in activity]
-    of_day = [[cost for cost in found if cost.date == date] for date in dates]
-    titles = [page.day(date, "d MMM") for date in dates]
+    by_day = [total(cost for cost in found if cost.date == day.date) for day in activity]
+    titles = [page.day(day.date, "d MMM") for day in activity]
     pairs = sorted({(cost.purpose, cost.model) for cost in found})
-    by_day = [total(costs) for costs in of_day]
-    tokens = [(day["input_tokens"], day["injected_tokens"], day["output_tokens"]) for day in by_day]
-    money = [(day["price"], day["injected_price"]) for day in by_day]
     by_pair = [
         (pair, total(cost for cost in found if (cost.purpose, cost.model) == pair))
         for pair in pairs
     ]
-    budget = page.settings.daily_budget
     return {
         "all": total(found),
         "today": by_day[-1],
         "rows": sorted(by_pair, key=lambda row: (-(row[1]["price"] or 0), -row[1]["input_tokens"])),
         "by_day": list(zip(titles, by_day, strict=True))[::-1],
-        "tokens": drawing.chart(
-            (page.say("tokens sent"), page.say("memory’s part"), page.say("tokens received")),
-            titles,
-            tokens,
-            [[page.number(each) for each in day] for day in tokens],
-        ),
-        "money": drawing.chart(
-            (page.say("spent"), page.say("memory’s part")),
-            titles,
-            # A day without calls costs nothing; the price of others may be unknown.
-            [
-                [0.0 if not day["calls"] else each for each in prices]
-                for day, prices in zip(by_day, money, strict=True)
-            ],
-            [["–" if each is None else page.dollars(each) for each in day] for day in money],
-            limit=budget,
-        ),
-        "budget": budget,
+        "tokens": _tokens(page, titles, by_day),
+        "money": _money(page, titles, by_day),
+        "budget": page.settings.daily_budget,
         "injected": sum(day.tokens for day in activity),
         "injections": sum(day.injections for day in activity),
     }
+
+
+def _tokens(page: Visit, titles: Sequence[str], days: Sequence[dict[str, Any]]) -> drawing.Chart:
+    names = (page.say("tokens sent"), page.say("memory’s part"), page.say("tokens received"))
+    counts = [(day["input_tokens"], day["injected_tokens"], day["output_tokens"]) for day in days]
+    shown = [[page.number(each) for each in day] for day in counts]
+    return drawing.chart(names, titles, counts, shown)
+
+
+def _money(page: Visit, titles: Sequence[str], days: Sequence[dict[str, Any]]) -> drawing.Chart:
+    names = (page.say("spent"), page.say("memory’s part"))
+    prices = [(day["price"], day["injected_price"]) for day in days]
+    shown = [["–" if each is None else page.dollars(each) for each in day] for day in prices]
+    # A day without calls costs nothing; the price of others may be unknown.
+    drawn = [each if day["calls"] else (0.0, 0.0) for day, each in zip(days, prices, strict=True)]
+    return drawing.chart(names, titles, drawn, shown, limit=page.settings.daily_budget)
