@@ -1,9 +1,8 @@
 """The companion over HTTP: an answer as a stream of events."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import asdict
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -110,17 +109,12 @@ async def chat(
 
 async def _stream_of(first: "Event", events: "AsyncGenerator[Event]") -> AsyncGenerator[bytes]:
     async with aclosing(events):
+        yield _event(first)
         try:
-            async for event in _all(first, events):
+            async for event in events:
                 yield _event(event)
         except HippocampeError as exc:
-            yield sent("error", asdict(problems.of_error(exc)))
-
-
-async def _all(first: "Event", rest: "AsyncIterator[Event]") -> "AsyncGenerator[Event]":
-    yield first
-    async for event in rest:
-        yield event
+            yield sent("error", problems.of_error(exc))
 
 
 def _event(event: "Event") -> bytes:
@@ -131,11 +125,11 @@ def _event(event: "Event") -> bytes:
             "expression": event.expression,
             "message": event.message,
             "complete": event.complete,
-            "memories": [asdict(memory) for memory in event.memories],
+            "memories": event.memories,
             "injected": [item.id for item in event.injected],
-            "usage": asdict(event.usage),
+            "usage": event.usage,
         }
         return sent("reply", reply)
     if isinstance(event, TextStreamed):
-        return sent("text", asdict(event))
-    return sent("tool_called" if isinstance(event, ToolCalled) else "tool_returned", asdict(event))
+        return sent("text", event)
+    return sent("tool_called" if isinstance(event, ToolCalled) else "tool_returned", event)

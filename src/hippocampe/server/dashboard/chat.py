@@ -4,12 +4,11 @@ import asyncio
 import getpass
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.util import find_spec
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import Form
 from starlette.responses import Response
 
 from hippocampe.companion import AsyncCompanion, Reply, TextStreamed, Usage
@@ -17,7 +16,7 @@ from hippocampe.companion.alone import serve_alone
 from hippocampe.errors import HippocampeError, InvalidInput
 from hippocampe.presentation.model_ways import model_ways
 from hippocampe.server.dashboard.routing import page_router
-from hippocampe.server.dashboard.visit import ReadPage, Visit, WritePage
+from hippocampe.server.dashboard.visit import ReadPage, Text, Visit, WritePage
 from hippocampe.server.http.events import EventStream, sent
 from hippocampe.system.command_line import install_line
 from hippocampe.types import Considered, Injection, Memory, Recollection, Remembered, Scope
@@ -81,11 +80,7 @@ async def chat_page(page: ReadPage, user: str = "") -> Response:
 
 
 @router.post("")
-async def say(
-    page: WritePage,
-    message: Annotated[str, Form()] = "",
-    user: Annotated[str, Form()] = "",
-) -> Response:
+async def say(page: WritePage, message: Text = "", user: Text = "") -> Response:
     """Serve a message with memory alone: what a model would be given, and what was learnt."""
     scope = _speaker(page, user)
     exchange = await _served(page, _said(message), scope)
@@ -95,11 +90,7 @@ async def say(
 
 
 @router.post("/answer")
-async def answer(
-    page: WritePage,
-    message: Annotated[str, Form()] = "",
-    user: Annotated[str, Form()] = "",
-) -> Response:
+async def answer(page: WritePage, message: Text = "", user: Text = "") -> Response:
     """Let the companion answer a message: events with the text as it is written, then the exchange."""
     return EventStream(_answered(page, _said(message), _speaker(page, user)))
 
@@ -113,9 +104,10 @@ async def learnt(page: ReadPage, since: datetime, user: str = "", look: int = 1)
         page.hippo.jobs(scope=page.scope, job="extract", states=("waiting", "running"), limit=1),
     )
     made = [each for each in found.items if each.source == "extraction"]
+    former = await asyncio.gather(*(former_of(page, each) for each in made))
     return page.part(
         "chat/learnt.html",
-        made=await asyncio.gather(*(_with_former(page, each) for each in made)),
+        made=tuple(zip(made, former, strict=True)),
         since=since,
         user=user,
         next=look + 1 if waiting and look < LOOKS else None,
@@ -133,7 +125,7 @@ async def _answered(page: Visit, message: str, scope: Scope) -> AsyncGenerator[b
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, TextStreamed):
-                    yield sent("text", asdict(event))
+                    yield sent("text", event)
                 elif isinstance(event, Reply):
                     exchange = _exchange_of(message, page.now, event)
     except HippocampeError as exc:
@@ -172,9 +164,10 @@ async def _served(page: Visit, message: str, scope: Scope) -> Exchange:
     )
 
 
-async def _with_former(page: Visit, memory: Memory) -> tuple[Memory, list[Memory]]:
+async def former_of(page: Visit, memory: Memory) -> list[Memory]:
+    """The memories that one replaced."""
     versions = (await page.hippo.history(memory.id, scope=page.scope)).versions
-    return memory, [each for each in versions if each.superseded_by == memory.id]
+    return [each for each in versions if each.superseded_by == memory.id]
 
 
 def _said(message: str) -> str:

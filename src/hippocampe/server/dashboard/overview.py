@@ -8,11 +8,12 @@ from starlette.responses import Response
 
 from hippocampe.hippocampe import IMPORT_FORMATS
 from hippocampe.server.dashboard import drawing
+from hippocampe.server.dashboard.chat import former_of
 from hippocampe.server.dashboard.connect import doors
 from hippocampe.server.dashboard.reviews import pair_of
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Visit
-from hippocampe.types import Day, Memory, Stats
+from hippocampe.types import Day
 
 router = page_router()
 INJECTIONS = 6
@@ -29,7 +30,8 @@ async def overview(page: ReadPage) -> Response:
         page.hippo.retrievals(scope=page.scope, limit=INJECTIONS),
         page.hippo.activity(scope=page.scope, days=DAYS),
     )
-    if _empty(stats) and not injections:
+    stored = sum(stats.memories.values()) + stats.superseded + stats.forgotten + stats.messages
+    if not stored and not injections:
         return page.render(
             "begin.html",
             section="overview",
@@ -92,22 +94,12 @@ async def _lists(page: Visit) -> dict[str, Any]:
         page.hippo.reviews(scope=page.scope),
         page.hippo.jobs(scope=page.scope, states=("failed", "parked"), limit=100),
     )
-    learnt = await asyncio.gather(*(_learnt(page, memory) for memory in recent))
+    former = await asyncio.gather(*(former_of(page, memory) for memory in recent))
     return {
-        "learnt": learnt,
+        "learnt": [
+            (each, old[-1] if old else None) for each, old in zip(recent, former, strict=True)
+        ],
         "pairs": [pair_of(each) for each in waiting[:WAITING]],
         "waiting": len(waiting),
         "stuck": len(parked),
     }
-
-
-async def _learnt(page: Visit, memory: Memory) -> tuple[Memory, Memory | None]:
-    """A memory, and its previous text if it is a correction."""
-    versions = (await page.hippo.history(memory.id, scope=page.scope)).versions
-    before = [each for each in versions if each.superseded_by == memory.id]
-    return memory, before[-1] if before else None
-
-
-def _empty(stats: Stats) -> bool:
-    stored = sum(stats.memories.values()) + stats.superseded + stats.forgotten
-    return stored == 0 and stats.messages == 0

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import AsyncGenerator
-from datetime import datetime
-from typing import Any
 
 import anyio
 from fastapi.responses import StreamingResponse
 from starlette.types import Send
+
+from hippocampe.client.wire import encode
 
 EVENTS = "text/event-stream"
 
@@ -27,12 +27,6 @@ class EventStream(StreamingResponse):
                 await self._events.aclose()
 
 
-def sent(name: str, data: dict[str, Any]) -> bytes:
+def sent(name: str, data: object) -> bytes:
     """One event of a stream."""
-    return f"event: {name}\ndata: {json.dumps(data, default=_time)}\n\n".encode()
-
-
-def _time(value: object) -> str:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    raise TypeError(f"{type(value).__name__} is not JSON")
+    return f"event: {name}\ndata: {json.dumps(encode(data))}\n\n".encode()
