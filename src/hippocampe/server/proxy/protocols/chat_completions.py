@@ -6,7 +6,6 @@ from typing import ClassVar
 from hippocampe.integrations.conversation import Message, of_chat, text_of
 from hippocampe.server.proxy.protocols.json_values import (
     Json,
-    all_objects,
     as_count,
     as_object,
     as_text,
@@ -37,13 +36,8 @@ class ChatCompletions(Protocol):
         return _Answer()
 
     def broken(self, message: str) -> bytes:
-        return _event({"error": {"message": message, "type": "server_error"}})
-
-    def _items(self, request: Json) -> list[Json] | None:
-        return all_objects(request.get("messages"))
-
-    def _with_items(self, request: Json, items: list[Json]) -> Json:
-        return {**request, "messages": items}
+        error = {"error": {"message": message, "type": "server_error"}}
+        return b"data: " + json.dumps(error).encode() + b"\n\n"
 
     def _message(self, item: Json) -> Message:
         return of_chat(item)
@@ -69,7 +63,3 @@ class _Answer(Answer):
                 self.text += text_of(message.get("content"))
                 self.calls |= bool(message.get("tool_calls") or message.get("function_call"))
                 self.failed |= choice.get("finish_reason") == "error"
-
-
-def _event(data: Json) -> bytes:
-    return b"data: " + json.dumps(data).encode() + b"\n\n"

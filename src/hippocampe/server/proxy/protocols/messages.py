@@ -8,7 +8,6 @@ from hippocampe.integrations.conversation import Message, text_of
 from hippocampe.language.machine_made import MACHINE_MADE
 from hippocampe.server.proxy.protocols.json_values import (
     Json,
-    all_objects,
     as_count,
     as_object,
     as_text,
@@ -45,12 +44,6 @@ class Messages(Protocol):
     def broken(self, message: str) -> bytes:
         event = {"type": "error", "error": {"type": "api_error", "message": message}}
         return b"event: error\ndata: " + json.dumps(event).encode() + b"\n\n"
-
-    def _items(self, request: Json) -> list[Json] | None:
-        return all_objects(request.get("messages"))
-
-    def _with_items(self, request: Json, items: list[Json]) -> Json:
-        return {**request, "messages": items}
 
     def _message(self, item: Json) -> Message:
         role, content = item.get("role"), item.get("content")

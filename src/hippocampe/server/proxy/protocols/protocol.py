@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from hippocampe.integrations.conversation import Conversation, Message, conversation
-from hippocampe.server.proxy.protocols.json_values import Json, parsed
+from hippocampe.server.proxy.protocols.json_values import Json, all_objects, parsed
 
 MAX_LINE_BYTES = 2**24
 """Longest part of an event that is read."""
@@ -72,6 +72,7 @@ class Protocol(ABC):
         described: The description of its endpoint.
         example: A request; its fields, except the optional ones, are required.
         optional: Fields of the example that may be missing.
+        text_type: The type of a part of text of the user.
     """
 
     name: ClassVar[str]
@@ -79,6 +80,7 @@ class Protocol(ABC):
     described: ClassVar[str]
     example: ClassVar[Json]
     optional: ClassVar[frozenset[str]] = frozenset()
+    text_type: ClassVar[str] = "text"
 
     @abstractmethod
     def answer(self) -> Answer:
@@ -109,18 +111,18 @@ class Protocol(ABC):
                 content = f"{text}\n\n{content}"
             else:
                 at = self._place(content)
-                part = {"type": self._text_type(), "text": text}
+                part = {"type": self.text_type, "text": text}
                 content = [*content[:at], part, *content[at:]]
             items[position] = {**item, "content": content}
         return self._with_items(request, items)
 
-    @abstractmethod
     def _items(self, request: Json) -> list[Json] | None:
         """The items of a request, in order; None if they cannot be read."""
+        return all_objects(request.get("messages"))
 
-    @abstractmethod
     def _with_items(self, request: Json, items: list[Json]) -> Json:
         """A copy of a request with other items, as many as before."""
+        return {**request, "messages": items}
 
     @abstractmethod
     def _message(self, item: Json) -> Message:
@@ -133,7 +135,3 @@ class Protocol(ABC):
     def _place(self, content: list[Any]) -> int:
         """The position of an injection among the parts of a message of the user."""
         return 0
-
-    def _text_type(self) -> str:
-        """The type of a part of text of the user."""
-        return "text"

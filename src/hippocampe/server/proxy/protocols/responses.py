@@ -34,6 +34,7 @@ class Responses(Protocol):
         "user": "dev",
     }
     optional = frozenset({"user"})
+    text_type = "input_text"
 
     def answer(self) -> Answer:
         return _Answer()
@@ -59,9 +60,6 @@ class Responses(Protocol):
 
     def _continues(self, request: Json) -> str | None:
         return _conversation_id(request) or as_text(request.get("previous_response_id"))
-
-    def _text_type(self) -> str:
-        return "input_text"
 
 
 class _Answer(Answer):
