@@ -7,10 +7,11 @@ of clients.
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
 from urllib.parse import quote, unquote
 
 from starlette.types import Scope as Connection
+
+from hippocampe.client.wire import decode
 
 INTERNAL = "/.cell/"
 """The paths of requests of the router to a cell, and to the router of its own user."""
@@ -51,14 +52,7 @@ def split(headers: Iterable[tuple[bytes, bytes]]) -> tuple[Headers, Passed]:
     """Take a request's own headers, and what the router added, apart."""
     own = [each for each in headers if each[0] != PASSED]
     found = next(value for name, value in headers if name == PASSED)
-    values: dict[str, Any] = json.loads(found)
-    client, server = values["client"], values["server"]
-    return own, Passed(
-        None if client is None else tuple(client),
-        None if server is None else tuple(server),
-        values["http"],
-        values["login"],
-    )
+    return own, decode(Passed, json.loads(found))
 
 
 def without(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
