@@ -5,7 +5,6 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated
-from zoneinfo import ZoneInfo
 
 from fastapi import FastAPI, Header
 from starlette.responses import Response, StreamingResponse
@@ -72,9 +71,8 @@ def _visible(page: Visit, lines: Sequence[LogLine]) -> list[LogLine]:
 
 
 def _event(page: Visit, line: LogLine) -> str:
-    at = line.at.astimezone(ZoneInfo(page.settings.timezone))
     shown = {
-        "at": f"{at:%H:%M:%S}",
+        "at": f"{page.here(line.at):%H:%M:%S}",
         "level": line.level,
         "logger": line.logger,
         "text": line.text,
