@@ -28,9 +28,10 @@ async def remind(turn: Turn, message: str, *, already: Collection[str] = ()) -> 
     """
     injection: Injection = await turn.hippo.before_turn(message, scope=turn.scope)
     turn.injection = injection
+    turn.reminder, turn.injected_tokens = injection.text, injection.tokens
     if injection.forgetting is not None:
-        turn.reminder, turn.injected_tokens = injection.text, injection.tokens
         return
+    turn.injected = injection.items
     items = list(injection.items)
     if turn.settings.companion_mode == "agentic":
         items = [item for item in items if item.kind == "live"]
@@ -40,13 +41,10 @@ async def remind(turn: Turn, message: str, *, already: Collection[str] = ()) -> 
             own += await _self(turn, message)
         known = {*already, *(item.id for item in items)}
         items += {item.id: item for item in own if item.id not in known}.values()
-    if items == list(injection.items):
-        turn.reminder, turn.injected = injection.text, injection.items
-        turn.injected_tokens = injection.tokens
-        return
-    rendered = render_for(turn.settings, items, await turn.hippo.now())
-    turn.reminder, turn.injected = rendered.text, rendered.shown
-    turn.injected_tokens = rendered.tokens
+    if items != list(injection.items):
+        rendered = render_for(turn.settings, items, await turn.hippo.now())
+        turn.reminder, turn.injected = rendered.text, rendered.shown
+        turn.injected_tokens = rendered.tokens
 
 
 async def _self(turn: Turn, message: str) -> list[Recollection]:
