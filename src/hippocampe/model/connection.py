@@ -201,10 +201,6 @@ def cost_of(responses: "Sequence[ModelResponse]") -> Cost:
 
 
 def _price_of(responses: "Sequence[ModelResponse]") -> float | None:
-    """The price of some answers in US dollars; None if that of one is not known.
-
-    Prices are those of `genai-prices` at its release.
-    """
     total = 0.0
     for response in responses:
         try:
