@@ -35,11 +35,7 @@ LISTED_SCORE = 0.1
 
 
 class Chat:
-    """A conversation in a terminal, or over pipes.
-
-    Args:
-        model: Answers; None to try memory alone.
-    """
+    """A conversation in a terminal, or over pipes; without a model, memory is tried alone."""
 
     def __init__(self, hippo: Hippocampe, model: "Model | None", scope: Scope) -> None:
         self._hippo = hippo

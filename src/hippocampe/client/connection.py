@@ -27,10 +27,7 @@ BROKEN = (BrokenPipeError, ConnectionResetError, ConnectionAbortedError)
 
 
 class Connection(Caller[http.client.HTTPConnection]):
-    """A server, at one address.
-
-    Args:
-        secret: Its key; None on loopback.
+    """A server, at one address. On loopback it may need no key.
 
     Raises:
         InvalidInput: The address cannot be used.

@@ -20,10 +20,7 @@ _CHUNK_BYTES = 2**16
 class LineReader:
     """Reads lines from a file descriptor, without their ends; skips blank lines.
 
-    A line that is too long is None; the rest of it is discarded.
-
-    Args:
-        limit: Bytes in a line.
+    A line of more than `limit` bytes is None; the rest of it is discarded.
     """
 
     def __init__(self, source: int, limit: int) -> None:

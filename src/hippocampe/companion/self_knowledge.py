@@ -46,10 +46,7 @@ def by_category(memories: Iterable[Memory]) -> dict[Kind, list[Memory]]:
 def counts_over_time(
     memories: Iterable[Memory], times: Sequence[datetime]
 ) -> dict[Kind, tuple[int, ...]]:
-    """Count the current statements of each category at each of some times.
-
-    Args:
-        memories: Statements in all states.
+    """Count those of the statements, given in all states, that were current at each of some times, by category.
 
     Returns:
         By category, one number for each of `times`.

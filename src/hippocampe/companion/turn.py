@@ -16,8 +16,6 @@ class Turn:
 
     Attributes:
         reminder: The text put in front of the message, in the request only.
-        injected: The items of the reminder.
-        injected_tokens: The tokens of the reminder.
         injection: The injection of `before_turn`, with its trace.
         touched: Memories that were stored or deleted.
         replaced: Memories that a stored one replaced, by its id.

@@ -44,11 +44,7 @@ class Request:
 
 
 class Worker:
-    """Turns lines into requests, and their events into lines.
-
-    Args:
-        write: Takes one line; several tasks call it.
-    """
+    """Turns lines into requests, and their events into lines, which several tasks write."""
 
     def __init__(
         self, companion: AsyncCompanion, write: Callable[[bytes], Awaitable[None]]

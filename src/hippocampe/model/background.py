@@ -20,7 +20,6 @@ def open_language_model(
 
     Args:
         name: As Pydantic AI names it: `openai:gpt-5-mini`.
-        fallback: Another model, for when it fails.
         timeout: Seconds for one attempt.
     """
     return BackgroundModel(name, fallback, timeout)

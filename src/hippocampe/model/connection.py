@@ -31,7 +31,6 @@ def connect(name: str, fallback: str | None = None) -> "Model":
 
     Args:
         name: As Pydantic AI names it: `openai:gpt-5-mini`.
-        fallback: Another model.
 
     Raises:
         ModelUnavailable: A package or a key is missing.

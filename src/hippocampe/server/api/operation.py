@@ -45,11 +45,7 @@ DOWN = Readiness(ready=False, store="down", embedder="down", index="down", disk=
 
 
 class Probe:
-    """Checks the dependencies, at most once in `FRESH_SECONDS`.
-
-    Args:
-        scope: A space without data.
-    """
+    """Checks the dependencies in a space without data, at most once in `FRESH_SECONDS`."""
 
     def __init__(self, hippo: AsyncHippocampe, scope: Scope = PROBE) -> None:
         self._hippo = hippo

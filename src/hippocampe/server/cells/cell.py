@@ -53,11 +53,7 @@ def _of_cell(whole: Config, cell: int, division: Division) -> Config:
 
 
 class CellMemory(ServedMemory):
-    """The memory of a cell, which also knows the spaces of the other cells.
-
-    Args:
-        others: The sockets of the other cells.
-    """
+    """The memory of a cell, which also knows the spaces of the other cells, from their sockets."""
 
     def __init__(self, hippo: Hippocampe, others: list[str]) -> None:
         super().__init__(hippo)

@@ -35,11 +35,7 @@ Ask = Callable[[int, str, dict[str, Any] | None], Awaitable[httpx.Response]]
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A space that was moved.
-
-    Attributes:
-        seconds: How long writes waited.
-    """
+    """A space that was moved; its writes waited for `seconds`."""
 
     space: str
     source: int

@@ -117,11 +117,7 @@ class Cell:
 
 
 class Supervisor:
-    """The processes of the cells.
-
-    Args:
-        sockets: A private folder for their sockets.
-    """
+    """The processes of the cells."""
 
     def __init__(self, divided: Divided, orders: Orders, sockets: Path) -> None:
         self._divided = divided

@@ -16,11 +16,7 @@ PAGE_SIZE = 50
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A category with its number of memories, and the numbers learnt on each of the latest days.
-
-    Attributes:
-        line: The points of the small line.
-    """
+    """A category with its number of memories, and the numbers learnt on each of the latest days."""
 
     name: str
     many: int

@@ -36,10 +36,8 @@ class Exchange:
 
     Attributes:
         answer: The answer; None without a model, or if it failed.
-        failed: The reason of a failure, if any.
         own: Items that the companion added to the injection: statements about itself, its goals.
         searched: The items that the model found with its tools, by tool and query.
-        memories: The memories that were stored or deleted.
         replaced: The memories that a stored one replaced, by its id.
         stored: The outcome of storing the message itself, without a model.
     """

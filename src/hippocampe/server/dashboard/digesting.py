@@ -24,7 +24,6 @@ class Digesting:
     Attributes:
         waiting: The number of live messages at the start.
         ended_at: When it ended; None while it runs.
-        error: The reason of its failure, if any.
     """
 
     started_at: datetime

@@ -124,9 +124,7 @@ class Found:
     """The results of a query.
 
     Attributes:
-        rows: The rows of this page.
         weak: Results that hardly answer, below the others.
-        total: The number of rows on all pages.
         states: The memories that the filters leave, by state; None is not counted.
         pages: The numbers of the pages to choose from; None is a gap.
     """

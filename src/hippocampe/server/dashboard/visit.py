@@ -103,12 +103,7 @@ class Visit(Reader):
     def render(
         self, template: str, *, section: str | None = None, status: int = 200, **values: Any
     ) -> HTMLResponse:
-        """A whole page.
-
-        Args:
-            template: Its file in `templates`.
-            section: Its section in the left rail.
-        """
+        """A whole page."""
         return self._answer(template, status, {"section": section, **values}, {})
 
     def part(

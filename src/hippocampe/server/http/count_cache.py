@@ -24,11 +24,7 @@ class _Count:
 
 
 class CountCache:
-    """A cache of expensive counts. For one event loop.
-
-    Args:
-        clock: Seconds, monotonic.
-    """
+    """A cache of expensive counts. For one event loop."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

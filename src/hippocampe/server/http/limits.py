@@ -33,7 +33,6 @@ class Buckets:
     """Token buckets by name: each holds `burst` tokens and gains `rate` a second.
 
     Args:
-        clock: Seconds, monotonic.
         shares: The number of processes that divide the tokens, because each serves a part of the requests.
     """
 
@@ -85,7 +84,6 @@ class KeyLimit:
     Programs without a key are on this machine, and are not limited.
 
     Args:
-        rate: Sustained requests per second of a key.
         burst: Requests that a key may send at once.
         processes: Returns the number of processes that serve the same keys.
     """

@@ -60,11 +60,7 @@ def escaped(text: str) -> str:
 
 
 def install(form: str, level: str) -> None:
-    """Write the log of this process to standard error.
-
-    Args:
-        form: `text` or `json`.
-        level: The lowest level written: `debug`, `info`, `warning` or `error`.
+    """Write the log of this process to standard error, in one of `FORMATS`, from one of `LEVELS` on.
 
     Raises:
         InvalidInput: The form or the level is unknown.

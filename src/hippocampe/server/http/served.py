@@ -27,11 +27,7 @@ LANES = {
 
 
 class ServedMemory(AsyncHippocampe):
-    """A memory with bounded calls by kind, a cache of expensive counts, and metrics of turns.
-
-    Args:
-        hippo: The open memory; the caller closes it.
-    """
+    """A memory with bounded calls by kind, a cache of expensive counts, and metrics of turns."""
 
     def __init__(self, hippo: Hippocampe) -> None:
         workers = Workers(LANES)

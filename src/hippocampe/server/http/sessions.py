@@ -30,7 +30,6 @@ class Sessions:
     at once.
 
     Args:
-        clock: Seconds that never go back.
         signing: The secret that makes CSRF tokens, for several processes that share it; default: a random one.
     """
 

@@ -32,9 +32,6 @@ def serve(joining: Future[Hippocampe], scope: Scope, tools: ToolSet) -> None:
 
     The client gets the list of tools at once: some give a server ten seconds. Calls of tools wait for the memory.
 
-    Args:
-        joining: The memory, which may still be opening.
-
     Raises:
         HippocampeError: The memory cannot be opened, or the SDK is too old.
     """
@@ -80,9 +77,6 @@ class Messages:
     """The messages of a client. Malformed lines are answered with an error, as JSON-RPC demands.
 
     The SDK drops them, and a client would wait for an answer forever.
-
-    Args:
-        received: Messages, and the errors of malformed lines.
     """
 
     def __init__(self, received: Any, sent: Any) -> None:

@@ -78,10 +78,7 @@ class Upstream:
     async def send(
         self, request: Request, body: bytes | AsyncIterable[bytes], *, readable: bool
     ) -> httpx.Response:
-        """Forward a request; the answer is not read yet.
-
-        Args:
-            readable: Whether the answer must come uncompressed.
+        """Forward a request; the answer is not read yet, and uncompressed if it is to be readable.
 
         Raises:
             NotFound: There is no upstream.

@@ -97,11 +97,7 @@ class Protocol(ABC):
         return conversation(messages, self._continues(request))
 
     def reminded(self, request: Json, reminders: Mapping[int, str]) -> Json:
-        """A copy of a request with texts inserted before those of messages of the user.
-
-        Args:
-            reminders: Texts by the position of the message.
-        """
+        """A copy of a request with texts inserted before those of messages of the user, by position of the message."""
         items = list(self._items(request) or [])
         for position, text in reminders.items():
             item = items[position]
