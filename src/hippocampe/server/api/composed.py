@@ -84,10 +84,8 @@ async def before_turn(hippo: Hippo, scope: Reader, body: ComingTurn) -> Injectio
     arguments = body.arguments()
     explain = arguments.pop("explain")
     injection = await hippo.before_turn(**arguments, scope=scope)
-    if not explain:
-        return replace(injection, trace=replace(injection.trace, considered=()))
     # The candidates are computed at access, which takes a moment.
-    considered = await asyncio.to_thread(tuple, injection.trace.considered)
+    considered = await asyncio.to_thread(tuple, injection.trace.considered) if explain else ()
     return replace(injection, trace=replace(injection.trace, considered=considered))
 
 
