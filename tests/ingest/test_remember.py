@@ -455,6 +455,15 @@ def test_two_names_of_one_subject(hippo: Hippocampe, scope: Scope, said: str) ->
     assert contents(hippo, scope) == {said, "dev habite à Ordizan"}
 
 
+@pytest.mark.parametrize("said", ["obi = Mary O'Neil", "obi aka Mary O’Neil", "dart = Jo d'Arc"])
+def test_a_name_with_an_apostrophe_has_aliases(hippo: Hippocampe, scope: Scope, said: str) -> None:
+    nickname, _, *name = said.split()
+    hippo.remember(f"{' '.join(name)} habite à Paris", scope=scope)
+    hippo.remember(said, scope=scope)
+    done = hippo.remember(f"{nickname} habite à Ordizan", scope=scope)
+    assert done.action == "updated"
+
+
 @pytest.mark.parametrize("said", ["... = Camille", "Camille = ---", "@ = Camille"])
 def test_punctuation_is_no_name(hippo: Hippocampe, scope: Scope, said: str) -> None:
     hippo.remember(said, scope=scope)

@@ -86,6 +86,24 @@ def test_a_question_in_other_words_finds_its_answer(
     assert scoring.READER in names or first.score >= 0.97
 
 
+@pytest.mark.parametrize(
+    ("told", "question"),
+    [
+        ("I live in Lyon", "Where does Odile live?"),
+        ("J'habite à Lyon", "Où habite Odile ?"),
+    ],
+)
+def test_a_user_is_asked_about_by_another_name(
+    memory: Hippocampe, reading: None, told: str, question: str
+) -> None:
+    memory.remember("od = Odile", scope=SCOPE)
+    memory.remember(told, scope=Scope(SCOPE.space, user="od"))
+    memory.remember("I live in Metz", scope=Scope(SCOPE.space, user="bob"))
+    first, *others = memory.recall(question, scope=SCOPE)
+    assert first.content == told
+    assert first.score > 0.8 > max(each.score for each in others)
+
+
 def test_what_is_read_decides_the_order_and_the_score(
     memory: Hippocampe, scripted: Scripted
 ) -> None:

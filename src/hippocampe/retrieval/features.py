@@ -103,7 +103,8 @@ def load(
     words = _texts(vocabulary, texts, query.same)
     traits = np.array([row.traits for row in texts], np.int64)
     of_rows = traits[: len(rows)]
-    tellers = {name: fold(name) for name in {row.teller for row in rows if row.teller}}
+    folded = {name: fold(name) for name in {row.teller for row in rows if row.teller}}
+    tellers = {name: query.called.get(own, own) for name, own in folded.items()}
     users = frozenset(tellers.values())
     asked = query.features.asker | _named(users, query.features.names)
     features = CandidateFeatures(

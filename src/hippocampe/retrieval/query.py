@@ -41,6 +41,7 @@ class AnalysedQuery:
         features: The features that the signals use.
         window: The time it names, if any.
         same: Word ids of aliases, each with the id of the name that replaces it.
+        called: Aliases of the names in it, each with the name that replaces it.
         several: Whether it asks for what several texts tell; known with the default embedder only.
     """
 
@@ -51,6 +52,7 @@ class AnalysedQuery:
     features: QueryFeatures
     window: TimeWindow | None
     same: Mapping[int, int]
+    called: Mapping[str, str]
     several: bool = False
 
 
@@ -96,8 +98,14 @@ def analyse(
     features = _features(vocabulary, scope.space, listed, unknown, fresh, asks, window)
     own = _own_names(scope, aliases) if is_first_person(query) else frozenset[str]()
     asker = own if is_about_speaker(query) else frozenset[str]()
-    called = {word for group in groups if group for word in group[0].split()}
-    names = named_in(query, features.words, unknown) | called
+    called = {
+        other: group[0]
+        for name, group in zip(named, groups, strict=True)
+        if group
+        for other in (name, *aliases.get(name, ()))
+    }
+    names = named_in(query, features.words, unknown)
+    names |= {word for name in called.values() for word in name.split()}
     if scope.user:
         # The asker is known by name, with a capital or without.
         names |= set(words(scope.user)) & set(features.words)
@@ -117,6 +125,7 @@ def analyse(
         ),
         window=window,
         same=_same_words(vocabulary, groups),
+        called=called,
         several=vocabulary.embedder.model == MODEL and embed and asks_for_several(dense),
     )
 

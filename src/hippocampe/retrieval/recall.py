@@ -26,6 +26,7 @@ from hippocampe.language.datetimes import as_utc
 from hippocampe.language.questions import is_telling
 from hippocampe.language.search_terms import search_terms
 from hippocampe.language.subjects import fold_subjects
+from hippocampe.language.text import fold
 from hippocampe.protocols import Vector
 from hippocampe.retrieval import candidates, features, reading, results, scoring, signals
 from hippocampe.retrieval.parts import parts_of
@@ -396,7 +397,11 @@ def _read(
     that `tells` something are too low as well. It cannot raise talk to which a rule applies.
     """
     items, nothing = scored.items, np.zeros(0, np.float32)
-    first = items[: scored.read]
+    # The reader knows no aliases: it reads the names of the query.
+    first = [
+        replace(item, author=query.called.get(fold(item.author or ""), item.author))
+        for item in items[: scored.read]
+    ]
     if not first:
         return items, nothing, ()
     try:
