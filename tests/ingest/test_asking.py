@@ -21,6 +21,11 @@ UPDATE = "perhaps update, {}%: words → words"
             UPDATE.format(54),
             False,
         ),
+        # Their common word begins one of both.
+        ("Ida takes 5 mg of statin", "Statin is up to 10 mg", UPDATE.format(54), True),
+        ("Ida prend 5 mg de statine", "Statine passée à 10 mg", UPDATE.format(54), True),
+        # Their matter is one relation.
+        ("Job: tailor", "Job: florist", "perhaps job: tailor → florist", True),
         # A paraphrase has no word in common.
         ("Owen est licencié", "Owen a perdu son emploi", UPDATE.format(80), True),
         ("Owen habite à Toulon", "Il paraît qu'Owen a quitté Toulon", "a doubt: x → y", True),

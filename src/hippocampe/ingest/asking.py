@@ -13,6 +13,8 @@ the new statement changes a part of the old one, so that half of its matter is i
 _LIKELY_ALONE = 0.75
 """The same without a common word: a paraphrase, or a report of what came of a plan."""
 
+_PERHAPS = "perhaps"
+"""The beginning of the reason of two values of one relation, which is their common matter; of the model, with a likelihood."""
 _DOUBT = "a doubt"
 """The beginning of the reason of a statement that says itself that it is not sure, of more than a name in common."""
 
@@ -33,7 +35,10 @@ def worth_asking(new: str, old: str, reason: str) -> bool:
         return True
     if reason.startswith(_DOUBT) and len(_stems(one) & _stems(other)) > 1:
         return True
-    common = _matter(one) & _matter(other)
+    if reason.startswith(_PERHAPS) and likely is None:
+        return True
+    # A word at the beginning may look like a name: "Ibuprofen makes me sick", "I take ibuprofen".
+    common = _stems(one) & _stems(other) & (_matter(one) | _matter(other))
     if not common:
         return likely is not None and likely >= _LIKELY_ALONE
     return likely is None or likely >= _LIKELY or 2 * len(common) >= len(_matter(one))
