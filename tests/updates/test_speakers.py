@@ -63,8 +63,15 @@ def test_two_people_stay_two(hippo: Hippocampe, contents: tuple[str, str]) -> No
         ("Habite à Lyon", "Habite à Nantes"),
         ("Travaille chez Halyard", "Travaille chez Mapstone"),
         ("Déteste la coriandre", "Déteste la coriandre"),
+        ("Time zone is GMT", "Time zone is CET"),
+        ("Birthday: 4 March", "Birthday: 9 June"),
+        ("Favourite colour: teal", "Favourite colour: teal"),
+        ("Fuseau horaire : Londres", "Fuseau horaire : Dakar"),
+        ("Métier : fleuriste", "Métier : maçon"),
+        ("Couleur préférée : bleu", "Couleur préférée : bleu"),
     ],
 )
+@pytest.mark.usefixtures("reading")
 def test_a_statement_without_a_subject_is_about_the_user_who_told_it(
     hippo: Hippocampe, one: str, other: str
 ) -> None:
@@ -74,12 +81,37 @@ def test_a_statement_without_a_subject_is_about_the_user_who_told_it(
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("Lives in Leeds", "Moved to Bath"), ("Habite à Lyon", "A déménagé à Nantes")],
+    [
+        ("Lives in Leeds", "Moved to Bath"),
+        ("Habite à Lyon", "A déménagé à Nantes"),
+        ("Lives in Leeds", "I have moved to Bath"),
+        ("J'habite à Lyon", "Habite à Nantes"),
+        ("Time zone is GMT", "Time zone is CET"),
+        ("Birthday: 4 March", "Birthday: 9 June"),
+        ("Métier : fleuriste", "Métier : maçon"),
+    ],
 )
 def test_a_user_corrects_their_statement_without_a_subject(
     hippo: Hippocampe, one: str, other: str
 ) -> None:
     assert told(hippo, ("karen", one), ("owen", one), ("karen", other)) == [one, other]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Hobby: chess", "Hobby: chess"),
+        ("Diet: vegan", "Diet: vegan"),
+        ("Loisir : échecs", "Loisir : échecs"),
+    ],
+)
+@pytest.mark.usefixtures("reading")
+def test_a_note_without_a_verb_may_be_of_either_user(
+    hippo: Hippocampe, one: str, other: str
+) -> None:
+    assert told(hippo, ("karen", one), ("owen", other)) == [one, other]
+    (pair,) = hippo.reviews(scope=Scope("home"))
+    assert pair.reason.startswith("another owner: ")
 
 
 def test_a_noun_at_the_beginning_is_a_subject(hippo: Hippocampe) -> None:

@@ -113,6 +113,8 @@ def relation_of(text: str) -> Relation | None:
 def relations(statement: Statement) -> tuple[Relation, ...]:
     """Return every relation whose wording matches the whole statement, or all but words that state nothing."""
     found = tuple(_relations(statement))
+    if not found and statement.labelled:
+        found = tuple(_relations(statement.labelled))
     for later in () if found or statement.plain else statement.later:
         if found := tuple(
             replace(each, preceded=True) for each in _relations(later) if each.subject
@@ -122,7 +124,7 @@ def relations(statement: Statement) -> tuple[Relation, ...]:
 
 
 def leaves_out_subject(text: str) -> bool:
-    """Return whether a statement begins with its verb, as programs write of a user: "Lives in Lyon", "Aime le jazz"."""
+    """Return whether a statement leaves out its user, as programs write: "Lives in Lyon", "Aime le jazz", "Email: a@b.example"."""
     statement = parse(text[:_MAX_OPENING])
     if statement.question:
         return False
@@ -170,12 +172,13 @@ def _relation(statement: Statement, wording: Wording, match: re.Match[str]) -> R
     if statement.unclear and (wording.kind != "number" or statement.negations):
         return None
     groups = match.groupdict()
-    owner = _owner(statement, _words(statement, match, "owner" if "owner" in groups else "mine"))
+    place = next((each for each in ("owner", "mine") if each in groups), None)
+    owner = _owner(statement, _words(statement, match, place)) if place else ""
     written = _words(statement, match, "value")
     stated = written
     if wording.kind != "number":
         stated = _without(_DETERMINERS - _INDEFINITE, stated)
-    if owner is None or not stated or (wording.owned and not owner):
+    if owner is None or not stated or (wording.owned and place and not owner):
         return None
     if wording.shared_owner and owner in ("", "we", "user"):
         owner = "we"
@@ -265,7 +268,8 @@ def _is_sure(
                 _is_any_name(statement, wording, head) or _is_introduced(statement, head)
             )
         case "text":
-            return not wording.owned or _can_be_value(statement, wording, written)
+            labelled = any(word.norm == "=" for word in statement.core)
+            return not wording.owned or labelled or _can_be_value(statement, wording, written)
         case _:
             return True
 

@@ -109,9 +109,22 @@ class Statement:
         starts = [at for at in range(1, last + 1) if _begins_clause(self.words[at])]
         return tuple(self._from(at) for at in starts if _states_nothing(self.words[:at]))
 
+    @cached_property
+    def labelled(self) -> Statement | None:
+        """The statement with "=" for its colon, if that alone parts it: "Birthday: 3 May"."""
+        opens = [at for at, word in enumerate(self.words) if word.opens and at]
+        if len(opens) != 1 or not _LABEL.match(self.text):
+            return None
+        first = self.words[opens[0]]._replace(pause=False, opens=False)
+        return self._of((*self.words[: opens[0]], _EQUALS, first, *self.words[opens[0] + 1 :]))
+
     def _from(self, at: int) -> Statement:
         """Return the statement without its first words."""
-        words, norms = self.words[at:], self.norms[at:]
+        return self._of(self.words[at:])
+
+    def _of(self, words: tuple[Word, ...]) -> Statement:
+        """Return the statement with other words."""
+        norms = tuple([word.norm for word in words])
         core, negations, unclear = without_negation(_without_openers(words, norms), self.text)
         return replace(
             self, words=words, norms=norms, core=tuple(core), negations=negations, unclear=unclear
@@ -220,6 +233,8 @@ def _without_openers(words: Sequence[Word], norms: Sequence[str]) -> list[Word]:
 
 
 _MAX_BEFORE: Final = 4
+_LABEL: Final = re.compile(r"[^:.!?]+:\s")
+_EQUALS: Final = Word("=", ":")
 _QUOTES: Final = frozenset(':"«»“”')
 _SPEAKER: Final = words_of("grammar.first_person")
 _STATING: Final = frozenset[str]().union(

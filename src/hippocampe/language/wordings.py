@@ -49,7 +49,7 @@ class Wording:
         aspect: Whether it states a state, an event or an end.
         kind: Kind of value.
         shared_owner: Whether "I" and "we" are one owner ("I chose" = "we chose").
-        owned: Whether the owner must be named.
+        owned: Whether the owner must be named, if the form has a place for one.
         choices: Accepted values as (words, value), if the kind is `choice`.
         known: The word classes of the names that are known without a capital.
         joins: Whether it tells as well that somebody joined a club: only a known name is surely a value.
@@ -108,6 +108,8 @@ def _of_relations() -> Iterator[Wording]:
         for role, aspect in _ASPECTS:
             for form in dict.fromkeys(wordings.get(role, ())):
                 choices = wordings.get("choices", {})
+                if "{owner}" not in form and "{mine}" not in form:
+                    form = "{owner} " + form
                 yield _wording(entry, form, aspect, choices, joins=role == "joins")
 
 
@@ -119,7 +121,8 @@ def _of_attributes() -> Iterator[Wording]:
         plain = sorted((n for n in names if "(" not in n), key=len, reverse=True)
         grouped = [f"({'|'.join(plain)})"] if plain else []
         for name in (*grouped, *(n for n in names if "(" in n)):
-            for form in dict.fromkeys(data["forms"]):
+            bare = () if attribute.get("shared") else data["bare"]
+            for form in dict.fromkeys((*data["forms"], *bare)):
                 yield _wording(entry, form.replace("NAME", name), "state", {})
 
 
@@ -136,8 +139,6 @@ def _wording(
         for value, wordings in choices.items()
         for wording in wordings
     )
-    if "{owner}" not in form and "{mine}" not in form:
-        form = "{owner} " + form
     for name, expansion in _macros().items():
         form = form.replace(f"<{name}>", expansion)
     needs = [*_needs(form), *([frozenset(c.split()[0] for c, _ in accepted)] if accepted else [])]

@@ -89,7 +89,7 @@ def _find(
     claim = relation_of(memory.content)
     if claim is not None:
         # What another user says of themselves is compared if it is about the subject.
-        subjects = _same_person(fold(claim.subject), memory.user, aliases) | {"user"}
+        subjects = _same_person(fold(claim.subject), memory.user, aliases) | {"", "user"}
         found |= {old.id: old for old in statements.claiming(*scope, claim.name, subjects)}
     terms.difference_update(*(name.split() for name in names))
     for old in statements.about(*scope, names, MAX_BY_SUBJECT):

@@ -7,7 +7,7 @@ from typing import Protocol
 from hippocampe.language.mentions import mentions
 from hippocampe.language.names import NO_OTHER_NAMES, Aliases
 from hippocampe.language.person import is_about_speaker, is_first_person, names_user
-from hippocampe.language.relations import leaves_out_subject
+from hippocampe.language.relations import is_fragment, leaves_out_subject
 from hippocampe.language.text import fold
 
 
@@ -47,12 +47,15 @@ def may_be_same(one: Told, other: Told, aliases: Aliases = NO_OTHER_NAMES) -> bo
 
 
 def is_unclear(one: Told, other: Told) -> bool:
-    """Return whether nobody can tell if two statements in the first person have one owner.
+    """Return whether nobody can tell if two statements about their user have one owner.
 
-    Two users say "we", and neither "I", perhaps of one group; or only one of both has a known user.
+    Two users say "we", and neither "I", perhaps of one group, or note something without a verb, "Diet: vegan"; or only one
+    of both has a known user.
     """
-    if one.user == other.user or not (_is_told(one) and _is_told(other)):
+    if one.user == other.user:
         return False
+    if not (_is_told(one) and _is_told(other)):
+        return _are_two(one, other) and is_fragment(one.content) and is_fragment(other.content)
     return not _are_two(one, other) or not any(
         is_about_speaker(each.content) or leaves_out_subject(each.content) for each in (one, other)
     )
