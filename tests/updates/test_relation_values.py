@@ -168,7 +168,17 @@ def test_what_is_no_lasting_value_merges_nothing(old: str, new: str) -> None:
     assert decide(new, old).verdict not in MERGED, decide(new, old)
 
 
-@pytest.mark.parametrize(("old", "new"), [*NAMES, *VALUES, *PRECEDED])
+LABELLED = [
+    ("Ida's age: 41", "Ida's age: 42"),
+    ("My address: 3 Mill Lane", "My address: 8 Moor Road"),
+    ("Shoe size: 38", "Shoe size: 39"),
+    ("Métier d'Ida : luthière", "Métier d'Ida : facteur"),
+    ("Mon adresse : 3 rue du Puits", "Mon adresse : 8 rue des Saules"),
+    ("Pointure : 38", "Pointure : 39"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), [*NAMES, *VALUES, *PRECEDED, *LABELLED])
 def test_another_value_takes_its_place(old: str, new: str) -> None:
     decision = decide(new, old)
     assert (decision.verdict, decision.change) == (Verdict.UPDATED, "replaced"), decision
@@ -193,6 +203,9 @@ def test_words_before_a_known_value_are_kept(old: str, new: str) -> None:
         ("Je sors avec Ida", "Je sors avec Ida à la patinoire"),
         ("I'm dating Ida", "I'm seeing Ida at the opera"),
         ("my husband is grumpy", "my wife is grumpy"),
+        # In another unit it may be the same.
+        ("Rex weighs 30 kg", "Rex weighs 66 lb"),
+        ("Je mesure 1,75 m", "Je mesure 178 cm"),
     ],
 )
 def test_the_model_merges_no_doubtful_value(old: str, new: str) -> None:

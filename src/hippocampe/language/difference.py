@@ -50,6 +50,15 @@ def _subject_relative(statement: Statement) -> Token | None:
     return next((token for token in statement.tokens[: statement.verb] if token.kin), None)
 
 
+def other_unit(new: Statement, old: Statement) -> bool:
+    """Return whether each of two statements has an amount that the other lacks, in units of its own: "82 kg", "180 lb"."""
+    ours, theirs = (
+        {token.unit for token in one.tokens if token.unit and token.stem not in other}
+        for one, other in ((new, set(old.values)), (old, set(new.values)))
+    )
+    return bool(ours and theirs) and ours.isdisjoint(theirs)
+
+
 def names_another(new: Statement, old: Statement) -> bool:
     """Return whether each of two statements has a name, a number or a date that the other lacks."""
     found = _different(new, old)

@@ -14,7 +14,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, Literal
 
-from hippocampe.language.difference import SWAPPED, difference, shared_words
+from hippocampe.language.difference import SWAPPED, difference, other_unit, shared_words
 from hippocampe.language.equality import same_spelling
 from hippocampe.language.lexicon import load_all
 from hippocampe.language.names import NO_OTHER_NAMES, Aliases, CanonicalNames
@@ -186,6 +186,8 @@ def _relation(new: Statement, old: Statement) -> Decision | None:
         change = value_change(now, then)
         if change == "known" and _other_trade(new, old):
             change = "perhaps"
+        if change == "replaced" and other_unit(new, old):
+            change = "perhaps"
         if change is not None:
             reason = _explain(change, now, then)
             return Decision(_VERDICTS[change], "relation", reason, now.name, change)
@@ -234,7 +236,8 @@ def _subjects(relation: Relation, statement: Statement) -> frozenset[str]:
     tags = frozenset(tag for tag in statement.subjects if tag not in statement.norms)
     if relation.subject == "user":
         return tags | {"user"}
-    return tags if tags or relation.subject == "they" else frozenset({""})
+    # What leaves out its subject is about its user.
+    return tags if tags or relation.subject == "they" else frozenset({"", "user"})
 
 
 def _birth(new: Statement, old: Statement) -> Decision | None:

@@ -339,8 +339,8 @@ def _weigh_nearest(
         )
         for each, (cosine, row) in zip(known, nearest, strict=True)
     ]
-    year = memory.created_at.year
-    weighed = weigh(olds, new, model, lambda pairs: read_pairs(corpus, pairs), year=year)
+    told = memory.created_at.date()
+    weighed = weigh(olds, new, model, lambda pairs: read_pairs(corpus, pairs), told=told)
     decisions = {row: decision for (_, row), decision in zip(nearest, weighed, strict=True)}
     for _, row in farther:
         rule = compared[row][2]

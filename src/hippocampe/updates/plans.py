@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from typing import Final
 
 from hippocampe.language.calendar import WEEKDAYS
 from hippocampe.language.grammar import grammar
+from hippocampe.language.lexicon import words_of
 from hippocampe.language.statement import Statement
 from hippocampe.language.temporal.grammar import HABIT, HABITS
 from hippocampe.language.tense import Tense, tense_of
@@ -19,33 +21,65 @@ from hippocampe.updates.alignment import Alignment
 
 _CHANGED: Final = frozenset({"became", "correction", "now"})
 _DATES: Final = {"date", "month", "year"}
+_LAST_DAY: Final = 31  # of a month
+_HALF_YEAR: Final = 182  # days
 _NUMBERS: Final = {"number", "money", "rank"}
 _DATED: Final = 0.5
-"""Share of the threshold for a review from which two statements that differ in a date alone are listed: a habit has no
-date, so this may be a plan that moved."""
+"""Share of the threshold for a review from which two statements that differ in a month alone are listed. In a day alone,
+they are listed always: a habit has no date, so this may be an appointment that moved."""
 _SAID: Final = 0.6
 """Share of the threshold for a merge that applies if the new statement says that a value changed."""
 _FAR_APART: Final = 6 * 60
 """Minutes between two times of one day that tell of two occasions, "a pill at 8" and "a pill at 20": few plans move so far."""
 
 
-def share_to_review(aligned: Alignment, year: int) -> float:
+def share_to_review(aligned: Alignment, told: date) -> float:
     """Return the share of the threshold for a review that applies to two statements: 0 lists them always.
 
     Args:
         aligned: The two statements, aligned.
-        year: The year in which the new one was told.
+        told: The day on which the new one was told.
     """
-    old = [aligned.old.tokens[at] for at in aligned.open_old]
-    new = [aligned.new.tokens[at] for at in aligned.open_new]
-    dated = old and new and {token.kind for token in (*old, *new)} <= _DATES
+    before = [(aligned.old, at) for at in aligned.open_old]
+    after = [(aligned.new, at) for at in aligned.open_new]
+    dated = before and after and all(_is_dated(*each) for each in (*before, *after))
     past = tense_of(aligned.new) is Tense.PAST
     if not dated or past or aligned.old.subject != aligned.new.subject:
         return 1
+    old, new = ([each.tokens[at] for each, at in side] for side in (before, after))
     years = [int(token.value) for token in (*old, *new) if token.kind == "year"]
-    if not years:
-        return _DATED
-    return 0 if min(years) >= year else 1
+    if years:
+        return 0 if min(years) >= told.year else 1
+    if any(_is_over(token, told) for token in old):
+        return 1
+    return _DATED if any(token.kind == "month" for token in (*old, *new)) else 0
+
+
+def _is_dated(statement: Statement, at: int) -> bool:
+    """Return whether a token is a date, a day of the month, "on the 5th", or a day on which something is, "due on Friday"."""
+    tokens = statement.tokens
+    token, before, after = tokens[at], tokens[max(0, at - 1)], tokens[at + 1 : at + 2]
+    if token.kind in ("number", "rank"):
+        is_day = not token.unit and token.value.isdigit() and int(token.value) <= _LAST_DAY
+        return is_day and "definite" in before.roles and not any(map(_goes_on, after))
+    if token.kind == "weekday":
+        verb = tokens[statement.verb : statement.verb + 1]
+        return any(each.roles & {"be", "have"} for each in verb) and not _recurs(statement, at)
+    return token.kind in _DATES
+
+
+def _goes_on(token: Token) -> bool:
+    """Return whether a token may be what is counted by the one before it: "the 5th floor"."""
+    return token.kind == "word" and not token.roles
+
+
+def _is_over(token: Token, told: date) -> bool:
+    """Return whether a date is over, and not of the year to come: what is then told of another one is another occasion."""
+    if token.kind != "date":
+        return False
+    day, month = map(int, token.value.split("/"))
+    since = 31 * (told.month - month) + told.day - day
+    return 0 < since % 372 < _HALF_YEAR
 
 
 def share_to_merge(aligned: Alignment) -> float:
@@ -87,15 +121,28 @@ def may_both_hold(aligned: Alignment) -> bool:
     Unless something says that it changed. What is on a day or at a time is at no other: "the class is on Mondays".
     """
     old, new = aligned.old.tokens, aligned.new.tokens
-    if not aligned.new.signs <= aligned.old.signs or _is_at(old, aligned.open_old):
+    if not aligned.new.signs <= aligned.old.signs:
+        return False
+    runs = _runs_often(aligned.old) and _runs_often(aligned.new)
+    if _is_at(old, aligned.open_old) and not runs:
         return False
     if len(aligned.open_old) == len(aligned.open_new) == 1:
         before, after = old[aligned.open_old[0]], new[aligned.open_new[0]]
         if before.kind == after.kind == "time":
             apart = abs(_minutes(before) - _minutes(after))
-            return min(apart, 24 * 60 - apart) >= _FAR_APART
-    days = [(old, at) for at in aligned.open_old], [(new, at) for at in aligned.open_new]
+            return runs or min(apart, 24 * 60 - apart) >= _FAR_APART
+    days = (
+        [(aligned.old, at) for at in aligned.open_old],
+        [(aligned.new, at) for at in aligned.open_new],
+    )
     return all(each and all(_recurs(*day) for day in each) for each in days)
+
+
+def _runs_often(statement: Statement) -> bool:
+    """Return whether a statement is about a bus or a train, of which there are several: not "my train", "the last bus"."""
+    article, *noun = statement.tokens[: statement.verb]
+    runs = len(noun) == 1 and word_classes().has("runs_often", noun[0].norm)
+    return runs and "definite" in article.roles
 
 
 def _is_at(tokens: Sequence[Token], places: Sequence[int]) -> bool:
@@ -108,9 +155,15 @@ def _minutes(time: Token) -> int:
     return 60 * int(hours) + int(minutes)
 
 
-def _recurs(tokens: Sequence[Token], at: int) -> bool:
-    """Return whether a word is a day of each week: "every Monday", "on Mondays", "le lundi"."""
+def _recurs(statement: Statement, at: int) -> bool:
+    """Return whether a word is a day of each week: "every Monday", "on Mondays", "le lundi", "they are fed on Monday"."""
+    tokens = statement.tokens
     norm, before = tokens[at].norm, tokens[at - 1].norm if at else ""
     if tokens[at].kind != "weekday":
         return False
-    return norm not in WEEKDAYS or before in HABIT["habit_articles"] or f"{before} " in HABITS[norm]
+    if norm not in WEEKDAYS or before in HABIT["habit_articles"] or f"{before} " in HABITS[norm]:
+        return True
+    if at < 3 or "at" not in tokens[at - 1].roles or "be" not in tokens[at - 3].roles:
+        return False
+    endings = words_of("participle_endings", language=statement.language)
+    return tokens[at - 2].norm.endswith(tuple(endings))

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from datetime import MAXYEAR
+from datetime import date
 from typing import Final
 
 import numpy as np
 
-from hippocampe.language.difference import SWAPPED, other_relative
+from hippocampe.language.difference import SWAPPED, other_relative, other_unit
 from hippocampe.language.equated import equated_names
 from hippocampe.language.relations import TASTE, relations
 from hippocampe.language.roles import roles_swapped
@@ -79,7 +79,7 @@ Read = Callable[[Sequence[tuple[str, str]]], Floats | None]
 
 
 def weigh(
-    olds: Sequence[Weighed], new: Statement, model: Model, read: Read, *, year: int = MAXYEAR
+    olds: Sequence[Weighed], new: Statement, model: Model, read: Read, *, told: date = date.max
 ) -> list[Decision]:
     """Decide on a new statement against old ones that no sure rule decides.
 
@@ -91,7 +91,7 @@ def weigh(
         new: The new one.
         model: The learnt weights.
         read: Reads the pairs that may merge.
-        year: The year in which the new one was told.
+        told: The day on which the new one was told.
     """
     decided = [old.rule for old in olds]
     spoken = [at for at, old in enumerate(olds) if _speaks(new) and _speaks(old.statement)]
@@ -108,7 +108,7 @@ def weigh(
         shares[likely] = model.by_both([evidence[row] for row in likely], logits)
     for row, at in enumerate(spoken):
         read_too = logits is not None and row in likely
-        review = model.thresholds["review"] * share_to_review(aligned[row], year)
+        review = model.thresholds["review"] * share_to_review(aligned[row], told)
         thresholds = {**model.thresholds, "review": review}
         decided[at] = conclude(
             aligned[row], evidence[row], shares[row], decided[at], thresholds, read=read_too
@@ -268,6 +268,8 @@ def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> s
         return "a taste stays"
     if may_both_hold(aligned):
         return "another time"
+    if other_unit(aligned.new, aligned.old) and not aligned.new.signs - aligned.old.signs:
+        return "another unit"
     if _goes_on_after_its_end(aligned):
         return "perhaps from before the end"
     return None
