@@ -29,6 +29,12 @@ from hippocampe.language.tokens import SUBJECTS
         ("en 2019", "year 2019 "),
         ("au troisième étage", "rank 3 "),
         ("on the third floor", "rank 3 "),
+        ("elle a quatre-vingts ans", "number 80 year"),
+        ("il pèse quatre-vingt-deux kilos", "number 82 kilo"),
+        ("il pèse soixante et onze kilos", "number 71 kilo"),
+        ("le toit coûte trois cent quatre-vingt mille euros", "money 380000 "),
+        ("it costs two hundred and fifty euros", "money 250 "),
+        ("it costs three thousand two hundred euros", "money 3200 "),
     ],
 )
 def test_values_have_one_form(text: str, value: str) -> None:

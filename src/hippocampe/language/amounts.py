@@ -23,6 +23,7 @@ _CURRENCIES: Final = frozenset({"euro", "dollar", "pound"})
 _WEEKDAYS: Final = {
     name + plural: str(number) for name, number in WEEKDAYS.items() for plural in ("", "s")
 }
+_UNION: Final = words_of("union")
 _NOT_MONTHS: Final = words_of("stated.not_dates", file="time")
 _NUMBER: Final = re.compile(r"([-+]?\d+(?:\.\d+)?)([a-z²€$£%]*)")
 _CLOCK: Final = re.compile(r"(\d{1,2})(?:h|:)(\d\d)?(am|pm)?")
@@ -31,7 +32,8 @@ _RANK: Final = re.compile(rf"(\d{{1,3}})(?:{ORDINALS}|e|eme|st|nd|rd|th)")
 _DATE: Final = re.compile(r"(\d{1,2})/(\d{1,2})(?:/\d{2,4})?")
 _ISO_DATE: Final = re.compile(r"\d{4}-(\d{1,2})-(\d{1,2})")
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
-_SMALL: Final = 100
+_SCORE: Final = 20
+"""From this number on, the smaller ones before it multiply it: "two hundred", "quatre-vingts"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +179,17 @@ def _plain(digits: str) -> str:
 
 
 def _spelled_out(words: Sequence[Word], at: int, known: Grammar) -> Found:
-    value = known.numbers[words[at].norm]
-    taken = 1
+    parts: list[int] = []
+    taken = 0
     while more := known.numbers.get(_norm(words, at + taken)):
-        value = value * more if more >= _SMALL and value < more else value + more
+        smaller = sum(part for part in parts if part < more) if more >= _SCORE else 0
+        parts = [part for part in parts if not smaller or part >= more] + [more * (smaller or 1)]
         taken += 1
+        # "Two hundred and fifty", "soixante et onze".
+        joined = parts[-1] >= _SCORE and _norm(words, at + taken) in _UNION
+        if joined and known.numbers.get(_norm(words, at + taken + 1), parts[-1]) < parts[-1]:
+            taken += 1
+    value = sum(parts)
     following = _norm(words, at + taken)
     if following in known.clock["hours"] and value <= 24 and _says_when(words, at, known):
         return Found("time", f"{value}:00", words=taken + 1)
