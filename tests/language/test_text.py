@@ -128,6 +128,20 @@ def test_language(written: str, language: str) -> None:
     assert detect.guess_language(written) == language
 
 
+@pytest.mark.parametrize(
+    ("written", "language"),
+    [
+        ("J'ai piscine mardi", "fr"),
+        ("j’ai yoga jeudi", "fr"),
+        ("Likes D'Angelo", "en"),
+        ("I've yoga", "en"),
+        ("it's o'clock", "en"),
+    ],
+)
+def test_an_elision_tells_the_language_of_a_statement(written: str, language: str) -> None:
+    assert detect.language_of(written) == language
+
+
 def test_language_falls_back_when_nothing_tells() -> None:
     assert detect.guess_language("ok", default="en") == "en"
     assert detect.guess_language("ok", default="fr") == "fr"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -12,26 +13,34 @@ from hippocampe.language.text import words
 Language = str
 """Code of a language: "fr"."""
 
+
+def _written(letters: str, elided: Iterable[str]) -> re.Pattern[str]:
+    """Match letters of a language, and its words before an apostrophe: "j'ai", but not the name "D'Angelo"."""
+    parts = [f"(?i:[{letters}])"] if letters else []
+    if heads := "|".join(elided):
+        parts.append(rf"(?<![\w'’])(?i:{heads})['’](?=[^\WA-ZÀ-Þ])")
+    return re.compile("|".join(parts) or "(?!)")
+
+
 _EVIDENCE: Final = {
-    each: (words_of("telling", language=each), re.compile(f"[{letters}]" if letters else "(?!)"))
+    each: (words_of("telling", language=each), _written(data["letters"], data["elided"]))
     for each in languages()
-    for letters in (load(each, "words")["letters"],)
+    for data in (load(each, "words"),)
 }
-"""Function words and letters specific to each language."""
+"""Function words specific to each language, and how it is written."""
 
 
 def guess_language(text: str, default: Language = "fr") -> Language:
-    """Guess the language from function words and letters.
+    """Guess the language from function words, letters and elisions.
 
     Args:
         text: Text of any length.
         default: Returned on a tie with it, including when no evidence is found.
     """
-    found, lowered = words(text), text.lower()
+    found = words(text)
     scores = {
-        # Elisions ("l'", "j'") are dropped from the words, so accents count as evidence too.
-        language: sum(map(specific.__contains__, found)) + (letters.search(lowered) is not None)
-        for language, (specific, letters) in _EVIDENCE.items()
+        language: sum(map(specific.__contains__, found)) + (written.search(text) is not None)
+        for language, (specific, written) in _EVIDENCE.items()
     }
     best = max(scores.values())
     leading = [language for language, score in scores.items() if score == best]
