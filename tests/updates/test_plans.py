@@ -106,6 +106,7 @@ def test_a_plan_that_is_said_to_have_moved_is_replaced(
         # There are several.
         ("The tram passes at 8:10", "The tram passes at 8:25", True),
         ("Le tram passe à 8h10", "Le tram passe à 8h25", True),
+        ("Is at work at 8:10", "Is at work at 8:25", False),
         ("The tram is at 8:10", "The tram now is at 8:25", False),
         ("Le dernier tram passe à 0h10", "Le dernier tram passe à 0h25", False),
         # It is on one day, and one of these is a plan.

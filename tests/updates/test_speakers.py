@@ -60,6 +60,7 @@ def test_two_people_stay_two(hippo: Hippocampe, contents: tuple[str, str]) -> No
         ("Lives in Leeds", "Moved to Bath"),
         ("Works at Greggs", "Now works at Costa"),
         ("Prefers tea", "Prefers tea"),
+        ("Plays the tuba", "Plays the tuba"),
         ("Habite à Lyon", "Habite à Nantes"),
         ("Travaille chez Halyard", "Travaille chez Mapstone"),
         ("Déteste la coriandre", "Déteste la coriandre"),
@@ -89,6 +90,10 @@ def test_a_statement_without_a_subject_is_about_the_user_who_told_it(
         ("Time zone is GMT", "Time zone is CET"),
         ("Birthday: 4 March", "Birthday: 9 June"),
         ("Métier : fleuriste", "Métier : maçon"),
+        ("Email: ann@mill.example", "New email: ann@moor.example"),
+        ("Téléphone : 01 23 45 67 89", "Nouveau téléphone : 01 98 76 54 32"),
+        ("Employer: Halyard", "I left Halyard for Mapstone"),
+        ("Employeur : Halyard", "J'ai quitté Halyard pour Mapstone"),
     ],
 )
 def test_a_user_corrects_their_statement_without_a_subject(

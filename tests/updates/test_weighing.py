@@ -29,6 +29,22 @@ def concluded(
     return decision.verdict, decision.reason
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "listed"),
+    [
+        ("The trail is 3 miles", "The trail is 5 km", True),
+        ("Le sentier fait 3 miles", "Le sentier fait 5 km", True),
+        ("The trail is 3 miles", "The trail is 4 miles", False),
+        ("The trail is 3 miles", "The trail is now 5 km", False),
+        ("I jog twice a week, 3 times in May", "I run 2 km a week", False),
+    ],
+)
+def test_an_amount_in_another_unit_is_listed(old: str, new: str, *, listed: bool) -> None:
+    verdict, reason = concluded(old, new, {"update": 0.9})
+    assert verdict is (Verdict.UNSURE if listed else Verdict.UPDATED)
+    assert reason.startswith("another unit") == listed
+
+
 def test_a_likely_update_replaces_and_names_both_values() -> None:
     verdict, reason = concluded(
         "La piscine ferme à 19 h", "La piscine ferme à 21 h", {"update": 0.8}

@@ -52,6 +52,7 @@ _REASONS_TO_MOVE: Final = sum(
 _BEFORE_NAME: Final = words_of("before_name")
 _BEFORE_PLACE: Final = words_of("before_place")
 _PREPOSITIONS: Final = words_of("grammar.at")
+_NEW: Final = frozenset(load_all("relations")["macros"]["NEW"])
 _TRADES: Final = frozenset(fold(trade) for trade in load_all("relations")["macros"]["WORKER"])
 _DATE_LINKS: Final = words_of("stated.date_links", file="time")
 _NO_OWNERS: Final = ("not_owners", "hedges", "not_names", "pronouns", "also", "time", "adjunct")
@@ -103,10 +104,14 @@ class Relation:
 
 
 def relation_of(text: str) -> Relation | None:
-    """Return the first relation of `text`, used to nominate memories by subject and relation."""
+    """Return the first relation of `text`, by which memories are found."""
+    return next(iter(relations_of(text)), None)
+
+
+def relations_of(text: str) -> tuple[Relation, ...]:
+    """Return the relations of `text`, or without its aside."""
     statement = parse(text)
-    stated = relations(statement) or relations(statement.plain or statement)
-    return next(iter(stated), None)
+    return relations(statement) or relations(statement.plain or statement)
 
 
 @lru_cache(maxsize=256)
@@ -372,6 +377,8 @@ def _owner(statement: Statement, words: list[Word]) -> str | None:
     """Return the subject, or None when the words are more than that ("David pense que …")."""
     if len(words) > 1 and words[0].norm in _SOMEONE:
         return None  # "a man" may be another man next time
+    if len(words) == 1 and words[0].norm in _NEW:
+        return None
     owner = _without(_DETERMINERS, words)
     norms = [word.norm for word in owner]
     if len(norms) == 1 and norms[0] in _HOLDERS:

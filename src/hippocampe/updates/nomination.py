@@ -8,7 +8,7 @@ from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import IndexUnavailable
 from hippocampe.language.names import Aliases
-from hippocampe.language.relations import relation_of
+from hippocampe.language.relations import relations_of
 from hippocampe.language.subjects import fold_subjects
 from hippocampe.language.text import fold, keywords
 from hippocampe.protocols import Filter
@@ -86,8 +86,7 @@ def _find(
         for old in statements.current(*scope, list(cosines))
         if worth_weighing(old.content, terms, cosines[old.id])
     }
-    claim = relation_of(memory.content)
-    if claim is not None:
+    for claim in relations_of(memory.content):
         # What another user says of themselves is compared if it is about the subject.
         subjects = _same_person(fold(claim.subject), memory.user, aliases) | {"", "user"}
         found |= {old.id: old for old in statements.claiming(*scope, claim.name, subjects)}

@@ -140,9 +140,9 @@ def may_both_hold(aligned: Alignment) -> bool:
 
 def _runs_often(statement: Statement) -> bool:
     """Return whether a statement is about a bus or a train, of which there are several: not "my train", "the last bus"."""
-    article, *noun = statement.tokens[: statement.verb]
-    runs = len(noun) == 1 and word_classes().has("runs_often", noun[0].norm)
-    return runs and "definite" in article.roles
+    subject = statement.tokens[: statement.verb]
+    runs = len(subject) == 2 and word_classes().has("runs_often", subject[1].norm)
+    return runs and "definite" in subject[0].roles
 
 
 def _is_at(tokens: Sequence[Token], places: Sequence[int]) -> bool:

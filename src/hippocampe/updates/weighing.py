@@ -268,11 +268,20 @@ def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> s
         return "a taste stays"
     if may_both_hold(aligned):
         return "another time"
-    if other_unit(aligned.new, aligned.old) and not aligned.new.signs - aligned.old.signs:
+    if _is_in_another_unit(aligned):
         return "another unit"
     if _goes_on_after_its_end(aligned):
         return "perhaps from before the end"
     return None
+
+
+def _is_in_another_unit(aligned: Alignment) -> bool:
+    """Return whether amounts in two units are all that differs, and nothing says that one changed: "3 miles", "5 km"."""
+    old, new = aligned.old, aligned.new
+    differing = [old.tokens[at] for at in aligned.open_old]
+    differing += [new.tokens[at] for at in aligned.open_new]
+    amounts = all(token.kind in ("number", "money") for token in differing)
+    return amounts and new.signs <= old.signs and other_unit(new, old)
 
 
 def _is_beside_a_taste(aligned: Alignment) -> bool:
