@@ -24,6 +24,11 @@ UPDATE = "perhaps update, {}%: words → words"
         # Their common word begins one of both.
         ("Ida takes 5 mg of statin", "Statin is up to 10 mg", UPDATE.format(54), True),
         ("Ida prend 5 mg de statine", "Statine passée à 10 mg", UPDATE.format(54), True),
+        ("Ida wears a size 4", "ida is up to page 12", UPDATE.format(54), False),
+        ("Ida chausse du 37", "ida en est à la page 12", UPDATE.format(54), False),
+        # Only a value differs, though their matter looks like a name.
+        ("Yoga is at 9:30", "Yoga is at 10", UPDATE.format(49), True),
+        ("Yoga à 9h30", "Yoga à 10h", UPDATE.format(49), True),
         # Their matter is one relation.
         ("Job: tailor", "Job: florist", "perhaps job: tailor → florist", True),
         # A paraphrase has no word in common.

@@ -119,6 +119,20 @@ def test_a_note_without_a_verb_may_be_of_either_user(
     assert pair.reason.startswith("another owner: ")
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Party on 4 December", "Party on 9 December"),
+        ("Fête le 4 décembre", "Fête le 9 décembre"),
+        ("Blood type: O+", "Blood type: A-"),
+    ],
+)
+@pytest.mark.usefixtures("reading")
+def test_notes_of_two_users_that_differ_are_two(hippo: Hippocampe, one: str, other: str) -> None:
+    assert told(hippo, ("karen", one), ("owen", other)) == [one, other]
+    assert hippo.reviews(scope=Scope("home")) == []
+
+
 def test_a_noun_at_the_beginning_is_a_subject(hippo: Hippocampe) -> None:
     said = [("karen", "Train leaves at 8"), ("owen", "Train leaves at 8")]
     assert len(told(hippo, *said)) == 1

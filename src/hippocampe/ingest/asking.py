@@ -37,15 +37,25 @@ def worth_asking(new: str, old: str, reason: str) -> bool:
         return True
     if reason.startswith(_PERHAPS) and likely is None:
         return True
-    # A word at the beginning may look like a name: "Ibuprofen makes me sick", "I take ibuprofen".
-    common = _stems(one) & _stems(other) & (_matter(one) | _matter(other))
-    if not common:
+    common = _matter(one) & _matter(other)
+    for each in (one, other):
+        # At the beginning, it looks like a name in the other: "Ibuprofen makes me sick", "I take ibuprofen".
+        if not each.lowercase:
+            common |= _matter(each) & _stems(one) & _stems(other)
+    if not common and not _differ_in_values_alone(one, other):
         return likely is not None and likely >= _LIKELY_ALONE
     return likely is None or likely >= _LIKELY or 2 * len(common) >= len(_matter(one))
 
 
 def _stems(reading: Statement) -> set[str]:
     return {reading.tokens[at].stem for at in reading.content}
+
+
+def _differ_in_values_alone(one: Statement, other: Statement) -> bool:
+    """Return whether two statements are the same but for numbers, dates and times: "Yoga is at 9", "Yoga is at 10"."""
+    common = _stems(one) & _stems(other)
+    tokens = [each.tokens[at] for each in (one, other) for at in each.content]
+    return all(token.kind != "word" or token.stem in common for token in tokens)
 
 
 def _matter(reading: Statement) -> set[str]:

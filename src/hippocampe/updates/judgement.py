@@ -15,6 +15,7 @@ from hippocampe.language.datetimes import as_zone
 from hippocampe.language.equality import equality_digest
 from hippocampe.language.mentions import mentions
 from hippocampe.language.names import Aliases, CanonicalNames
+from hippocampe.language.relations import is_fragment
 from hippocampe.language.statement import parse
 from hippocampe.language.temporal.resolve import start_of_day
 from hippocampe.language.temporal.window import days_told
@@ -289,7 +290,7 @@ def _compare_nominated(
     nominated = nominate(corpus, change, draft, prepared, aliases)
     decided = [(old, cosine, compared(old)) for old, cosine in nominated]
     return [
-        (old, cosine, _listed(decision) if _has_unclear_owner(memory, old) else decision)
+        (old, cosine, _unclear(decision, memory) if _has_unclear_owner(memory, old) else decision)
         for old, cosine, decision in _weigh_nearest(corpus, memory, decided, aliases)
     ]
 
@@ -301,6 +302,12 @@ def _canonical(aliases: Aliases, speaker: str | None) -> CanonicalNames:
 def _has_unclear_owner(memory: Memory, old: Told) -> bool:
     """Return whether a person decides on the owner of two statements; what the companion says of itself is its own."""
     return memory.collection not in ("self", "goal") and is_unclear(memory, old)
+
+
+def _unclear(decision: Decision, memory: Memory) -> Decision:
+    """The decision on what may have two owners: a note without a verb, "Diet: vegan", waits for a person only if it would merge."""
+    is_doubtful = decision.verdict is Verdict.UNSURE and is_fragment(memory.content)
+    return apart(decision) if is_doubtful else _listed(decision)
 
 
 def _listed(decision: Decision) -> Decision:
