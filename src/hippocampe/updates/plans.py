@@ -139,7 +139,7 @@ def may_both_hold(aligned: Alignment) -> bool:
 
 
 def _runs_often(statement: Statement) -> bool:
-    """Return whether a statement is about a bus or a train, of which there are several: not "my train", "the last bus"."""
+    """Return whether a statement is about a bus or a train, one of several a day: not "my train", "the last bus"."""
     subject = statement.tokens[: statement.verb]
     runs = len(subject) == 2 and word_classes().has("runs_often", subject[1].norm)
     return runs and "definite" in subject[0].roles
