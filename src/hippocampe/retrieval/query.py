@@ -103,9 +103,10 @@ def analyse(
         for name, group in zip(named, groups, strict=True)
         if group
         for other in (name, *aliases.get(name, ()))
+        if other != group[0]
     }
     names = named_in(query, features.words, unknown)
-    names |= {word for name in called.values() for word in name.split()}
+    names |= {word for group in groups if group for word in group[0].split()}
     if scope.user:
         # The asker is known by name, with a capital or without.
         names |= set(words(scope.user)) & set(features.words)
