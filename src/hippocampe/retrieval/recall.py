@@ -397,11 +397,12 @@ def _read(
     that `tells` something are too low as well. It cannot raise talk to which a rule applies.
     """
     items, nothing = scored.items, np.zeros(0, np.float32)
-    # The reader knows no aliases: it reads the names of the query.
-    first = [
-        replace(item, author=query.called.get(fold(item.author or ""), item.author))
-        for item in items[: scored.read]
-    ]
+    first = items[: scored.read]
+    if called := query.called:
+        # The reader knows no aliases: it reads the names of the query.
+        first = [
+            replace(each, author=called.get(fold(each.author or ""), each.author)) for each in first
+        ]
     if not first:
         return items, nothing, ()
     try:
