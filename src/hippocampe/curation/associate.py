@@ -151,11 +151,6 @@ def replace_by(
     """Let one current memory supersede another and take over its key, in a transaction.
 
     Args:
-        change: The transaction.
-        survivor: The memory that stays current.
-        lost: The one that it supersedes.
-        reason: Why.
-        at: The present.
         former: Whether recall still finds the superseded one, for the facts that the other one lacks.
     """
     edge = Association(survivor.id, lost.id, "updates", reason, at)

@@ -96,8 +96,6 @@ def apply(
     """Apply a verdict, in a transaction, with its reason.
 
     Args:
-        change: The transaction.
-        decided: The verdict.
         prepared: The embedding of the statement that replaces both, if one does.
     """
     pair, now = decided.pair, corpus.store.now()

@@ -68,7 +68,6 @@ def settle_reviews(context: Context, *, space: str, run_id: str | None = None) -
     Each batch is applied in one transaction; a failure keeps the batches before it.
 
     Args:
-        space: The space.
         run_id: The run of the ledger to finish with the last batch.
 
     Returns:

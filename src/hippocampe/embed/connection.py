@@ -54,12 +54,6 @@ class _Failed(Exception):
 class Connection:
     """A connection pool to one service. Thread-safe.
 
-    Args:
-        provider: `openai` or `voyageai`.
-        name: The model, as the provider names it.
-        url: Base URL of another server with the same protocol; it may need no key.
-        timeout: Seconds for one request, retries included.
-
     Raises:
         EmbedderUnavailable: The key or a package is missing.
     """

@@ -38,7 +38,6 @@ class ThirdParty(ABC):
 
     Args:
         provider: Who serves or runs it: the first part of the model's id.
-        name: The model, as the provider names it.
         dimensions: Length of the vectors, if it is known.
     """
 

@@ -27,9 +27,6 @@ def record(
     """Write an entry about a change, in its transaction.
 
     Args:
-        now: The current time.
-        space: The space of the log.
-        action: The name of the action.
         detail: Ids, names of settings and counts.
     """
     entry = AuditEntry(str(uuid7()), space, action, ACTOR.get(), detail, now)

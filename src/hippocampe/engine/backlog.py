@@ -192,9 +192,7 @@ def _embed_rows(
     """Embed and store rows, unless their text changes meanwhile.
 
     Args:
-        index: Whether to index them too.
         counted: Whether indexing adds their words to the counts of their space.
-        from_reserve: See `Store.write`.
     """
     while rows:
         prepared = writer.corpus.vocabulary.prepare(*texts(kind, rows))

@@ -29,7 +29,6 @@ class AliasCache:
         """The other names of each name of a space, as `statements.aliases` gives them.
 
         Args:
-            space: The space.
             connection: A transaction that has written no memory, to read them in.
         """
         # Taken before loading: a change meanwhile makes the entry stale.
@@ -98,11 +97,7 @@ class CachedRows(Generic[T]):
 
 
 class RowCache(Generic[T]):
-    """Rows of a store that only this process changes, in memory until it does. Thread-safe.
-
-    Args:
-        store: The store.
-    """
+    """Rows of a store that only this process changes, in memory until it does. Thread-safe."""
 
     def __init__(self, store: Store) -> None:
         self.rows: dict[tuple[str, str], T] = {}

@@ -33,7 +33,6 @@ def settle(writer: Writer, *, all_now: bool = False) -> int:
     """Delete the rows that are durable in the index, and deliver stray ones; return how many were delivered.
 
     Args:
-        writer: The writer.
         all_now: Also deliver rows that another process wrote a moment ago.
 
     Raises:

@@ -31,7 +31,6 @@ def ask(
     Args:
         purpose: The purpose, as recorded: `digest`.
         instructions: The system prompt.
-        prompt: The user prompt.
         output: A dataclass whose fields form the answer.
         space: The space that pays.
 

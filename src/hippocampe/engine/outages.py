@@ -79,7 +79,6 @@ class Outages:
 
         Args:
             name: The job, as logged.
-            work: The round.
             passing: Errors that the caller handles: raised, not recorded.
 
         Returns:

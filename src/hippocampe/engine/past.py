@@ -14,7 +14,6 @@ def known_at(corpus: Corpus, at: datetime) -> Generator[Corpus]:
     """Open a corpus that reads what was known at a time; the vectors known then are searched exactly.
 
     Args:
-        corpus: The corpus that serves now.
         at: The time, which is that of the clock too.
     """
     embedder = corpus.vocabulary.embedder

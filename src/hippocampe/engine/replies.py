@@ -25,7 +25,6 @@ class Replies:
     """The stored replies of one open data folder.
 
     Args:
-        store: The store of the folder.
         lives: Returns whether another process that shares the database lives, by its name.
     """
 
@@ -51,7 +50,6 @@ class Replies:
         """Store `key` in the first transaction of the block, also of the threads it waits for.
 
         Args:
-            space: The space.
             key: The client's idempotency key, not used before.
             request: The digest of the request.
         """

@@ -43,9 +43,6 @@ class Accepted:
     Attributes:
         says: A description.
         check: Returns the stored value, or None if it is not accepted.
-        kind: Their form.
-        least: The least of numbers.
-        most: The most of numbers.
         choices: All values, of a choice.
     """
 

@@ -48,10 +48,6 @@ class Tracer:
         """A span around the call of a verb; None when tracing is off, and for verbs without an operation.
 
         An error marks the span as failed, with the class name only: messages may quote user text.
-
-        Args:
-            verb: The verb.
-            space: The space it works on.
         """
         if self._tracer is None or verb.operation is None:
             return _OFF

@@ -273,7 +273,6 @@ class Vocabulary:
         """Embed texts and the new words of their contents, outside any transaction.
 
         Args:
-            texts: The texts to embed.
             contents: The texts from which the words are taken; default: `texts`.
         """
         contents = contents or texts
@@ -330,7 +329,6 @@ class Vocabulary:
         """Place words in the word space: unit vectors of shape (words, width).
 
         Args:
-            texts: The words.
             vectors: Embeddings of the `spoken` ones, shape (words, embedder dimensions).
         """
         placed = np.zeros((len(texts), self.width), np.float32)

@@ -66,7 +66,6 @@ def run(context: Context, *, space: str, channel: str, run_id: str | None = None
     """Compact the working history of a channel. A second call waits for the first.
 
     Args:
-        space: The space.
         channel: The channel; empty for messages without one.
         run_id: The run in the ledger, finished in the last transaction.
     """

@@ -56,7 +56,6 @@ def run(context: Context, *, space: str, run_id: str | None = None) -> Distilled
     """Digest the live messages of a space.
 
     Args:
-        space: The space.
         run_id: The run in the ledger, finished in the last transaction.
     """
     with context.digesting:

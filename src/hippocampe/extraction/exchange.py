@@ -33,7 +33,6 @@ class Exchange:
     """The messages of a turn, and the memories known on their subjects at the time of reading.
 
     Attributes:
-        turn: The turn.
         messages: Its messages by short id, in order.
         known: The most related current memories by short id.
         names: The names of the people of the exchange, folded.

@@ -69,8 +69,6 @@ def run(context: Context, turn_id: str, *, space: str, run_id: str | None = None
     """Extract from an exchange.
 
     Args:
-        turn_id: The turn of the exchange.
-        space: The space.
         run_id: The run of the ledger to finish with it; None for a call by hand, which ends the waiting
             run of the turn.
     """

@@ -39,7 +39,6 @@ def extract_sentences(embedder: Embedder, messages: Sequence[Message]) -> str:
     """The most informative sentences of messages, each with its author, in order.
 
     Args:
-        embedder: Embeds the sentences, to compare them.
         messages: Oldest first; at least one is not empty.
 
     Raises:

@@ -115,10 +115,8 @@ def draft_of(
     begins with the message.
 
     Args:
-        proposed: The statement of the model.
         evidence: The messages that say it; at least one.
         user: The speaker; None for several people.
-        source: Its origin.
         known: The memories that the model was shown, by short id.
         speakers: Folded names of the speakers.
 

@@ -120,7 +120,6 @@ def back_up(
     It has each space as it was at one instant.
 
     Args:
-        root: The divided folder.
         copy: Copies the database of a cell, from the folder of the cell to a file.
         target: The folder to write; default: a dated one in the data folder's `backups`.
         overwrite: Replace an earlier copy; a failure leaves it as it was.
@@ -221,9 +220,6 @@ class KeyRegister:
     """The keys of a divided folder, as its router reads them: which space each opens.
 
     Whether a key is still valid is decided by its cell, at each request.
-
-    Args:
-        root: The data folder.
     """
 
     def __init__(self, root: Path) -> None:

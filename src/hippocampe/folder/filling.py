@@ -20,8 +20,6 @@ def complete(writer: Writer, progress: Progress | None = None, *, compare: bool 
     """Fill a shared index that is new, or was not filled to the end, unless another process does so now.
 
     Args:
-        writer: The writer.
-        progress: Called while it is filled.
         compare: Also fill an index with too few or too many points. Counting takes seconds for millions of items.
 
     Raises:

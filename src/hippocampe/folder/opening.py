@@ -76,7 +76,6 @@ class Opened:
 
         Args:
             context: The context that serves now.
-            buffer: Retrievals to log.
             end_turns: Called once no other program can begin a turn.
         """
         with self._closing:
@@ -108,8 +107,6 @@ def open_read_only(config: Config, clock: Callable[[], datetime] | None, warm: L
     The errors are those of `Hippocampe.open`.
 
     Args:
-        config: The folder.
-        clock: Returns the current time; default: the clock of the system.
         warm: Loads what the first turn needs.
     """
     check_data(config)
@@ -346,8 +343,6 @@ def _without_key(config: Config, store: Store, chosen: str, name: str | None, ke
     A folder that was embedded with the same one is opened all the same: search goes by words.
 
     Args:
-        config: The folder.
-        store: Its store.
         chosen: The embedder without its key.
         name: That of the folder; None if nothing is embedded.
         key: The environment variable that is not set.

@@ -71,9 +71,7 @@ def held(path: Path, needles: Mapping[str, set[bytes]], names: Sequence[bytes]) 
     """The texts that a file contains, other than as a part of an id, a digest or a name of the program.
 
     Args:
-        path: The file.
         needles: The texts, each with the bytes to find.
-        names: The names of the program.
     """
     longest = max(len(needle) for of_text in needles.values() for needle in of_text)
     around = max(LONGEST_MADE, max(map(len, names), default=0))

@@ -37,11 +37,6 @@ def open_index(folder: Path, *, dimensions: int, model: str) -> Index:
 def open_shared_index(config: Config, *, dimensions: int, model: str) -> Index:
     """Connect to the index in a Qdrant server, shared by many processes.
 
-    Args:
-        config: Names the server.
-        dimensions: Length of the dense vectors.
-        model: The id of the embedder that makes them.
-
     Raises:
         EmbedderMismatch: The collection has vectors of other dimensions.
         IndexUnavailable: The server or its collection cannot be used by this version.
@@ -105,8 +100,6 @@ def open_read_only_index(store: "Store", *, dimensions: int, model: str) -> Inde
 
     Args:
         store: Opened read-only.
-        dimensions: Length of the dense vectors.
-        model: The id of the embedder whose vectors are searched.
     """
     from hippocampe.index.stored import StoredIndex
 

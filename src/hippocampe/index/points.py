@@ -51,10 +51,8 @@ def payload(
     """The fields of a point, without those that have no value.
 
     Args:
-        point: The point.
         drawer: Where it is: its collection, with what else a filter always gives.
         name: How the engine stores the names of subjects, users and channels.
-        more: Further fields.
     """
     fields = {
         "space": point.space,
@@ -75,7 +73,6 @@ def required(where: Filter, name: Callable[[str], str] = str) -> Mapping[str, Se
     """The fields that must match one of some values; None when nothing can match.
 
     Args:
-        where: The filter.
         name: How the engine stores the names of subjects, users and channels.
     """
     if not where.space or not where.collections or where.ids == frozenset():
@@ -106,7 +103,6 @@ def near(held: NDArray[np.floating], points: Sequence[Point]) -> list[bool]:
 
     Args:
         held: The vectors of an engine, shape (points, dimensions); NaN for none.
-        points: The points.
     """
     dense = np.stack([point.dense for point in points]).astype(np.float32)
     dense /= np.maximum(np.linalg.norm(dense, axis=1, keepdims=True), 1e-9)

@@ -180,8 +180,6 @@ def flush(shard: engine.EdgeShard, path: Path, changes: int) -> None:
     """Make a shard durable, and its new files private.
 
     Args:
-        shard: The shard.
-        path: Its folder.
         changes: Points changed since the last flush.
 
     Raises:
@@ -217,9 +215,7 @@ def damaged_files(
     """Compare the files of a generation with their checksums; yield the names of damaged ones.
 
     Args:
-        path: The folder of the generation.
         loading: Only the small files that the engine reads at loading.
-        stop: Whether to end early.
     """
     checksums = path / _CHECKSUMS
     if not checksums.exists():
@@ -367,9 +363,7 @@ def copy(
     """Copy the points of these ids from `source` to `target`; delete those `source` lacks.
 
     Args:
-        ids: The ids.
         source: The shard that has them; None if there is none.
-        target: The shard to change.
         folder: The folder of `target`.
 
     Raises:

@@ -67,7 +67,6 @@ class _Items:
         """A mask of the items that match a filter.
 
         Args:
-            where: The filter.
             about: Ids of the items that have its subjects; None if it names none.
         """
         left = _among(self.collection, where.collections) & (self.expires_at > where.now)
@@ -151,8 +150,6 @@ class StoredIndex:
 
     Args:
         store: Opened read-only.
-        model: The id of the embedder whose vectors are searched.
-        dimensions: Length of the vectors.
     """
 
     def __init__(self, store: Store, *, model: str, dimensions: int) -> None:

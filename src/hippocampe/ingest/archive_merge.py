@@ -20,9 +20,7 @@ def find_conflicts(
     """Find rows whose references are missing from the space, or whose key is taken.
 
     Args:
-        name: Name of the table.
         rows: Rows by line number.
-        space: The target space.
 
     Returns:
         The reason by line number, for each row that cannot be stored.

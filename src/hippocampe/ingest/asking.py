@@ -23,8 +23,6 @@ def worth_asking(new: str, old: str, reason: str) -> bool:
     """Return whether to list an undecided pair for review.
 
     Args:
-        new: The new statement.
-        old: The old one.
         reason: Why it was not decided.
     """
     if reason.startswith(RESTORED):

@@ -270,13 +270,8 @@ def _exchange(
 
     Args:
         utterances: Content, author and role of each.
-        results: Results of tools.
         answered: Secrets that the assistant had asked for.
-        refuse: Whether a secret is refused, instead of masked.
-        scope: Where it was said.
-        at: When it was said.
         external_id: Of the first message: it is unique in a channel.
-        expression: Of the assistant.
     """
     said = [each for each in utterances if not is_injection(each[0])] or utterances
     make = partial(make_message, refuse=refuse, space=scope.space, channel=scope.channel, at=at)

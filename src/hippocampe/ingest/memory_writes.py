@@ -23,8 +23,6 @@ def insert_memory(
     """Insert a new memory and index it.
 
     Args:
-        change: The transaction.
-        memory: The memory.
         names: Subjects extracted from its content.
         prepared: Its embedding and words.
     """
@@ -37,8 +35,6 @@ def update_memory(change: UnitOfWork, memory: Memory, prepared: Prepared | None 
     """Update a stored memory and its index document.
 
     Args:
-        change: The transaction.
-        memory: The memory with its new values.
         prepared: Its new embedding and words; None if the statement did not change.
     """
     names = subjects_of(memory.content)
@@ -59,10 +55,6 @@ def supersede(
     """Mark memories as replaced, and list their pairs to review for their successor.
 
     Args:
-        change: The transaction.
-        lost: The memories.
-        by: Their successor.
-        at: The time of the replacement.
         former: Ids of those that recall still finds; they stay in the index.
     """
     for old in lost:
@@ -118,7 +110,6 @@ def parse_statement(memory: Memory, names: Iterable[str]) -> statements.Reading:
     """Derive the data stored beside a memory: its subjects, its relation, its alias.
 
     Args:
-        memory: The memory.
         names: Subjects extracted from its content.
     """
     claim = relation_of(memory.content)

@@ -30,7 +30,6 @@ def check_items(corpus: Corpus, items: Iterable[Mapping[str, Any]], *, scope: Sc
 
     Args:
         items: Mappings with the arguments of `remember`.
-        scope: Where the call happens.
 
     Raises:
         InvalidInput: An item is invalid; the message has its number, counted from 1.

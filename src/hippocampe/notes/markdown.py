@@ -57,8 +57,6 @@ def parse(path: str, content: str, modified_at: datetime) -> Note:
 
     Args:
         path: Relative to the vault, with slashes.
-        content: The whole file.
-        modified_at: Time of the last change.
     """
     path = normalize(path)
     head, text, problem = frontmatter(content)

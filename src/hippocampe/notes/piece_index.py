@@ -30,8 +30,6 @@ def update_pieces(
 
     Args:
         notes: All readable notes by path.
-        space: The space of the notes.
-        source: The name of their source.
         checkpoint: Called before each batch of changes; raises to stop.
     """
     with writer.corpus.store.read() as connection:

@@ -31,12 +31,7 @@ class _Stopped(Exception):
 
 
 class NoteSync:
-    """The notes of one source, which belong to one space. Thread-safe.
-
-    Args:
-        source: The source of the notes.
-        space: The space of the notes.
-    """
+    """The notes of one source, which belong to one space. Thread-safe."""
 
     def __init__(self, source: NoteSource, space: str) -> None:
         self._source = source
@@ -85,7 +80,6 @@ class NoteSync:
             serve: Runs a step with the current context.
             outages: Records when the notes become unreadable, and when they recover.
             seconds: Period of the refresh.
-            thread: Refresh in a thread.
         """
         if not thread:
             outages.attempt("notes", lambda: serve(self.refresh))

@@ -41,16 +41,11 @@ def page(
     """Turns that are not forgotten, by time, from the start or after one of them.
 
     Args:
-        connection: The connection.
-        space: Their space.
         author: Only those that this author began.
-        channel: Only those of this channel.
         since: Earliest time, inclusive.
         until: Latest time, exclusive.
         words: Only those with a message that matches this full-text query.
         after: The last turn of the page before.
-        oldest_first: The order.
-        limit: At most this many.
     """
     conditions = within(turn, space, author=author, channel=channel, since=since, until=until)
     parameters: dict[str, str] = {}

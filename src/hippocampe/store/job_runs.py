@@ -63,11 +63,6 @@ def due(
     """The run that may start now and has been due longest.
 
     A run that is due more than `FURTHEST` from now counts too: the clock was set back.
-
-    Args:
-        at: Now.
-        jobs: Only runs of these jobs.
-        space: Only runs of this space.
     """
     now = or_(job_run.c.due_at <= at, job_run.c.due_at > at + FURTHEST)
     query = select(job_run).where(job_run.c.state.in_(READY), now, job_run.c.job.in_(jobs))
@@ -158,8 +153,6 @@ def last_ended(
     """The time when the last run of a job in a space was done or parked.
 
     Args:
-        job: The job.
-        space: The space.
         before: Exclude runs that ended later.
         done: Exclude parked runs.
     """

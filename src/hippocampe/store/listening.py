@@ -33,7 +33,6 @@ class Listener:
     """A thread with a connection of its own that hears the other processes.
 
     Args:
-        store: The database.
         url: Its URL, not that of a pooler in transaction mode, which delivers no messages.
         hear: Called with the messages of others, and with None after a connection.
         attempt: Called with the work from one connection to its end; records an unexpected error instead of raising it.

@@ -100,7 +100,6 @@ def add(connection: Connection, items: Iterable[Memory], equalities: Iterable[st
     """Insert memories.
 
     Args:
-        items: New memories.
         equalities: For each, the digest of its statement: equal digests mean equal statements.
     """
     rows = [_to_row(item, digest) for item, digest in zip(items, equalities, strict=True)]
@@ -118,9 +117,7 @@ def supersede(
     """Mark a memory as replaced by another; return its new state.
 
     Args:
-        old: The memory.
         by: Id of its successor.
-        at: The time of the replacement.
         former: Whether recall still finds it.
     """
     changed: dict[str, Any] = {

@@ -43,7 +43,6 @@ def known_at(store: Store, at: datetime) -> Generator[Store]:
     change, and the live flag of messages.
 
     Args:
-        store: The present store.
         at: The time, which is that of its clock too.
     """
     moment = microseconds(at)

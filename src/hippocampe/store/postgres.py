@@ -60,7 +60,6 @@ def make_engine(url: str, *, prepared: bool) -> Engine:
     """Create an engine whose connections keep no state between transactions but prepared statements.
 
     Args:
-        url: The URL of the database.
         prepared: Prepare the statements that return. Planning one over all partitions takes longer than executing it, but
             a pooler gives each transaction another connection.
 

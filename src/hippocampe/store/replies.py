@@ -19,10 +19,8 @@ class Claim:
 
     Attributes:
         database: The file that it writes to.
-        space: The space.
         key: The client's idempotency key.
         request: The digest of the request.
-        at: The time.
         sender: In a shared database, the name of the process.
         committed: Whether a transaction of it has been committed, with this claim.
     """

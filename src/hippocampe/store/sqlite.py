@@ -113,7 +113,6 @@ def make_engine(path: Path, *, read_only: bool = False) -> Engine:
     writes would otherwise fail with "database is locked" instead of waiting.
 
     Args:
-        path: The database file.
         read_only: Change no file, not even the WAL when the database is closed.
     """
     options: dict[str, Any] = {"json_serializer": to_json}

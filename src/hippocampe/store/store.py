@@ -38,7 +38,6 @@ class Store:
     """One database, in a file of SQLite; `postgres.PostgresStore` is one in PostgreSQL.
 
     Args:
-        path: The database file.
         folder: The data folder, which contains the backups.
         read_only: Change no file; for a process beside the owner.
         clock: Returns the current time, aware; default: the clock of the system.
@@ -89,10 +88,7 @@ class Store:
         """Open a database; create or upgrade its tables if needed.
 
         Args:
-            path: The database file.
-            folder: The data folder, which contains the backups.
             read_only: Neither create nor upgrade.
-            clock: See the class.
 
         Raises:
             StoreCorrupt: The file is damaged or not a database.

@@ -227,10 +227,7 @@ def beside(
     """The neighbours of turns that pass the filters and are not forgotten, grouped by turn.
 
     Args:
-        ids: The turns.
         reach: Largest distance of a neighbour, in turns.
-        author: Only turns of this author.
-        channel: Only turns of this channel.
         since: Earliest time, inclusive.
         until: Latest time, exclusive.
     """

@@ -28,7 +28,6 @@ def whole_file(target: Path, *, folder: Path, overwrite: bool) -> Generator[Path
     Args:
         target: The file to write; its folder must exist.
         folder: The data folder; its own files are never replaced.
-        overwrite: Whether to replace an existing file.
 
     Raises:
         InvalidInput: `target` exists, is not a file, or is a file of the data folder.

@@ -44,7 +44,6 @@ def check(folder: Path, size: int = 0, *, keep: int = RESERVE) -> None:
     """Refuse a write that would leave less than `keep` bytes free.
 
     Args:
-        folder: A folder on the disk.
         size: Bytes to write, if many.
         keep: `RESERVE` or `FLOOR`.
 
@@ -64,7 +63,6 @@ def refusal(exc: OSError, what: str) -> StoreError:
     """The error for a write that the system refused: `StoreFull` without space.
 
     Args:
-        exc: The error of the system.
         what: The failed action.
     """
     if exc.errno in _FULL:

@@ -67,7 +67,6 @@ class Listener:
     """The listening end of the socket of a folder, opened by the process that holds the folder.
 
     Args:
-        folder: The data folder.
         unix: Whether to use a Unix socket where the system and the folder allow one.
 
     Raises:

@@ -15,7 +15,6 @@ class LoopThread:
     The thread starts at the first call.
 
     Args:
-        name: The name of the thread.
         closed: Creates the error of calls cancelled by closing, or made after it.
     """
 

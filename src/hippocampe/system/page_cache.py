@@ -19,7 +19,6 @@ def read_ahead(files: Iterable[Path], *, stop: Callable[[], bool]) -> None:
 
     Args:
         files: The first unreadable one, because it was deleted, ends the read-ahead.
-        stop: Whether to end early.
     """
     block = bytearray(1 << 20)
     with suppress(OSError):

@@ -37,8 +37,6 @@ def replace_text(path: Path, text: str, *, durable: bool = False) -> None:
     """Replace a file atomically: a reader, or a crash, sees the old text or the new one.
 
     Args:
-        path: The file.
-        text: Its new content.
         durable: Whether it survives a power cut.
     """
     temporary = path.with_name(f"{path.name}.new")
@@ -79,7 +77,6 @@ def mend(folder: Path, own: Collection[str]) -> tuple[int, int]:
     with other files, such as a home, keeps its permissions.
 
     Args:
-        folder: The data folder.
         own: Names of our own files and folders in it, in lower case.
 
     Returns:

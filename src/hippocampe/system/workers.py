@@ -24,11 +24,7 @@ class Lane:
 
 
 class Workers:
-    """Thread pools by kind of call. A call beyond the bounds of its kind is refused at once.
-
-    Args:
-        lanes: The bounds, by kind.
-    """
+    """Thread pools by kind of call. A call beyond the bounds of its kind is refused at once."""
 
     def __init__(self, lanes: Mapping[str, Lane]) -> None:
         self._most = {kind: lane.threads + lane.waiting for kind, lane in lanes.items()}

@@ -30,9 +30,7 @@ def due(
     A job that has a waiting, running or postponed run in the space is not due.
 
     Args:
-        jobs: Only these jobs.
         starting: Whether a digest is due because the last one is more than four hours old.
-        space: Only this space.
     """
     with context.corpus.store.read() as connection:
         known = job_runs.pending(connection, jobs)
@@ -76,9 +74,7 @@ def is_digest_due(chosen: Settings, *, since: datetime, now: datetime, starting:
     """Return whether a space with live messages is to be digested.
 
     Args:
-        chosen: The settings of the space.
         since: When its last digest ended; without one, when its oldest live message was stored.
-        now: The present.
         starting: Whether this is the first poll since the start.
     """
     if not chosen.digest_hours:
@@ -96,7 +92,6 @@ def next_hour(hours: Sequence[int], timezone: str, *, after: datetime) -> dateti
 
     Args:
         hours: Hours of the day, 0 to 23; at least one.
-        timezone: The timezone of the hours.
         after: An aware time.
     """
     # Loaded at the first use: importing it takes longer than opening a folder.

@@ -114,7 +114,6 @@ def _records(source: Source, beside: _Object | None = None) -> Iterator[_Object]
     """The objects of a list, of the lists of an object, or of a single object.
 
     Args:
-        source: A JSON document.
         beside: Gets the members of the object that are no such list.
     """
     with source.open() as stream:

@@ -20,7 +20,6 @@ class Passage(NamedTuple):
     """A part of a text that says one thing.
 
     Attributes:
-        text: The part.
         line: Number of its first line, from 1.
         headings: The headings above it, outermost first.
         item: Whether it is an item of a list.

@@ -36,10 +36,7 @@ class TalkMessage:
     """One message of an imported conversation.
 
     Attributes:
-        content: The text.
-        author: The author.
         role: `user`, `assistant`, or None in a room of people.
-        channel: The channel.
         at: The time, aware, in UTC; None if the file has none.
         space: The space, if the file names one.
         external_id: An id that is the same in a later export of the conversation.

@@ -70,7 +70,6 @@ def open_sources(path: Path, wanted: Callable[[str], bool]) -> list[Source]:
     """List the streams of a file: itself, or the wanted members of a folder or a zip, by name.
 
     Args:
-        path: The file or folder.
         wanted: Selects members by lower-case file name. Hidden ones are never read.
 
     Raises:
@@ -98,7 +97,6 @@ def checked_archive(
     """Open a zip whose wanted members can be read without harm.
 
     Args:
-        path: The zip.
         wanted: Selects members by lower-case file name.
         directory: Most bytes of its directory.
 
