@@ -288,33 +288,39 @@ def _reconcile(
             f"({judgement.reason}): edit or forget that one first."
         )
     edges = associations.touching(change.connection, memory.space, [memory.id])
-    if successor is not None and judgement.reason != "same key":
-        undone = [
-            edge
-            for edge in edges
-            if edge.source_id == successor.id and associations.is_for_a_person(edge)
-        ]
-        if undone:
-            # A model or a person had decided, and the restore contradicts it: list the two again.
+    linked = {
+        id for edge in edges if edge.kind == "related_to" for id in (edge.source_id, edge.target_id)
+    }
+    if successor is not None:
+        if judgement.reason != "same key" and _was_decided(successor, edges):
+            # The restore contradicts it: list the two again.
             remaining = tuple(old for old in judgement.replaced if old.id != successor.id)
             judgement = replace(judgement, replaced=remaining)
-            edges = [edge for edge in edges if not _relates(edge, successor)]
+            linked.discard(successor.id)
             associations.unrelate(change.connection, [memory.id, successor.id])
+        judgement = _with_successor(judgement, successor)
     replaced = {old.id for old in judgement.replaced}
-    related = {each.id: each for each in judgement.related}
-    if successor is not None and successor.id not in replaced:
-        known = related.get(successor.id)
-        reason = f"{associations.RESTORED}: {known.reason}" if known else associations.RESTORED
-        related[successor.id] = Related(successor.id, reason, review=True)
     for edge in edges:
-        if edge.kind == "related_to":
-            # Already linked: a person may have settled the pair.
-            related.pop(edge.source_id, None)
-            related.pop(edge.target_id, None)
-        elif edge.kind == "updates" and edge.target_id in replaced:
+        if edge.kind == "updates" and edge.target_id in replaced:
             associations.remove(change.connection, edge)
-    supersede_and_link(change, memory, replace(judgement, related=tuple(related.values())))
+    # Already linked: a person may have settled the pair.
+    related = tuple(each for each in judgement.related if each.id not in linked)
+    supersede_and_link(change, memory, replace(judgement, related=related))
 
 
-def _relates(edge: Association, other: Memory) -> bool:
-    return edge.kind == "related_to" and other.id in (edge.source_id, edge.target_id)
+def _was_decided(successor: Memory, edges: Sequence[Association]) -> bool:
+    """Return whether a model or a person had decided that a memory supersedes another, by the edges of that one."""
+    return any(
+        edge.source_id == successor.id and associations.is_for_a_person(edge) for edge in edges
+    )
+
+
+def _with_successor(judgement: Judgement, successor: Memory) -> Judgement:
+    """List the memory that had superseded a restored one for review, if it stays current."""
+    if any(old.id == successor.id for old in judgement.replaced):
+        return judgement
+    related = {each.id: each for each in judgement.related}
+    known = related.get(successor.id)
+    reason = f"{associations.RESTORED}: {known.reason}" if known else associations.RESTORED
+    related[successor.id] = Related(successor.id, reason, review=True)
+    return replace(judgement, related=tuple(related.values()))

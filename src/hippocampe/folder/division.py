@@ -4,7 +4,7 @@ import hashlib
 import shutil
 from collections import OrderedDict
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -70,21 +70,7 @@ def divide(config: Config, count: int) -> Config:
     with ExitStack() as held:
         held.enter_context(_held(root))
         before = _settled(divided) if divided.exists else Division(1)
-        found = dict[str, int]()
-        embedder: str | None = None
-        for cell in range(before.count):
-            folder = folder_of(root, cell)
-            check_cell(folder / DATABASE)
-            if cell:
-                held.enter_context(_held(folder))
-            store = Store.open(folder / DATABASE, folder)
-            try:
-                with store.read() as connection:
-                    here = spaces_of(connection)
-                    found |= {space: cell for space in here if before.stale.get(space) != cell}
-                    embedder = embedder or meta.get(connection, "embedder")
-            finally:
-                store.close()
+        found, embedder = _taken(root, before, held)
         copies = (*found.items(), *before.stale.items())
         lost = sorted(space for space, cell in copies if cell >= count)
         if lost:
@@ -106,6 +92,22 @@ def divide(config: Config, count: int) -> Config:
                 Store.open(folder / DATABASE, folder).close()
             divided.write(Division(count, pinned, stale=before.stale))
     return replace(config, embedder=config.embedder or embedder)
+
+
+def _taken(root: Path, division: Division, held: ExitStack) -> tuple[dict[str, int], str | None]:
+    """Hold all cells; return the cell of each space that has rows, and the embedder."""
+    found = dict[str, int]()
+    embedder: str | None = None
+    for cell in range(division.count):
+        folder = folder_of(root, cell)
+        check_cell(folder / DATABASE)
+        if cell:
+            held.enter_context(_held(folder))
+        with closing(Store.open(folder / DATABASE, folder)) as store, store.read() as connection:
+            here = spaces_of(connection)
+            found |= {space: cell for space in here if division.stale.get(space) != cell}
+            embedder = embedder or meta.get(connection, "embedder")
+    return found, embedder
 
 
 def back_up(

@@ -4,9 +4,10 @@ The turns of a channel form a chain ordered by time, linked by `previous_id` and
 one query returns the neighbours of a hundred candidates.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from math import inf
 from typing import Any
 
 from sqlalchemy import (
@@ -239,24 +240,26 @@ def beside(
             before[id], after[id] = previous, following
         ends = {end for id in asked for end in (before.get(id), after.get(id))}
         asked = [end for end in ends if end is not None and end not in before]
-    wanted: dict[str, None] = {}
-    for id in ids:
-        for side in (before, after):
-            end: str | None = id
-            for _ in range(reach):
-                end = side.get(end) if end is not None else None
-                if end is not None:
-                    wanted[end] = None
-    first, last = since and microseconds(since), until and microseconds(until)
+    sides = (before, after)
+    wanted = dict.fromkeys(end for id in ids for side in sides for end in _along(side, id, reach))
+    first = -inf if since is None else microseconds(since)
+    last = inf if until is None else microseconds(until)
     shown = {
         id
         for id, at, by, there in read_by_ids(connection, _SPOKEN, list(wanted))
-        if (first is None or at >= first)
-        and (last is None or at < last)
-        and author in (None, by)
-        and channel in (None, there)
+        if first <= at < last and author in (None, by) and channel in (None, there)
     }
     return [id for id in wanted if id in shown]
+
+
+def _along(chain: Mapping[str, str | None], start: str, reach: int) -> Iterator[str]:
+    """The next turns of a chain after one, in its direction."""
+    for _ in range(reach):
+        end = chain.get(start)
+        if end is None:
+            return
+        yield end
+        start = end
 
 
 def external_ids(connection: Connection, turn_ids: Collection[str]) -> dict[str, tuple[str, ...]]:

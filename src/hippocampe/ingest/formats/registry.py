@@ -162,25 +162,34 @@ def _chosen(
     exports = [each for each in sources if _is_named(each, _EXPORT)]
     notes = [each for each in sources if _is_named(each, _NOTE)]
     others = [each for each in sources if not _is_named(each, _EXPORT, _NOTE)]
-    marked = [(each, found) for each in others if (found := _marked(each))]
-    files: list[tuple[Source, str]] = []
+    marked = [found for found in _recognised(others, None, []) if found[1] not in _COMMON]
     errors: list[tuple[Source, Exception]] = []
-    for group in (exports, notes):
-        for source in group if not files else ():
-            try:
-                refuse_utf16(source)
-                found = _detect(source, format) if group is exports else MARKDOWN.name
-                files.append((source, found))
-            except (InvalidInput, UnreadableFile, *DAMAGED) as exc:
-                errors.append((source, exc))
+    files, left = _recognised(exports, format, errors), notes
+    if not files:
+        files, left = _recognised(notes, MARKDOWN.name, errors), []
     if not files and not marked and errors:
         raise errors[0][1]
     problems = [_problem(source, exc) for source, exc in errors]
-    left = [each for each, _ in marked] if files else []
-    left += notes if any(each in exports for each, _ in files) else []
+    if not files:
+        return marked, problems
+    left = [*(each for each, _ in marked), *left]
     if left:
         problems.append(_left_out(left))
-    return files or marked, problems
+    return files, problems
+
+
+def _recognised(
+    sources: list[Source], default: str | None, errors: list[tuple[Source, Exception]]
+) -> list[tuple[Source, str]]:
+    """The files that have a format, each with it; the errors of the others are added to `errors`."""
+    files: list[tuple[Source, str]] = []
+    for source in sources:
+        try:
+            refuse_utf16(source)
+            files.append((source, _detect(source, default)))
+        except (InvalidInput, UnreadableFile, *DAMAGED) as exc:
+            errors.append((source, exc))
+    return files
 
 
 def _left_out(sources: list[Source]) -> Problem:
@@ -203,16 +212,6 @@ def _problem(source: Source, exc: Exception) -> Problem:
 def _is_named(source: Source, *names: re.Pattern[str]) -> bool:
     name = (source.member or source.path.name).rsplit("/", 1)[-1].lower()
     return any(each.fullmatch(name) for each in names)
-
-
-def _marked(source: Source) -> str | None:
-    """The format whose marks a file has, if they are no common words."""
-    try:
-        refuse_utf16(source)
-        found = _detect(source)
-    except (InvalidInput, UnreadableFile, *DAMAGED):
-        return None
-    return None if found in _COMMON else found
 
 
 def _unreadable(path: Path, exc: Exception) -> UnreadableFile:
