@@ -6,7 +6,6 @@ dies before the files are clean, the mark makes the next open finish the work.
 
 import shutil
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import Connection
@@ -24,7 +23,7 @@ from hippocampe.language.text import content_words
 from hippocampe.protocols import KINDS
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.store import erasure, meta, schema
-from hippocampe.store.erasure import Selection
+from hippocampe.store.erasure import Request, Selection
 from hippocampe.store.store import Store
 from hippocampe.types import MAX_LABEL_CHARACTERS, Receipt, Scope, normal_label
 from hippocampe.validation import check_flag, check_text, clean_text
@@ -81,55 +80,6 @@ def marked_kinds(marked: str) -> tuple[str, ...]:
     return KINDS if marked == "1" else tuple(kind for kind in KINDS if kind in marked.split())
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """A request to erase: exactly one of `id`, `user`, `subject` and `whole_space`."""
-
-    space: str
-    id: str | None
-    user: str | None
-    subject: NamedSubject | None
-    whole_space: bool
-    moved: bool = False
-
-    def select(self, connection: Connection) -> Selection:
-        """Ids in this database that match the request."""
-        return erasure.select(
-            connection,
-            self.space,
-            id=self.id,
-            user=self.user,
-            subject=self.subject,
-            whole_space=self.whole_space,
-        )
-
-    def settings_naming(self, connection: Connection) -> tuple[str, ...]:
-        """The settings of the space that name the subject."""
-        if self.subject is None:
-            return ()
-        return erasure.settings_naming(connection, self.space, self.subject)
-
-    def users_named(self, store: Store) -> tuple[str, ...]:
-        """The users of the space who have the name of the subject."""
-        if self.subject is None:
-            return ()
-        with store.read() as connection:
-            return erasure.users_named(connection, self.space, self.subject)
-
-    def remove(self, connection: Connection, selection: Selection) -> None:
-        """Delete a selection from this database."""
-        erasure.remove(
-            connection,
-            self.space,
-            selection=selection,
-            user=self.user,
-            subject=self.subject,
-            whole_space=self.whole_space,
-            moved=self.moved,
-            preview=retrieval_log.preview,
-        )
-
-
 def erase(
     writer: Writer,
     turns: Turns,
@@ -179,15 +129,15 @@ def erase(
         raise InvalidInput(f"subject {subject!r} contains no word to search for.")
     named_subject = None if subject is None else NamedSubject(subject)
     author = None if user is None else normal_label(user)
-    request = _Request(scope.space, id, author, named_subject, whole_space)
+    request = Request(scope.space, id, author, named_subject, whole_space)
     unfinished: tuple[str, ...] = ()
     with writer.builder.building:
         with corpus.store.exclusive():
             corpus.check_serving()
             with corpus.store.read() as connection:
-                doomed = request.select(connection)
+                doomed = erasure.select(connection, request)
                 items = erasure.describe(connection, doomed)
-                named = request.settings_naming(connection)
+                named = erasure.settings_naming(connection, request)
             if id is not None and not doomed.ids:
                 raise NotFound(
                     f"space {scope.space!r} has nothing with id {id!r}: nothing was erased."
@@ -214,7 +164,9 @@ def erase(
                 ) from exc
     counts = {kind: len(ids) for kind, ids in doomed.of_tables().items() if ids or kind != "note"}
     remains = () if dry_run else (*unfinished, *corpus.store.remains())
-    ids, users = tuple(sorted(doomed.ids)), request.users_named(corpus.store)
+    with corpus.store.read() as connection:
+        users = erasure.users_named(connection, request)
+    ids = tuple(sorted(doomed.ids))
     return Receipt(counts, ids, dry_run, tuple(items), named, remains, users)
 
 
@@ -224,17 +176,17 @@ def remove_moved(writer: Writer, turns: Turns, spaces: Sequence[str]) -> None:
     corpus = writer.corpus
     with writer.builder.building:
         for space in spaces:
-            request = _Request(space, None, None, None, True, moved=True)
+            request = Request(space, whole_space=True, moved=True)
             with corpus.store.exclusive():
                 corpus.check_serving()
                 with corpus.store.read() as connection:
-                    doomed = request.select(connection)
+                    doomed = erasure.select(connection, request)
                 with corpus.store.copying:
                     _erase(writer, turns, request, doomed)
         finish_erasure(writer)
 
 
-def _erase(writer: Writer, turns: Turns, request: _Request, doomed: Selection) -> None:
+def _erase(writer: Writer, turns: Turns, request: Request, doomed: Selection) -> None:
     corpus = writer.corpus
     retrieval_log.flush(corpus.store, turns.retrievals, from_reserve=True)
     # Backups first: the selection for them cannot be computed once the rows are deleted.
@@ -257,7 +209,7 @@ def _erase(writer: Writer, turns: Turns, request: _Request, doomed: Selection) -
         mark_erasure(change.connection, kinds)
         if corpus.store.shared:
             note_erasure(change.connection)
-        request.remove(change.connection, doomed)
+        erasure.remove(change.connection, request, doomed, retrieval_log.preview)
         if not request.moved:
             audit.record(
                 change.connection,
@@ -277,7 +229,7 @@ def _erase(writer: Writer, turns: Turns, request: _Request, doomed: Selection) -
     corpus.store.memory_changes += 1
 
 
-def _scrub_whole_backups(store: Store, request: _Request, doomed: Selection) -> None:
+def _scrub_whole_backups(store: Store, request: Request, doomed: Selection) -> None:
     for backup, databases in store.whole_backups(request.space).items():
         for path in databases:
             _scrub_backup(path, request, doomed)
@@ -286,7 +238,7 @@ def _scrub_whole_backups(store: Store, request: _Request, doomed: Selection) -> 
             shutil.rmtree(backup, ignore_errors=True)
 
 
-def _scrub_backup(path: Path, request: _Request, doomed: Selection) -> None:
+def _scrub_backup(path: Path, request: Request, doomed: Selection) -> None:
     """Erase from a backup. A backup with another schema cannot be searched, so it is deleted."""
     copy = Store(path, path.parent)
     try:
@@ -295,7 +247,8 @@ def _scrub_backup(path: Path, request: _Request, doomed: Selection) -> None:
             return
         with copy.write(from_reserve=True) as connection:
             # The backup may contain other versions of rows that were edited or erased since.
-            request.remove(connection, request.select(connection) | doomed)
+            found = erasure.select(connection, request) | doomed
+            erasure.remove(connection, request, found, retrieval_log.preview)
         copy.scrub()
     finally:
         copy.close()

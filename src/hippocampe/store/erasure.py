@@ -63,28 +63,17 @@ Preview = Callable[[str], str]
 
 
 class Subject(Protocol):
-    """Recognises the subject of an erasure."""
+    """Recognises the subject of an erasure; see `hippocampe.curation.subject.NamedSubject`.
+
+    `folded` is its name as stored in the tables `subject` and `alias`.
+    """
 
     @property
-    def folded(self) -> str:
-        """Its name as stored in the tables `subject` and `alias`."""
-        ...
-
-    def is_in_label(self, label: str) -> bool:
-        """Return whether a tag or key contains the subject, in any case."""
-        ...
-
-    def is_in_text(self, text: str) -> bool:
-        """Return whether a text names the subject."""
-        ...
-
-    def is_in_title(self, title: str) -> bool:
-        """Return whether a source, heading, path or value is the subject, in any case, or names it."""
-        ...
-
-    def is_quoted_in(self, text: str) -> bool:
-        """Return whether a text contains all words of the subject, in any case and order."""
-        ...
+    def folded(self) -> str: ...
+    def is_in_label(self, label: str) -> bool: ...
+    def is_in_text(self, text: str) -> bool: ...
+    def is_in_title(self, title: str) -> bool: ...
+    def is_quoted_in(self, text: str) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,31 +103,37 @@ def _chunks(ids: Collection[Any]) -> Iterator[Sequence[Any]]:
     return parts(sorted(ids), _CHUNK)
 
 
-def select(
-    connection: Connection,
-    space: str,
-    *,
-    id: str | None,
-    user: str | None,
-    subject: Subject | None,
-    whole_space: bool,
-) -> Selection:
-    """Select the rows of an erasure, by exactly one of id, user, subject and whole space.
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The wish to erase what exactly one of `id`, `user`, `subject` and `whole_space` names.
+
+    With `moved`, another database has the rows: the keys of the space stay.
+    """
+
+    space: str
+    id: str | None = None
+    user: str | None = None
+    subject: Subject | None = None
+    whole_space: bool = False
+    moved: bool = False
+
+
+def select(connection: Connection, request: Request) -> Selection:
+    """Select the rows of an erasure in a database.
 
     Related rows are included: other versions of a memory, the turn of a message, the messages of a
     turn, the summaries of a message; and, unless it is by subject, the memories that rest on a
     message, such as those of a digest of several people.
     """
-    if whole_space:
+    space = request.space
+    if request.whole_space:
         return _with_value(connection, space, "space", space)
-    if id is not None or user is not None:
-        what, value = ("user", user) if id is None else ("id", id)
+    if request.subject is not None:
+        found = _about(connection, space, request.subject)
+    else:
+        what, value = ("user", request.user) if request.id is None else ("id", request.id)
         found = _with_value(connection, space, what, value or "")
         _add_resting(connection, found, memory.c.space == space)
-    elif subject is not None:
-        found = _about(connection, space, subject)
-    else:
-        raise ValueError("an erasure needs an id, a user, a subject or a whole space")
     _add_related(connection, space, found)
     return found
 
@@ -267,23 +262,26 @@ def _items(connection: Connection, kind: str, ids: Sequence[str]) -> Iterator[Re
         yield ReceiptItem(id, kind, ": ".join(filter(None, texts)), at, ())
 
 
-def settings_naming(connection: Connection, space: str, subject: Subject) -> tuple[str, ...]:
-    """The settings of a space whose value contains the words of a subject."""
-    query = select_rows(setting.c.name, setting.c.value).where(setting.c.space == space)
+def settings_naming(connection: Connection, request: Request) -> tuple[str, ...]:
+    """The settings of the space whose value contains the words of the subject, if it is by subject."""
+    subject = request.subject
+    if subject is None:
+        return ()
+    query = select_rows(setting.c.name, setting.c.value).where(setting.c.space == request.space)
     rows = connection.execute(query)
     return tuple(sorted(name for name, value in rows if subject.is_quoted_in(str(value))))
 
 
-def users_named(connection: Connection, space: str, subject: Subject) -> tuple[str, ...]:
-    """The users of a space who have the name of a subject."""
+def users_named(connection: Connection, request: Request) -> tuple[str, ...]:
+    """The users of the space who have the name of the subject, if it is by subject."""
+    subject = request.subject
+    if subject is None:
+        return ()
     columns = (memory.c.user, turn.c.author, message.c.author)
-    users = {
-        user
-        for column in columns
-        for user in connection.execute(
-            select_rows(column).where(column.table.c.space == space, column.is_not(None)).distinct()
-        ).scalars()
-    }
+    users: set[str] = set()
+    for column in columns:
+        named = column.is_not(None), column.table.c.space == request.space
+        users.update(connection.execute(select_rows(column).where(*named).distinct()).scalars())
     return tuple(sorted(user for user in users if subject.is_in_label(user)))
 
 
@@ -297,39 +295,25 @@ def kinds_of(connection: Connection, ids: Collection[str]) -> set[str]:
 
 
 def remove(
-    connection: Connection,
-    space: str,
-    *,
-    selection: Selection,
-    user: str | None,
-    subject: Subject | None,
-    whole_space: bool,
-    preview: Preview,
-    moved: bool = False,
+    connection: Connection, request: Request, selection: Selection, preview: Preview
 ) -> None:
-    """Delete the rows of a selection and everything derived from them; with `moved`, not the keys."""
-    quoted = {*selection.memories, *selection.messages}
-    _remove_previews(connection, space, quoted, subject, preview)
+    """Delete the rows of a selection and everything derived from them."""
+    space = request.space
+    _remove_retrievals(connection, request, selection, preview)
     for chunk in _chunks(selection.turns):
         turn_rows.remove(connection, turn_rows.get(connection, space, chunk).values())
-    doomed = selection.ids
-    for chunk in _chunks(doomed):
+    for chunk in _chunks(selection.ids):
         for table in (vector, memory, turn, message, note):
             connection.execute(delete(table).where(table.c.id.in_(chunk)))
         connection.execute(delete(outbox).where(outbox.c.item_id.in_(chunk)))
-    _remove_shown(connection, space, doomed)
-    if subject is not None:
-        _remove_reasons(connection, space, subject)
-    if user is not None:
-        connection.execute(
-            delete(retrieval).where(retrieval.c.space == space, retrieval.c.user == user)
-        )
+    if request.subject is not None:
+        _remove_reasons(connection, space, request.subject)
     # They quote stored data, without a record of its origin.
     connection.execute(delete(reply).where(reply.c.space == space))
-    if whole_space:
+    if request.whole_space:
         for table in (retrieval, setting, outbox, audit, model_usage, job_run):
             connection.execute(delete(table).where(table.c.space == space))
-        if not moved:
+        if not request.moved:
             connection.execute(delete(api_key).where(api_key.c.space == space))
     _remove_orphan_words(connection)
 
@@ -340,37 +324,28 @@ def remove_keys(connection: Connection, space: str) -> None:
         connection.execute(delete(table).where(table.c.space == space))
 
 
-def _remove_shown(connection: Connection, space: str, doomed: Collection[str]) -> None:
-    """Delete the retrievals of erased items: their previews quote the talk around them."""
-    lines = select_rows(retrieval_item.c.retrieval_id, retrieval_item.c.item_id)
-    of_space = lines.join(retrieval, retrieval.c.id == retrieval_item.c.retrieval_id).where(
-        retrieval.c.space == space
-    )
-    shown = {row.retrieval_id for row in connection.execute(of_space) if row.item_id in doomed}
-    for chunk in _chunks(shown):
-        connection.execute(delete(retrieval).where(retrieval.c.id.in_(chunk)))
-
-
-def _remove_previews(
-    connection: Connection,
-    space: str,
-    ids: Collection[str],
-    subject: Subject | None,
-    preview: Preview,
+def _remove_retrievals(
+    connection: Connection, request: Request, selection: Selection, preview: Preview
 ) -> None:
-    """Delete the retrievals whose preview quotes an erased text or the subject."""
-    doomed: set[str] = set()
-    if subject is not None:
-        query = select_rows(retrieval.c.id, retrieval.c.message_preview)
-        rows = connection.execute(query.where(retrieval.c.space == space))
-        doomed |= {id for id, previews in rows if subject.is_quoted_in(previews)}
-    for chunk in _chunks(ids):
+    """Delete the retrievals of the user, those that gave an erased item, whose previews quote the talk around it, and
+    those whose preview quotes an erased text or the subject."""
+    here, doomed, user = retrieval.c.space == request.space, selection.ids, request.user
+    lines = select_rows(retrieval_item.c.retrieval_id, retrieval_item.c.item_id)
+    given = connection.execute(lines.join(retrieval).where(here))
+    found = {row.retrieval_id for row in given if row.item_id in doomed}
+    if user is not None:
+        found |= _ids(connection, retrieval, here, retrieval.c.user == user)
+    if request.subject is not None:
+        rows = connection.execute(
+            select_rows(retrieval.c.id, retrieval.c.message_preview).where(here)
+        )
+        found |= {id for id, quoted in rows if request.subject.is_quoted_in(quoted)}
+    for chunk in _chunks({*selection.memories, *selection.messages}):
         for table in (memory, message):
-            query = select_rows(table.c.content).where(table.c.id.in_(chunk))
-            previews = [preview(text) for text in connection.execute(query).scalars()]
-            same = retrieval.c.message_preview.in_(previews)
-            doomed |= _ids(connection, retrieval, retrieval.c.space == space, same)
-    for chunk in _chunks(doomed):
+            texts = connection.execute(select_rows(table.c.content).where(table.c.id.in_(chunk)))
+            previews = [preview(text) for text in texts.scalars()]
+            found |= _ids(connection, retrieval, here, retrieval.c.message_preview.in_(previews))
+    for chunk in _chunks(found):
         connection.execute(delete(retrieval).where(retrieval.c.id.in_(chunk)))
 
 
