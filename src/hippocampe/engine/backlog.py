@@ -8,7 +8,6 @@ from sqlalchemy import Connection, and_, select
 
 from hippocampe.engine.corpus import Retired
 from hippocampe.engine.documents import (
-    live_embedding_text,
     memory_embedding_text,
     memory_text,
     piece_text,
@@ -174,7 +173,7 @@ def texts(kind: str, rows: Sequence[Any]) -> tuple[list[str], list[str]]:
         turns = [turn_rows.of_row(row) for row in rows]
         return list(map(turn_embedding_text, turns)), list(map(turn_text, turns))
     if kind == "live":
-        spoken = list(map(live_embedding_text, map(message_rows.of_row, rows)))
+        spoken = list(map(turn_embedding_text, map(message_rows.of_row, rows)))
         return spoken, spoken
     pieces = [piece_text(notes.of_row(row)) for row in rows]
     return pieces, pieces

@@ -44,46 +44,27 @@ def memory_point(memory: Memory, dense: Vector, names: Iterable[str] = ()) -> Po
     )
 
 
-def turn_embedding_text(turn: Turn) -> str:
-    """The embedded text of a turn: author, date, content."""
+def turn_embedding_text(turn: Turn | Message) -> str:
+    """The embedded text of a turn or a live message: author, date, content."""
     return embedding_text(turn.content, turn.author, turn.at)
 
 
-def turn_text(turn: Turn) -> str:
-    """The searched text of a turn: author and content."""
+def turn_text(turn: Turn | Message) -> str:
+    """The searched text of a turn or a live message: author and content."""
     return embedding_text(turn.content, turn.author)
 
 
-def turn_point(turn: Turn, dense: Vector) -> Point:
-    """The point of a turn."""
+def turn_point(turn: Turn | Message, dense: Vector) -> Point:
+    """The point of a turn or a live message."""
     return Point(
         id=turn.id,
         dense=dense,
         text=turn_text(turn),
         space=turn.space,
-        collection="turn",
+        collection="turn" if isinstance(turn, Turn) else "live",
         at=turn.at.timestamp(),
         user=turn.author,
         channel=turn.channel or None,
-    )
-
-
-def live_embedding_text(message: Message) -> str:
-    """The embedded text of a live message: author, date, content."""
-    return embedding_text(message.content, message.author, message.at)
-
-
-def live_point(message: Message, dense: Vector) -> Point:
-    """The point of a live message."""
-    return Point(
-        id=message.id,
-        dense=dense,
-        text=embedding_text(message.content, message.author),
-        space=message.space,
-        collection="live",
-        at=message.at.timestamp(),
-        user=message.author,
-        channel=message.channel,
     )
 
 

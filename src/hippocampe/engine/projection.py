@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select
 
-from hippocampe.engine.documents import live_point, memory_point, piece_point, turn_point
+from hippocampe.engine.documents import memory_point, piece_point, turn_point
 from hippocampe.protocols import Point
 from hippocampe.store import embeddings, memories, message_rows, notes, turn_rows
 from hippocampe.store.schema import subject, vector
@@ -42,7 +42,7 @@ def stored_points(
         elif kind == "turn":
             yield turn_point(turn_rows.of_row(row), dense)
         elif kind == "live":
-            yield live_point(message_rows.of_row(row), dense)
+            yield turn_point(message_rows.of_row(row), dense)
         else:
             yield piece_point(notes.of_row(row), dense)
 
