@@ -15,9 +15,13 @@ from hypothesis import strategies as st
 from hippocampe.errors import HippocampeError, InvalidInput, UnreadableFile
 from hippocampe.ingest.formats import document
 from hippocampe.ingest.formats.record import Problem, Statement, TalkMessage
-from hippocampe.ingest.formats.registry import FORMATS, detect_format, read_file
+from hippocampe.ingest.formats.registry import FORMATS, open_file, read_file
 
 LRM, NNBSP, NBSP = "\u200e", "\u202f", "\u00a0"
+
+
+def detect_format(path: Path) -> str:
+    return open_file(path)[0][0]
 
 
 def write(folder: Path, name: str, text: str | bytes) -> Path:

@@ -15,10 +15,14 @@ from hippocampe import Hippocampe, Memory, Scope
 from hippocampe.errors import UnreadableFile
 from hippocampe.ingest import statement_import
 from hippocampe.ingest.formats.record import Problem, Statement, TalkMessage
-from hippocampe.ingest.formats.registry import detect_format, read_file
+from hippocampe.ingest.formats.registry import open_file, read_file
 from hippocampe.ingest.importer import preview
 
 ALICE = "alice"
+
+
+def detect_format(path: Path) -> str:
+    return open_file(path)[0][0]
 
 
 def mem0_item(id: str, text: str, at: str, **more: object) -> dict[str, object]:

@@ -72,22 +72,6 @@ _HEAD_BYTES = 1 << 18
 _DATABASE = "SQLite format 3\0"
 
 
-def detect_format(path: str | os.PathLike[str]) -> str:
-    """Detect the format of a file from its content.
-
-    Args:
-        path: A file, a zip of an export, or a folder.
-
-    Returns:
-        One of `FORMATS`; of several files, that of the first.
-
-    Raises:
-        UnreadableFile: The file is missing, damaged, or cannot be read.
-        InvalidInput: The file is empty or in no known format.
-    """
-    return _contents(Path(path), None).formats[0]
-
-
 def read_file(
     path: str | os.PathLike[str], *, format: str | None = None, timezone: str = "Europe/Paris"
 ) -> Iterator[Record | Problem]:

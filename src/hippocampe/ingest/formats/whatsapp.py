@@ -16,10 +16,12 @@ from hippocampe.ingest.formats.notices import is_notice, message_text, starts_no
 from hippocampe.ingest.formats.record import (
     ExternalIds,
     Problem,
+    Record,
     TalkMessage,
     label_or,
     parse_content,
     parse_label,
+    parsed,
     to_utc,
 )
 from hippocampe.ingest.formats.source import Line, Source, read_lines
@@ -49,15 +51,15 @@ _COPY = re.compile(r" ?\(\d{1,2}\)$")
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """The lines of one message, the first without its header."""
+    """The lines of one message, the first without its header; or a line with a problem, without a stamp."""
 
     number: int
-    stamp: re.Match[str]
+    stamp: re.Match[str] | None
     lines: list[str]
     problem: str | None
 
 
-def read_whatsapp(source: Source, zone: tzinfo) -> Iterator[TalkMessage | Problem]:
+def read_whatsapp(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
     """Read the messages of people, without notices, bare files and deleted messages.
 
     Raises:
@@ -69,17 +71,10 @@ def read_whatsapp(source: Source, zone: tzinfo) -> Iterator[TalkMessage | Proble
     header, month_first = layout
     channel = _channel(source)
     external_ids = ExternalIds("whatsapp")
-    for block in _blocks(source, header):
-        if isinstance(block, Problem):
-            yield block
-            continue
-        try:
-            message = _message(block, month_first, channel, zone, external_ids)
-        except InvalidInput as exc:
-            yield Problem(block.number, str(exc))
-        else:
-            if message:
-                yield message
+    blocks = ((block.number, block) for block in _blocks(source, header))
+    yield from parsed(
+        blocks, lambda block: _message(block, month_first, channel, zone, external_ids)
+    )
 
 
 def starts_message(text: str) -> bool:
@@ -132,7 +127,7 @@ def _detect_layout(source: Source) -> tuple[re.Pattern[str], bool] | None:
     return None
 
 
-def _blocks(source: Source, header: re.Pattern[str]) -> Iterator[_Block | Problem]:
+def _blocks(source: Source, header: re.Pattern[str]) -> Iterator[_Block]:
     block: _Block | None = None
     size = 0
     for line in read_lines(source):
@@ -143,10 +138,10 @@ def _blocks(source: Source, header: re.Pattern[str]) -> Iterator[_Block | Proble
             block = _Block(line.number, stamp, [_after(stamp, line)], line.problem)
             size = len(line.text)
         elif line.problem:
-            yield Problem(line.number, line.problem)
+            yield _Block(line.number, None, [], line.problem)
         elif block is None:
             if line.text.strip():
-                yield Problem(line.number, "the line belongs to no message")
+                yield _Block(line.number, None, [], "the line belongs to no message")
         elif size <= MAX_MESSAGE_CHARACTERS:  # Longer messages are refused, so stop buffering.
             block.lines.append(line.text)
             size += len(line.text) + 1
@@ -161,26 +156,25 @@ def _after(stamp: re.Match[str], line: Line) -> str:
 
 def _message(
     block: _Block, month_first: bool, channel: str, zone: tzinfo, external_ids: ExternalIds
-) -> TalkMessage | None:
-    if block.problem:
-        raise InvalidInput(block.problem)
+) -> Iterator[TalkMessage]:
+    if block.problem or block.stamp is None:
+        raise InvalidInput(block.problem or "")
     named = _AUTHOR.match(block.lines[0])
     if named is None or starts_notice(named[1]):
-        return None
+        return
     body = [block.lines[0][named.end() :], *block.lines[1:]]
     content = "" if is_notice(body[0]) else message_text(body)
     if not content:
-        return None
+        return
     content = parse_content(content)
     author = parse_label(without_marks(named[1]).lstrip("~ \u202f\u00a0"), "author")
     written = _moment(block.stamp, month_first)
-    return TalkMessage(
+    yield TalkMessage(
         content=content,
         author=author,
         channel=channel,
         at=to_utc(written, zone),
         external_id=external_ids.derive(channel, author, written.isoformat(), content),
-        line=block.number,
     )
 
 
