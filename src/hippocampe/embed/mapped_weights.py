@@ -5,10 +5,9 @@ most of a second at each start and 76 MB per process. The file contains them rea
 processes map it and share its pages. Its checksum is verified at each start. If the file is missing, damaged or
 cannot be written, the package unpacks its own files.
 
-Layout: header length (8 bytes), JSON header, arrays, each aligned to 64 bytes. In the header an array
-is its dtype, shape and offset. The format is our own, since safetensors copies arrays into NumPy instead of
-mapping them, and takes no nested
-values.
+Layout: header length (8 bytes), JSON header, arrays, each aligned to 64 bytes. In the header an array is its dtype,
+shape and offset. The format is our own, since safetensors copies arrays into NumPy instead of mapping them, and takes
+no nested values.
 """
 
 import hashlib

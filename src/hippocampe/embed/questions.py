@@ -1,9 +1,8 @@
 """Questions: moves the vector of a question towards those of the texts that answer it, and says if it asks for several.
 
-The default embedder puts a question near texts that resemble it. A learnt linear map of low rank is added to its vector,
-so that the vectors of stored texts stay as they are. "Who can't eat what here" asks for several
-texts: its vector tells, though its words do not. Map and weights are `data/questions.npz`, from
-`benchmarks/learn_questions.py`.
+The default embedder puts a question near texts that resemble it. A learnt linear map of low rank is added to its
+vector, so that the vectors of stored texts stay as they are. "Who can't eat what here" asks for several texts: its
+vector tells, though its words do not. Map and weights are `data/questions.npz`, from `benchmarks/learn_questions.py`.
 """
 
 from functools import cache

@@ -1,9 +1,9 @@
 """Sparse vectors of texts: BM25 with the stems of all languages at once.
 
-Each word is folded, then stemmed in every language that names a stemmer (`language/*/language.toml`). If the
-stemmers agree, the word is one term; if they differ, it is several terms that share its weight. So queries
-match the inflections of all languages without language detection. The index supplies the inverse document frequency: its sparse field
-needs the IDF modifier.
+Each word is folded, then stemmed in every language that names a stemmer (`language/*/language.toml`). If the stemmers
+agree, the word is one term; if they differ, it is several terms that share its weight. So queries match the
+inflections of all languages without language detection. The index supplies the inverse document frequency: its sparse
+field needs the IDF modifier.
 """
 
 from __future__ import annotations

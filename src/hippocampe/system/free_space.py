@@ -1,10 +1,8 @@
 """Free space on the disk of the data, checked before each write.
 
-The index engine maps files that have holes. A write to a hole on a full disk kills the process (SIGBUS), and so
-does a read on tmpfs. Therefore new writes
-stop while there is still space, and the engine does not write below `FLOOR`. SQLite maps its files too, but
-allocates them first
-and reports a full disk as an error.
+The index engine maps files that have holes. A write to a hole on a full disk kills the process (SIGBUS), and so does
+a read on tmpfs. Therefore new writes stop while there is still space, and the engine does not write below `FLOOR`.
+SQLite maps its files too, but allocates them first and reports a full disk as an error.
 """
 
 import errno

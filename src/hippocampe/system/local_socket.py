@@ -1,11 +1,9 @@
 """The socket of a data folder, through which its owner serves other programs of the same user.
 
-A Unix socket in the folder needs no port and no secret: the kernel identifies the user of the peer, and a
-socket that a killed owner left behind refuses every
-connection. Where there are no Unix sockets, it is
-a port on loopback, and both ends first prove that they can read the folder's token. Each proof includes the
-port, so that a program that took over the port of a dead owner cannot relay
-the proof of a living one.
+A Unix socket in the folder needs no port and no secret: the kernel identifies the user of the peer, and a socket that
+a killed owner left behind refuses every connection. Where there are no Unix sockets, it is a port on loopback, and
+both ends first prove that they can read the folder's token. Each proof includes the port, so that a program that took
+over the port of a dead owner cannot relay the proof of a living one.
 
 Hooks of coding agents load this module, so it imports little.
 """

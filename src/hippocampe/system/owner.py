@@ -1,7 +1,6 @@
 """The file that identifies the owner of a data folder, for people and for `doctor`.
 
-No request goes to the address in it: a killed owner leaves the file behind, and another program may have the
-port.
+No request goes to the address in it: a killed owner leaves the file behind, and another program may have the port.
 """
 
 import json

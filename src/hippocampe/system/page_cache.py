@@ -1,8 +1,7 @@
 """Load files into the page cache, so that no request waits for their pages one by one.
 
-`posix_fadvise(WILLNEED)` does not exist on macOS and Windows, and returns before the pages are read. Never for
-a SQLite file: closing it would drop the locks that SQLite has on it in
-this process (`Store.read_ahead`).
+`posix_fadvise(WILLNEED)` does not exist on macOS and Windows, and returns before the pages are read. Never for a
+SQLite file: closing it would drop the locks that SQLite has on it in this process (`Store.read_ahead`).
 """
 
 import os
