@@ -8,7 +8,8 @@ import pytest
 from qdrant_client import QdrantClient
 
 import qdrant
-from hippocampe.index.qdrant import QdrantIndex, ServerOptions
+from hippocampe.config import Config
+from hippocampe.index.qdrant import QdrantIndex
 from hippocampe.protocols import KINDS, Filter
 from hippocampe.testing import IndexContract
 from qdrant import Node
@@ -21,17 +22,15 @@ def node() -> Iterator[Node]:
 
 
 def open_index(node: Node, folder: Path, model: str, key: str | None = None) -> QdrantIndex:
-    options = ServerOptions(
-        collection="test",
-        urls=(node.url,),
-        key=key,
-        replicas=1,
-        shards=1,
-        quantized=False,
-        on_disk=False,
-        folder=folder,
+    config = Config(
+        folder,
+        database_url="postgresql://localhost/memory",
+        qdrant_url=node.url,
+        qdrant_key=key,
+        qdrant_collection="test",
+        qdrant_quantized=False,
     )
-    return QdrantIndex.open(options, dimensions=IndexContract.DIMENSIONS, model=model)
+    return QdrantIndex.open(config, dimensions=IndexContract.DIMENSIONS, model=model)
 
 
 def test_a_key_in_a_network_without_tls_is_no_warning(node: Node, tmp_path: Path) -> None:

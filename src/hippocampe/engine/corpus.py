@@ -55,6 +55,11 @@ class Corpus:
             config, store, index, vocabulary, settings, aliases, Outages(), key_store=key_store
         )
 
+    @property
+    def model(self) -> str:
+        """The id of the embedder."""
+        return self.vocabulary.embedder.model
+
     def reader(self) -> Reader:
         """The reader of pairs of texts, loaded at the first call; its outage is logged once.
 

@@ -14,9 +14,9 @@ from hippocampe.engine import backlog
 from hippocampe.engine.projection import BATCH, stored_points
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import EmbedderUnavailable
-from hippocampe.index import end_filling, start_filling
+from hippocampe.index import shared
 from hippocampe.store import outbox
-from hippocampe.store.driver import parts
+from hippocampe.store.driver import grouped, parts
 from hippocampe.store.outbox import Pending
 from hippocampe.store.shown import SHOWN, TABLES
 from hippocampe.types import Progress
@@ -86,8 +86,7 @@ def _deliver(
     writer: Writer, space: str, without: set[int]
 ) -> tuple[list[Pending], dict[str, set[str]]]:
     """Deliver the next rows; return them, and the ids by kind that are not embedded yet."""
-    corpus = writer.corpus
-    model = corpus.vocabulary.embedder.model
+    corpus, model = writer.corpus, writer.corpus.model
     unembedded: dict[str, set[str]] = {}
     # Meanwhile no writer of the space is between its commit and the index, in any process.
     with corpus.store.exclusive(), corpus.store.write(durable=False) as connection:
@@ -119,16 +118,16 @@ def refill(writer: Writer, progress: Progress | None = None) -> tuple[str, ...]:
         EmbedderUnavailable: Some items cannot be embedded; the index has the others.
         IndexUnavailable: The index is away.
     """
-    index, away = writer.corpus.index, None
-    token = start_filling(index)
+    index, away = shared(writer.corpus.index), None
+    token = index.start_filling()
     try:
         backlog.embed_missing(writer, progress)
     except EmbedderUnavailable as exc:
         away = exc
     _refill(writer, progress)
-    while not end_filling(index, token):
+    while not index.end_filling(token):
         # The index was lost meanwhile.
-        token = start_filling(index)
+        token = index.start_filling()
         _refill(writer, progress)
     if away is not None:
         raise away
@@ -137,32 +136,26 @@ def refill(writer: Writer, progress: Progress | None = None) -> tuple[str, ...]:
 
 def _refill(writer: Writer, progress: Progress | None) -> None:
     corpus = writer.corpus
-    model = corpus.vocabulary.embedder.model
     for kind, table in TABLES.items():
         held = set(corpus.index.ids(kind))
         with corpus.store.read() as connection:
-            stored = [
-                (row.space, row.id)
-                for row in connection.execute(select(table.c.space, table.c.id).where(SHOWN[kind]))
-            ]
+            query = select(table.c.space, table.c.id).where(SHOWN[kind])
+            stored = [(row.space, row.id) for row in connection.execute(query)]
         held.difference_update(id for _, id in stored)
-        spaces: dict[str, list[str]] = {}
-        for space, id in stored:
-            spaces.setdefault(space, []).append(id)
         done = 0
-        for space, ids in spaces.items():
+        for space, ids in grouped(stored).items():
             for some in parts(ids, BATCH):
-                _refresh(writer, kind, model, space, some)
+                _refresh(writer, kind, space, some)
                 done += len(some)
                 if progress:
                     progress(f"indexing {kind}", done, len(stored))
-        _refresh(writer, kind, model, None, sorted(held))
+        _refresh(writer, kind, None, sorted(held))
 
 
-def _refresh(writer: Writer, kind: str, model: str, space: str | None, ids: Sequence[str]) -> None:
+def _refresh(writer: Writer, kind: str, space: str | None, ids: Sequence[str]) -> None:
     """Give the index the present state of some items."""
     corpus = writer.corpus
     with corpus.store.fenced(space), corpus.store.exclusive():
         with corpus.store.read() as connection:
-            points = list(stored_points(connection, kind, model, ids))
+            points = list(stored_points(connection, kind, corpus.model, ids))
         corpus.index.apply(kind, points, sorted({*ids} - {point.id for point in points}))

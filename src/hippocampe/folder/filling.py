@@ -10,7 +10,7 @@ from hippocampe.engine import deliveries, projection
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.outages import log
 from hippocampe.engine.writer import Writer
-from hippocampe.index import end_filling, start_filling
+from hippocampe.index import shared
 from hippocampe.protocols import KINDS, is_point_id
 from hippocampe.store import outbox
 from hippocampe.types import Progress
@@ -35,7 +35,8 @@ def complete(writer: Writer, progress: Progress | None = None, *, compare: bool 
             return
         if agree_in_number(corpus):
             # A new index of an empty store, or one that an earlier version filled, which marked nothing.
-            end_filling(corpus.index, start_filling(corpus.index))
+            index = shared(corpus.index)
+            index.end_filling(index.start_filling())
             return
         log.warning("the index is new or incomplete, filling it from the store")
         deliveries.refill(writer, progress)

@@ -28,7 +28,7 @@ from hippocampe.errors import (
     StoreReadOnly,
 )
 from hippocampe.folder import filling, rederivation
-from hippocampe.index import empty_shared_index
+from hippocampe.index import shared
 from hippocampe.language.text import STOP_WORDS
 from hippocampe.protocols import KINDS, Embedder, Index
 from hippocampe.retrieval import log as retrieval_log
@@ -179,7 +179,7 @@ def reindex(writer: Writer, progress: Progress | None = None, *, graphs: bool = 
         with corpus.store.filling():
             deliveries.refill(writer, progress)
         deliveries.settle(writer, all_now=True)
-        return Reindexed(corpus.vocabulary.embedder.model, ())
+        return Reindexed(corpus.model, ())
     with writer.builder.building:
         corpus.check_serving()
         without = generations.refill(writer, progress, graphs=graphs)
@@ -192,7 +192,7 @@ def reindex(writer: Writer, progress: Progress | None = None, *, graphs: bool = 
             writer.position.applied = max(writer.position.applied, position, acknowledged)
             writer.position.flushed = 0
             flush_index(writer)
-    return Reindexed(corpus.vocabulary.embedder.model, without)
+    return Reindexed(corpus.model, without)
 
 
 def scrub(writer: Writer, progress: Progress | None = None) -> tuple[str, ...]:
@@ -201,7 +201,7 @@ def scrub(writer: Writer, progress: Progress | None = None) -> tuple[str, ...]:
     left = corpus.store.rewrite()
     with corpus.store.filling():
         # The new collection has no mark of a filled one: if this is interrupted, any process fills it.
-        empty_shared_index(corpus.index)
+        shared(corpus.index).empty()
         deliveries.refill(writer, progress)
     deliveries.settle(writer, all_now=True)
     return left

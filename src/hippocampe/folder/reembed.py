@@ -13,12 +13,7 @@ from hippocampe.engine.durability import flush_index, index_folder
 from hippocampe.engine.index_state import IndexPosition
 from hippocampe.engine.writer import Writer
 from hippocampe.folder.maintenance import close_index, open_vocabulary, reindex
-from hippocampe.index import (
-    empty_shared_index,
-    open_index,
-    open_shared_index,
-    remove_shared_index,
-)
+from hippocampe.index import open_index, open_shared_index, shared
 from hippocampe.protocols import Embedder, Index
 from hippocampe.store import embeddings, meta
 from hippocampe.types import Progress, Reindexed
@@ -44,7 +39,7 @@ def change_embedder(
     corpus, position = old.corpus, old.writer.position
     config = corpus.config
     embedder = open_embedder(name, url=config.embedder_url, timeout=config.embedder_timeout)
-    if embedder.model == corpus.vocabulary.embedder.model:
+    if embedder.model == corpus.model:
         return reindex(old.writer, progress)
     with old.writer.builder.building:
         corpus.check_serving()
@@ -80,7 +75,7 @@ def _empty_index(corpus: Corpus, embedder: Embedder) -> Index:
     if corpus.store.shared:
         index = open_shared_index(corpus.config, dimensions=dimensions, model=model)
         # Of a change that was interrupted.
-        empty_shared_index(index)
+        shared(index).empty()
         return index
     folder = index_folder(corpus.config.folder, model)
     shutil.rmtree(folder, ignore_errors=True)
@@ -90,9 +85,9 @@ def _empty_index(corpus: Corpus, embedder: Embedder) -> Index:
 def _remove_index(corpus: Corpus) -> None:
     """Close an index that no longer serves, and delete its files: no erasure would reach them."""
     if corpus.store.shared:
-        remove_shared_index(corpus.index)
+        shared(corpus.index).remove()
     close_index(corpus.index)
-    folder = index_folder(corpus.config.folder, corpus.vocabulary.embedder.model)
+    folder = index_folder(corpus.config.folder, corpus.model)
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -114,6 +109,6 @@ def _fill_and_switch(old: Writer, new: Writer, progress: Progress | None) -> tup
         old.corpus.retired = True
         with store.write() as connection:
             meta.put(connection, "embedder", corpus.config.embedder or "local")
-            meta.put(connection, "model", corpus.vocabulary.embedder.model)
-            embeddings.remove_other_models(connection, corpus.vocabulary.embedder.model)
+            meta.put(connection, "model", corpus.model)
+            embeddings.remove_other_models(connection, corpus.model)
     return without

@@ -5,7 +5,6 @@ The functions below choose the implementation; all other code uses the `Index` P
 
 from collections.abc import Iterable
 from pathlib import Path
-from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from hippocampe.config import Config
@@ -14,6 +13,7 @@ from hippocampe.protocols import Index, Point
 from hippocampe.system.command_line import install_line
 
 if TYPE_CHECKING:
+    from hippocampe.index.qdrant import QdrantIndex
     from hippocampe.store.store import Store
 
 
@@ -43,64 +43,24 @@ def open_shared_index(config: Config, *, dimensions: int, model: str) -> Index:
         InvalidInput: Its client is not installed.
     """
     try:
-        from hippocampe.index.qdrant import QdrantIndex, ServerOptions
+        from hippocampe.index.qdrant import QdrantIndex
     except ModuleNotFoundError as exc:
         raise InvalidInput(
             f"qdrant_url needs the client of Qdrant: {install_line('server-tier')}"
         ) from exc
-    options = ServerOptions(
-        collection=config.qdrant_collection,
-        urls=config.qdrant_urls,
-        key=config.qdrant_key,
-        replicas=config.qdrant_replicas,
-        shards=config.qdrant_shards,
-        quantized=config.qdrant_quantized,
-        on_disk=config.qdrant_on_disk,
-        folder=config.folder / "building" / token_hex(8),
-    )
-    return QdrantIndex.open(options, dimensions=dimensions, model=model)
+    return QdrantIndex.open(config, dimensions=dimensions, model=model)
 
 
-def empty_shared_index(index: Index) -> None:
-    """Delete the collection of an index that processes share, with its files, and make an empty one."""
+def shared(index: Index) -> "QdrantIndex":
+    """The index of a database that processes share, for what only such a one does."""
     from hippocampe.index.qdrant import QdrantIndex
 
     assert isinstance(index, QdrantIndex)
-    index.empty()
-
-
-def remove_shared_index(index: Index) -> None:
-    """Delete the collection of an index that processes share, with its files."""
-    from hippocampe.index.qdrant import QdrantIndex
-
-    assert isinstance(index, QdrantIndex)
-    index.remove()
-
-
-def start_filling(index: Index) -> str:
-    """Mark an index that processes share as incomplete, so that any process goes on if this one dies.
-
-    Returns:
-        The token for `end_filling`; empty for an index that one process owns.
-    """
-    from hippocampe.index.qdrant import QdrantIndex
-
-    return index.start_filling() if isinstance(index, QdrantIndex) else ""
-
-
-def end_filling(index: Index, token: str) -> bool:
-    """Mark an index as filled, unless it was lost meanwhile; return whether it was not."""
-    from hippocampe.index.qdrant import QdrantIndex
-
-    return index.end_filling(token) if isinstance(index, QdrantIndex) else True
+    return index
 
 
 def open_read_only_index(store: "Store", *, dimensions: int, model: str) -> Index:
-    """Search the vectors of a store exactly, without the owner's index; writes are refused.
-
-    Args:
-        store: Opened read-only.
-    """
+    """Search the vectors of a store that was opened read-only, exactly, without the owner's index; writes are refused."""
     from hippocampe.index.stored import StoredIndex
 
     return StoredIndex(store, model=model, dimensions=dimensions)

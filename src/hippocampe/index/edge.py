@@ -126,12 +126,11 @@ class EdgeIndex:
         return index
 
     def apply(self, kind: str, points: Sequence[Point], removed: Sequence[str] = ()) -> None:
-        """Insert or replace points and remove ids; see `Index.apply`.
+        """See `Index.apply`.
 
         Raises:
-            EmbedderMismatch: A vector has other dimensions than the index; nothing was changed.
             IndexUnavailable: The engine failed or was closed; some points may have been applied.
-            StoreFull: The disk has too little free space; some points may have been applied.
+            StoreFull: The disk has too little free space; likewise.
         """
         points = list(indexable(points))
         check_dimensions(points, self._manifest.dimensions, self._manifest.model)
@@ -166,14 +165,12 @@ class EdgeIndex:
                 private.restrict(self._folder / kind)
 
     def nearest(self, kind: str, vector: Vector, *, limit: int, where: Filter) -> list[Hit]:
-        """Return the points of highest cosine, best first, ties by id."""
         if self.is_unused(kind):
             return []
         query = engine.Query.Nearest(vector.tolist(), using="dense")
         return self._search(kind, query, limit, where, self._plan(kind, where))
 
     def matching(self, kind: str, text: str, *, limit: int, where: Filter) -> list[Hit]:
-        """Return the points of highest BM25 score, best first, ties by id."""
         if self.is_unused(kind):
             return []
         indices, values = sparse_query(text)
@@ -181,11 +178,9 @@ class EdgeIndex:
         return self._search(kind, engine.Query.Nearest(sparse, using="bm25"), limit, where)
 
     def search(self, searches: Sequence[Search]) -> list[list[Hit]]:
-        """Return the hits of several searches."""
         return one_by_one(self, searches)
 
     def ids(self, kind: str) -> Iterator[str]:
-        """Iterate over all indexed ids, in no order; concurrent changes may be missed."""
         offset: engine.PointId | None = None
         while True:
             request = engine.ScrollRequest(
@@ -200,7 +195,6 @@ class EdgeIndex:
                 return
 
     def count(self, kind: str) -> int:
-        """Count the indexed points."""
         return self._read(kind, lambda serving: serving.info().points_count) or 0
 
     def is_new(self) -> bool:
@@ -208,7 +202,6 @@ class EdgeIndex:
         return False
 
     def is_unused(self, kind: str) -> bool:
-        """Return whether the kind has no files, because it never had a point."""
         self._check_open()
         return self._shards[kind].serving is None
 
@@ -314,13 +307,9 @@ class EdgeIndex:
         return total
 
     def start_generation(self, kind: str) -> Path:
-        """Start a generation and record all later changes of its kind; see the `Index` Protocol.
-
-        Returns:
-            The target to give to `build`; it does not exist yet.
+        """See `Index.start_generation`.
 
         Raises:
-            IndexUnavailable: The index is closed or its folder cannot be written.
             StoreFull: The disk has no room for a second copy of the kind.
         """
         self.abandon_generation(kind)
@@ -335,14 +324,10 @@ class EdgeIndex:
             return self._folder / kind / shard.started
 
     def adopt_generation(self, kind: str) -> None:
-        """Apply the recorded changes to the built generation and serve from it.
-
-        Searches go on, in the old or the new generation. Writers wait for the last changes only.
+        """See `Index.adopt_generation`. Writers wait for the last changes only.
 
         Raises:
-            IndexUnavailable: No generation was started, or it cannot be used. It is abandoned
-                and the current one goes on serving.
-            StoreFull: The disk has too little free space; likewise.
+            StoreFull: The disk has too little free space; the generation is abandoned.
         """
         shard = self._shards[kind]
         started = shard.started
@@ -360,7 +345,6 @@ class EdgeIndex:
         self._remove_leftovers(kind)
 
     def abandon_generation(self, kind: str) -> None:
-        """Delete the started generation, if any; its builder must have ended."""
         shard = self._shards[kind]
         with shard.writing:
             abandoned, shard.started, shard.changed = shard.started, None, set()

@@ -27,11 +27,13 @@ import grpc
 from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 
+from hippocampe.config import Config
 from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailable
 from hippocampe.index import encoding
 from hippocampe.index.bm25 import sparse_query
 from hippocampe.index.points import check_dimensions, indexable
 from hippocampe.protocols import KINDS, Filter, Hit, Point, Search, Vector, is_point_id
+from hippocampe.store.driver import parts
 from hippocampe.system import private
 
 Answer = TypeVar("Answer")
@@ -59,31 +61,6 @@ _NOT_FOUND: Final = 404
 _REMEDY = "Nothing is lost, the store holds the truth."
 
 
-@dataclass(frozen=True, slots=True)
-class ServerOptions:
-    """The form of a collection, and the address of its server.
-
-    Attributes:
-        collection: The beginning of its name; the rest names the embedder.
-        urls: The nodes; the next is tried if one fails.
-        key: The API key; None for a server without.
-        replicas: Copies of each shard.
-        shards: Shards of the collection.
-        quantized: Whether searches compare int8 vectors first.
-        on_disk: Whether the vectors stay on disk.
-        folder: A folder of this process, for generations that are being built.
-    """
-
-    collection: str
-    urls: tuple[str, ...]
-    key: str | None
-    replicas: int
-    shards: int
-    quantized: bool
-    on_disk: bool
-    folder: Path
-
-
 @dataclass(slots=True)
 class _Generation:
     """A generation of one kind that is being built."""
@@ -93,31 +70,33 @@ class _Generation:
 
 
 class QdrantIndex:
-    """The `Index` Protocol on a Qdrant server."""
+    """The `Index` Protocol on a Qdrant server, of the form that the configuration gives to its collection."""
 
-    def __init__(self, options: ServerOptions, *, dimensions: int, model: str) -> None:
-        self._options = options
+    def __init__(self, config: Config, *, dimensions: int, model: str) -> None:
+        self._config = config
         self._dimensions = dimensions
         self._model = model
         digest = hashlib.blake2b(model.encode(), digest_size=6).hexdigest()
-        self.collection = f"{options.collection}-{digest}"
-        self._nodes = [_connect(url, options.key) for url in options.urls]
+        self.collection = f"{config.qdrant_collection}-{digest}"
+        self._nodes = [_connect(url, config.qdrant_key) for url in config.qdrant_urls]
         self._preferred = 0
         self._ready = False
         self._resting_until = 0.0
+        # For generations that are being built.
+        self._folder = config.folder / "building" / token_hex(8)
         self._generations = {kind: _Generation() for kind in KINDS}
         self._writing = threading.RLock()
         self._closed = False
 
     @classmethod
-    def open(cls, options: ServerOptions, *, dimensions: int, model: str) -> "QdrantIndex":
+    def open(cls, config: Config, *, dimensions: int, model: str) -> "QdrantIndex":
         """Connect; create the collection if it is missing. A server that is down is awaited by later calls.
 
         Raises:
             EmbedderMismatch: The collection has vectors of other dimensions.
             IndexUnavailable: The server or the collection is of a version that cannot be used.
         """
-        index = cls(options, dimensions=dimensions, model=model)
+        index = cls(config, dimensions=dimensions, model=model)
         try:
             index._call("the collection cannot be opened", lambda node: node.get_collections())
         except BaseException as exc:
@@ -129,11 +108,9 @@ class QdrantIndex:
     # Reads
 
     def nearest(self, kind: str, vector: Vector, *, limit: int, where: Filter) -> list[Hit]:
-        """Return the points of highest cosine, best first, ties by id."""
         return self.search([Search(kind, where, limit, vector)])[0]
 
     def matching(self, kind: str, text: str, *, limit: int, where: Filter) -> list[Hit]:
-        """Return the points of highest BM25 score, best first, ties by id."""
         return self.search([Search(kind, where, limit, text=text)])[0]
 
     def search(self, searches: Sequence[Search]) -> list[list[Hit]]:
@@ -157,7 +134,6 @@ class QdrantIndex:
         return found
 
     def ids(self, kind: str) -> Iterator[str]:
-        """Iterate over all indexed ids, in no order; concurrent changes may be missed."""
         offset: Any = None
         while True:
             records, offset = self._call(
@@ -176,7 +152,6 @@ class QdrantIndex:
                 return
 
     def count(self, kind: str) -> int:
-        """Count the indexed points."""
         return self._call(
             f"points of kind {kind!r} cannot be counted",
             lambda node: node.count(
@@ -189,7 +164,6 @@ class QdrantIndex:
         return self._state() != _FILLED
 
     def is_unused(self, kind: str) -> bool:
-        """Return whether the kind has no point."""
         return self.count(kind) == 0
 
     def ungraphed(self, kind: str) -> int:
@@ -228,7 +202,6 @@ class QdrantIndex:
     # Writes
 
     def apply(self, kind: str, points: Sequence[Point], removed: Sequence[str] = ()) -> None:
-        """Insert or replace points and remove ids; see `Index.apply`."""
         check_dimensions(points, self._dimensions, self._model)
         last = {point.id: point for point in indexable(points)}
         gone = [id for id in removed if is_point_id(id)]
@@ -240,18 +213,15 @@ class QdrantIndex:
             self._write(kind, list(last.values()), gone)
 
     def _write(self, kind: str, points: Sequence[Point], removed: Sequence[str]) -> None:
-        batches = [points[start : start + BATCH] for start in range(0, len(points), BATCH)]
         operations: list[Any] = [
             models.UpsertOperation(
                 upsert=models.PointsList(points=[encoding.point_of(kind, each) for each in batch])
             )
-            for batch in batches
+            for batch in parts(points, BATCH)
         ]
         operations += [
-            models.DeleteOperation(
-                delete=models.PointIdsList(points=[*removed[start : start + PAGE]])
-            )
-            for start in range(0, len(removed), PAGE)
+            models.DeleteOperation(delete=models.PointIdsList(points=[*batch]))
+            for batch in parts(removed, PAGE)
         ]
         for operation in operations:
             self._call(
@@ -272,18 +242,16 @@ class QdrantIndex:
     # Generations: points are collected in a file, then replace those of the kind.
 
     def start_generation(self, kind: str) -> Path:
-        """Start a generation and record all later changes of its kind; see the `Index` Protocol."""
         self.abandon_generation(kind)
         with self._writing:
             self._check_open()
-            private.make_folder(self._options.folder)
-            target = self._options.folder / f"generation-{token_hex(8)}"
+            private.make_folder(self._folder)
+            target = self._folder / f"generation-{token_hex(8)}"
             self._generations[kind].target = target
             return target
 
     @staticmethod
     def build(target: Path, *, dimensions: int, points: Iterable[Point], graph: bool) -> int:
-        """Collect the points of a started generation; see `Index.build`."""
         remaining, total = indexable(points), 0
         with target.open("xb") as file:
             while batch := list(islice(remaining, BATCH)):
@@ -319,7 +287,6 @@ class QdrantIndex:
             self.abandon_generation(kind)
 
     def abandon_generation(self, kind: str) -> None:
-        """Delete the started generation, if any; its builder must have ended."""
         with self._writing:
             abandoned, self._generations[kind] = self._generations[kind].target, _Generation()
         if abandoned is not None:
@@ -331,7 +298,7 @@ class QdrantIndex:
         for node in self._nodes:
             with suppress(Exception):
                 node.close()
-        shutil.rmtree(self._options.folder, ignore_errors=True)
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def remove(self) -> None:
         """Delete the collection, whose files the server removes; the next call makes an empty one."""
@@ -419,7 +386,7 @@ class QdrantIndex:
                 if isinstance(exc, _Missing):
                     # The server lost its disk, or somebody deleted the collection.
                     self._ready = False
-                reasons.append(f"{self._options.urls[number]}: {exc}")
+                reasons.append(f"{self._config.qdrant_urls[number]}: {exc}")
                 continue
             self._preferred = number
             return answer
@@ -453,7 +420,7 @@ class QdrantIndex:
         self._index_fields(node)
 
     def _create(self, node: QdrantClient) -> None:
-        options = self._options
+        config = self._config
         quantization = models.ScalarQuantization(
             scalar=models.ScalarQuantizationConfig(
                 type=models.ScalarType.INT8, quantile=0.99, always_ram=True
@@ -466,20 +433,20 @@ class QdrantIndex:
                     size=self._dimensions,
                     distance=models.Distance.COSINE,
                     datatype=models.Datatype.FLOAT16,
-                    on_disk=options.on_disk,
+                    on_disk=config.qdrant_on_disk,
                 )
             },
             sparse_vectors_config={
                 "bm25": models.SparseVectorParams(
                     modifier=models.Modifier.IDF,
-                    index=models.SparseIndexParams(on_disk=options.on_disk),
+                    index=models.SparseIndexParams(on_disk=config.qdrant_on_disk),
                 )
             },
             # No graph over all spaces: no search leaves its space.
-            hnsw_config=models.HnswConfigDiff(m=0, payload_m=16, on_disk=options.on_disk),
-            quantization_config=quantization if options.quantized else None,
-            shard_number=options.shards,
-            replication_factor=options.replicas,
+            hnsw_config=models.HnswConfigDiff(m=0, payload_m=16, on_disk=config.qdrant_on_disk),
+            quantization_config=quantization if config.qdrant_quantized else None,
+            shard_number=config.qdrant_shards,
+            replication_factor=config.qdrant_replicas,
             write_consistency_factor=1,
             on_disk_payload=True,
             timeout=round(CHANGE_SECONDS),

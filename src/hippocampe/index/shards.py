@@ -212,11 +212,7 @@ def write_checksums(path: Path, *, indexed: bool) -> None:
 def damaged_files(
     path: Path, *, loading: bool = False, stop: Callable[[], bool] = lambda: False
 ) -> Iterator[str]:
-    """Compare the files of a generation with their checksums; yield the names of damaged ones.
-
-    Args:
-        loading: Only the small files that the engine reads at loading.
-    """
+    """Compare the files of a generation, or those read at `loading`, with their checksums; yield the damaged ones."""
     checksums = path / _CHECKSUMS
     if not checksums.exists():
         # Filled by writes instead of built from the store.

@@ -64,22 +64,15 @@ class _Items:
         return self.taken(np.argsort(self.ids, kind="stable"))
 
     def allowed(self, where: Filter, about: Collection[str] | None) -> NDArray[np.bool_]:
-        """A mask of the items that match a filter.
-
-        Args:
-            about: Ids of the items that have its subjects; None if it names none.
-        """
+        """A mask of the items that match a filter; `about` has the ids of those with its subjects, if it names any."""
         left = _among(self.collection, where.collections) & (self.expires_at > where.now)
         if where.types is not None:
             left &= _among(self.type, where.types)
         if about is not None:
             left &= _among(self.ids, about)
-        if where.category is not None:
-            left &= self.category == where.category
-        if where.user is not None:
-            left &= self.user == where.user
-        if where.channel is not None:
-            left &= self.channel == where.channel
+        for name in ("category", "user", "channel"):
+            if (wanted := getattr(where, name)) is not None:
+                left &= getattr(self, name) == wanted
         if where.since is not None:
             left &= self.at >= where.since
         if where.until is not None:
@@ -166,7 +159,6 @@ class StoredIndex:
         self._closed = False
 
     def nearest(self, kind: str, vector: Vector, *, limit: int, where: Filter) -> list[Hit]:
-        """Return the items of highest cosine, best first, ties by id."""
         found = self._found(kind, where)
         if found is None:
             return []
@@ -174,7 +166,6 @@ class StoredIndex:
         return _best(shelf.items.ids, (shelf.items.dense @ vector)[rows], rows, limit)
 
     def matching(self, kind: str, text: str, *, limit: int, where: Filter) -> list[Hit]:
-        """Return the items of highest BM25 score, best first, ties by id."""
         found = self._found(kind, where)
         if found is None:
             return []
@@ -189,17 +180,14 @@ class StoredIndex:
         return _best(shelf.items.ids, scores[scores > 0], rows[scores > 0], limit)
 
     def search(self, searches: Sequence[Search]) -> list[list[Hit]]:
-        """Return the hits of several searches."""
         return one_by_one(self, searches)
 
     def ids(self, kind: str) -> Iterator[str]:
-        """Iterate over all searchable ids."""
         self._check_open()
         with self._store.read() as connection:
             return iter(shown.embedded_ids(connection, kind, self._model))
 
     def count(self, kind: str) -> int:
-        """Count the searchable items."""
         self._check_open()
         with self._store.read() as connection:
             return shown.embedded_count(connection, kind, self._model)
@@ -209,7 +197,6 @@ class StoredIndex:
         return False
 
     def is_unused(self, kind: str) -> bool:
-        """Return whether the kind has no items."""
         return self.count(kind) == 0
 
     def ungraphed(self, kind: str) -> int:

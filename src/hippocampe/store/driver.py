@@ -11,14 +11,27 @@ from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import Alias, ClauseElement, Connection, Dialect, Insert, Select, Table, bindparam
+from sqlalchemy import (
+    Alias,
+    BindParameter,
+    ClauseElement,
+    Connection,
+    Dialect,
+    Insert,
+    Select,
+    Table,
+    bindparam,
+)
 from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.selectable import FromClause, Join
 
+K = TypeVar("K")
 T = TypeVar("T")
 ROWS_PER_INSERT = (512, 64)
 """Rows inserted by one statement, largest batches first."""
+IDS: BindParameter[Any] = bindparam("ids", expanding=True)
+"""The list of ids of a statement; see `read_by_ids`."""
 SPACE = "space_of_transaction"
 """Name in the `info` of a connection of the only space whose rows its transaction may see."""
 
@@ -69,6 +82,14 @@ def read(connection: Connection, statement: ClauseElement, **values: Any) -> lis
 def parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     """The items in parts of at most `size`."""
     return (items[start : start + size] for start in range(0, len(items), size))
+
+
+def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
+    """The second values of pairs by their first ones, in order."""
+    found: dict[K, list[T]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
 
 
 def read_in_batches(
