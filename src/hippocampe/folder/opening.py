@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, partial
@@ -174,47 +174,30 @@ def open_folder(
         warm: Loads what the first turns need.
         progress: Called while the index is rebuilt.
     """
-    tracer = Tracer(on=config.tracing)
-    if config.database_url is not None:
-        return _open_shared(config, config.database_url, clock, warm, tracer, progress)
-    check_cell(config.database)
-    owner = FolderLock(config.folder, share=config.share)
-    try:
-        _make_private(config.folder)
-        store = Store.open(config.database, config.folder, clock=clock)
-        try:
+    tracer, owner, fence = Tracer(on=config.tracing), None, None
+    with ExitStack() as opened:
+        if config.database_url is not None:
+            from hippocampe.store.postgres import PostgresStore
+
+            # Many processes share it. The folder is of this process: it is not locked.
+            prepared = config.prepares_statements
+            store = PostgresStore.connect(
+                config.database_url, config.folder, clock=clock, prepared=prepared
+            )
+            opened.callback(store.close)
+        else:
+            check_cell(config.database)
+            owner = FolderLock(config.folder, share=config.share)
+            opened.callback(owner.release)
+            _make_private(config.folder)
+            store = Store.open(config.database, config.folder, clock=clock)
+            opened.callback(store.close)
             fence = Fence.of(config.folder)
-            context = _assemble(config, store, progress)
-            context.corpus.key_store = _key_store(fence)
-        except BaseException:
-            store.close()
-            raise
-    except BaseException:
-        owner.release()
-        raise
-    return _opened(context, config, tracer, warm, owner, fence)
-
-
-def _open_shared(
-    config: Config,
-    url: str,
-    clock: Callable[[], datetime] | None,
-    warm: Loading,
-    tracer: Tracer,
-    progress: Progress | None,
-) -> Opened:
-    """Open a database that many processes share. The folder is of this process: it is not locked."""
-    from hippocampe.store.postgres import PostgresStore
-
-    store = PostgresStore.connect(
-        url, config.folder, clock=clock, prepared=config.prepares_statements
-    )
-    try:
         context = _assemble(config, store, progress)
-    except BaseException:
-        store.close()
-        raise
-    return _opened(context, config, tracer, warm)
+        context.corpus.key_store = _key_store(fence)
+        # Nothing failed: both stay open.
+        opened.pop_all()
+    return _opened(context, config, tracer, warm, owner, fence)
 
 
 def _make_private(folder: Path) -> None:
