@@ -54,7 +54,7 @@ def clear_live(context: Context, run: JobRun) -> str:
     """A digest that forgets what it reads, and ends the run in the same transaction."""
     with context.writer.change() as change:
         heard = [message.id for message in message_rows.live(change.connection, run.space)]
-        message_rows.set_live(change.connection, heard, False)
+        message_rows.end_live(change.connection, heard)
         for id in heard:
             change.unindex("live", id, run.space)
         job_runs.finish(change.connection, run.id, f"{len(heard)} read", context.corpus.store.now())

@@ -21,7 +21,7 @@ from hippocampe.store import job_runs, message_rows
 def digest(context, run):
     with context.writer.change() as change:
         heard = [message.id for message in message_rows.live(change.connection, run.space)]
-        message_rows.set_live(change.connection, heard, False)
+        message_rows.end_live(change.connection, heard)
         job_runs.finish(change.connection, run.id, "lost", context.corpus.store.now())
         print(run.id, flush=True)
         time.sleep(300)

@@ -1,6 +1,7 @@
 """Hide memories and conversations from recall: everything on a topic, and expired memories."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import datetime
 
 from hippocampe.curation.revise import hide
@@ -9,10 +10,10 @@ from hippocampe.engine import audit, backlog
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.writer import Writer
+from hippocampe.ingest.conversation import make_turn
 from hippocampe.language.secrets import mask
 from hippocampe.retrieval import about
 from hippocampe.store import memories, message_rows, schema, turn_rows
-from hippocampe.store.turn_rows import Turn
 from hippocampe.types import Receipt, ReceiptItem, Scope
 from hippocampe.validation import MAX_REASON_CHARACTERS, check_flag, clean_text
 
@@ -86,24 +87,11 @@ def _hide_messages(
     spoken = message_rows.find(change.connection, schema.message.c.id.in_(list(ids)))
     _hide_turns(change, space, [each.turn_id for each in spoken if each.turn_id], at, reason)
     found = [each for each in spoken if each.turn_id is None]
-    turn_rows.add(
-        change.connection,
-        [
-            Turn(
-                id=each.id,
-                space=each.space,
-                channel=each.channel or "",
-                author=each.author,
-                content=each.content,
-                at=each.at,
-                forgotten_at=at,
-                forgotten_reason=reason,
-            )
-            for each in found
-        ],
-    )
+    hidden = {"forgotten_at": at, "forgotten_reason": reason}
+    turns = [replace(make_turn([each]).turn, id=each.id, **hidden) for each in found]
+    turn_rows.add(change.connection, turns)
     message_rows.set_turns(change.connection, {each.id: each.id for each in found})
-    message_rows.set_live(change.connection, [each.id for each in found], False)
+    message_rows.end_live(change.connection, [each.id for each in found])
     for each in found:
         if each.live:
             change.unindex("live", each.id, each.space)

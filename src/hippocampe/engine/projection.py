@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select
 from hippocampe.engine.documents import memory_point, piece_point, turn_point
 from hippocampe.protocols import Point
 from hippocampe.store import embeddings, memories, message_rows, notes, turn_rows
+from hippocampe.store.driver import grouped
 from hippocampe.store.schema import subject, vector
 from hippocampe.store.shown import SHOWN, TABLES
 
@@ -24,11 +25,7 @@ def shown_ids(connection: Connection, kind: str) -> Iterator[str]:
 def stored_points(
     connection: Connection, kind: str, model: str, ids: Collection[str] | None = None
 ) -> Iterator[Point]:
-    """The points of rows that belong in the index and are embedded by `model`.
-
-    Args:
-        ids: Only these rows; default: all.
-    """
+    """The points of all rows, or of some ids, that belong in the index and are embedded by `model`."""
     table = TABLES[kind]
     columns: list[Any] = [table, vector.c.dense]
     joined = table.join(vector, and_(vector.c.id == table.c.id, vector.c.model == model))
@@ -60,10 +57,8 @@ def _rows(
 
 def _names(connection: Connection, ids: Collection[str] | None) -> dict[str, list[str]]:
     query = select(subject.c.memory_id, subject.c.name)
-    names: dict[str, list[str]] = {}
-    for row in _rows(connection, query, subject.c.memory_id, ids):
-        names.setdefault(row.memory_id, []).append(row.name)
-    return names
+    rows = _rows(connection, query, subject.c.memory_id, ids)
+    return grouped((row.memory_id, row.name) for row in rows)
 
 
 def count_shown(connection: Connection, kind: str) -> int:

@@ -53,11 +53,7 @@ def digest(context: Context, *, scope: Scope) -> Distilled:
 
 
 def run(context: Context, *, space: str, run_id: str | None = None) -> Distilled:
-    """Digest the live messages of a space.
-
-    Args:
-        run_id: The run in the ledger, finished in the last transaction.
-    """
+    """Digest the live messages of a space, and finish a run of the ledger in the last transaction."""
     with context.digesting:
         backlog.catch_up_with_talk(context.writer)
         with context.corpus.store.read() as connection:
@@ -190,7 +186,7 @@ def _store_turns(change: UnitOfWork, messages: Sequence[Message]) -> None:
 
 
 def _clear(change: UnitOfWork, messages: Sequence[Message]) -> None:
-    message_rows.set_live(change.connection, [message.id for message in messages], False)
+    message_rows.end_live(change.connection, [message.id for message in messages])
     for message in messages:
         change.unindex("live", message.id, message.space)
 
@@ -201,7 +197,7 @@ def _known(corpus: Corpus, space: str, messages: Sequence[Message]) -> list[Memo
     cosines: dict[str, float] = {}
     with corpus.store.read() as connection:
         ids = [message.id for message in messages if not is_small_talk(message.content)]
-        spoken = embeddings.vectors(connection, corpus.vocabulary.embedder.model, ids)
+        spoken = embeddings.vectors(connection, corpus.model, ids)
         try:
             for each in spoken.values():
                 hits = corpus.index.nearest(

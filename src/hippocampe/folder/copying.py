@@ -11,12 +11,13 @@ from itertools import islice
 from typing import Any, Final
 from zlib import crc32
 
-from sqlalchemy import Connection, Table, delete, func, insert, literal, select, tuple_
+from sqlalchemy import Connection, Table, delete, func, insert, literal, select
 
 from hippocampe.engine.unit_of_work import WAITING
 from hippocampe.errors import InvalidInput, StoreError
 from hippocampe.store import meta, schema
 from hippocampe.store.driver import write
+from hippocampe.store.portable import beyond
 from hippocampe.store.store import Store
 from hippocampe.types import Progress
 
@@ -132,8 +133,7 @@ def _rows(
     keys = list(table.primary_key)
     query = select(table).order_by(*keys)
     if after is not None:
-        last = tuple_(*(literal(v, key.type) for v, key in zip(after, keys, strict=True)))
-        query = query.where(tuple_(*keys) > last)
+        query = query.where(beyond(keys, after))
     with connection.execute(query, execution_options={"yield_per": BATCH}) as found:
         yield from (dict(row) for row in found.mappings())
 

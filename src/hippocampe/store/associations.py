@@ -2,12 +2,10 @@
 
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import asdict
 
 from sqlalchemy import (
-    BindParameter,
     Connection,
-    and_,
-    bindparam,
     delete,
     insert,
     or_,
@@ -15,34 +13,33 @@ from sqlalchemy import (
     update,
 )
 
-from hippocampe.store.driver import read_by_ids, write
+from hippocampe.store.driver import IDS, read_by_ids, write
 from hippocampe.store.portable import both, spelled
 from hippocampe.store.schema import association, instant
 from hippocampe.types import Association
 
-_IDS: BindParameter[list[str]] = bindparam("ids", expanding=True)
 _ADD = insert(association)
 _TOUCHING = (
     select(
         *(association.c.space, association.c.source_id, association.c.target_id),
         *(association.c.kind, association.c.reason, association.c.created_at),
     )
-    .where(or_(association.c.source_id.in_(_IDS), association.c.target_id.in_(_IDS)))
+    .where(or_(association.c.source_id.in_(IDS), association.c.target_id.in_(IDS)))
     .order_by(association.c.created_at)
 )
 _ENDS = (
     select(association.c.space, association.c.source_id, association.c.target_id)
-    .where(or_(association.c.source_id.in_(_IDS), association.c.target_id.in_(_IDS)))
+    .where(or_(association.c.source_id.in_(IDS), association.c.target_id.in_(IDS)))
     .order_by(association.c.created_at)
 )
 
 _LISTED = _TOUCHING.where(association.c.review.is_(True))
 _INSIDE = select(
     *(association.c.space, association.c.source_id, association.c.target_id, association.c.kind)
-).where(association.c.source_id.in_(_IDS))
+).where(association.c.source_id.in_(IDS))
 _PERHAPS = select(
     *(association.c.space, association.c.source_id, association.c.target_id, association.c.reason)
-).where(association.c.source_id.in_(_IDS), association.c.reason.contains("perhaps "))
+).where(association.c.source_id.in_(IDS), association.c.reason.contains("perhaps "))
 
 BY_HAND = "settled by hand"
 """The reason of an edge that a person decided."""
@@ -100,12 +97,8 @@ def associate(connection: Connection, space: str, edge: Association, *, review: 
 
 def remove(connection: Connection, edge: Association) -> None:
     """Remove an edge, whatever its reason."""
-    same = and_(
-        association.c.source_id == edge.source_id,
-        association.c.target_id == edge.target_id,
-        association.c.kind == edge.kind,
-    )
-    connection.execute(delete(association).where(same))
+    same = {"source_id": edge.source_id, "target_id": edge.target_id, "kind": edge.kind}
+    connection.execute(delete(association).filter_by(**same))
 
 
 def unrelate(connection: Connection, ids: Collection[str]) -> None:
@@ -116,18 +109,7 @@ def unrelate(connection: Connection, ids: Collection[str]) -> None:
 
 def add(connection: Connection, space: str, edges: Sequence[tuple[Association, bool]]) -> None:
     """Insert new edges, each with its flag for the review list."""
-    rows = [
-        {
-            "source_id": edge.source_id,
-            "target_id": edge.target_id,
-            "kind": edge.kind,
-            "reason": edge.reason,
-            "created_at": edge.created_at,
-            "space": space,
-            "review": review,
-        }
-        for edge, review in edges
-    ]
+    rows = [{**asdict(edge), "space": space, "review": review} for edge, review in edges]
     write(connection, _ADD, rows)
 
 
@@ -205,24 +187,15 @@ def between(connection: Connection, space: str, id: str, other_id: str) -> list[
 
 def explain(connection: Connection, ids: Collection[str], reason: str, *, review: bool) -> None:
     """Set the reason of the `related_to` edges between memories, and whether they are to review."""
-    connection.execute(
-        update(association)
-        .where(
-            association.c.source_id.in_(ids),
-            association.c.target_id.in_(ids),
-            association.c.kind == "related_to",
-        )
-        .values(reason=reason, review=review)
-    )
+    ends = (association.c.source_id.in_(ids), association.c.target_id.in_(ids))
+    related = update(association).where(*ends, association.c.kind == "related_to")
+    connection.execute(related.values(reason=reason, review=review))
 
 
 def settle(connection: Connection, ids: Collection[str]) -> None:
     """Remove the edges between these memories from the review list."""
-    connection.execute(
-        update(association)
-        .where(association.c.source_id.in_(ids), association.c.target_id.in_(ids))
-        .values(review=False)
-    )
+    ends = (association.c.source_id.in_(ids), association.c.target_id.in_(ids))
+    connection.execute(update(association).where(*ends).values(review=False))
 
 
 def reach(connection: Connection, space: str, starts: Sequence[str], depth: int) -> list[str]:

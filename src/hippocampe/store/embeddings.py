@@ -9,7 +9,6 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import (
-    BindParameter,
     ColumnElement,
     Connection,
     Table,
@@ -23,8 +22,8 @@ from sqlalchemy import (
 )
 
 from hippocampe.protocols import Vectors
-from hippocampe.store.driver import read_by_ids, read_in_batches, run_by_ids, write
-from hippocampe.store.locks import lock_words
+from hippocampe.store.driver import IDS, read_by_ids, read_in_batches, run_by_ids, write
+from hippocampe.store.locks import WAITING_TO_ADD_WORDS
 from hippocampe.store.schema import vector, word
 
 HALF = np.dtype("<f2")
@@ -46,13 +45,10 @@ _WORD_LISTS = select(vector.c.words).where(
     vector.c.model == bindparam("model"), vector.c.space == bindparam("space")
 )
 _ADD_VECTORS = insert(vector)
-_REMOVE_VECTORS = delete(vector).where(
-    vector.c.model == bindparam("model"), vector.c.id.in_(bindparam("ids", expanding=True))
-)
+_REMOVE_VECTORS = delete(vector).where(vector.c.model == bindparam("model"), vector.c.id.in_(IDS))
 _SUMMED = (vector.c.dense, vector.c.words, vector.c.traits)
-_BY_IDS: BindParameter[Any] = bindparam("ids", expanding=True)
 _TRAITS = select(vector.c.id, vector.c.checksum, *_SUMMED).where(
-    vector.c.model == bindparam("model"), vector.c.id.in_(_BY_IDS)
+    vector.c.model == bindparam("model"), vector.c.id.in_(IDS)
 )
 _REPLACE_TRAITS = (
     update(vector)
@@ -64,7 +60,7 @@ _ROWID: ColumnElement[int] = literal_column("rowid")
 
 def _stored(table: Table, *columns: Any, some: bool) -> Any:
     query = select(*columns).where(table.c.model == bindparam("model"))
-    return query.where(_ROWID.in_(_BY_IDS)) if some else query
+    return query.where(_ROWID.in_(IDS)) if some else query
 
 
 _VECTORS = {
@@ -134,13 +130,10 @@ def vectors(connection: Connection, model: str, ids: Collection[str]) -> dict[st
     """The embeddings of items by id; items without one by this model are left out."""
     if not ids:
         return {}
-    query = select(vector.c.id, vector.c.dense, vector.c.words, vector.c.traits).where(
-        vector.c.model == model, vector.c.id.in_(bindparam("ids", expanding=True))
-    )
-    rows = connection.execute(query, {"ids": list(ids)})
+    query = select(vector.c.id, *_SUMMED).where(vector.c.model == model, vector.c.id.in_(ids))
     return {
         row.id: Embedded(unpack(row.dense), unpack_words([row.words])[0], row.traits)
-        for row in rows
+        for row in connection.execute(query)
     }
 
 
@@ -170,11 +163,7 @@ class Checked(NamedTuple):
 
 
 def check_vectors(connection: Connection, model: str, rows: Sequence[int] | None = None) -> Checked:
-    """Compare stored vectors, word lists and traits with their checksums.
-
-    Args:
-        rows: Row numbers; default: all.
-    """
+    """Compare vectors, word lists and traits with their checksums: of all rows, or of those with some numbers."""
     checked = Checked({}, {})
     for kind, id, stored, *values in _rows(connection, _VECTORS, model, rows):
         checked.all.setdefault(kind, []).append(id)
@@ -186,11 +175,7 @@ def check_vectors(connection: Connection, model: str, rows: Sequence[int] | None
 def damaged_words(
     connection: Connection, model: str, rows: Sequence[int] | None = None
 ) -> list[tuple[int, str]]:
-    """The ids and texts of words whose vector does not match its checksum.
-
-    Args:
-        rows: Row numbers; default: all.
-    """
+    """The ids and texts of words whose vector does not match its checksum, of all rows or of those with some numbers."""
     return [
         (id, text)
         for id, text, stored, packed in _rows(connection, _WORDS, model, rows)
@@ -252,9 +237,7 @@ def has_any(connection: Connection) -> bool:
 
 def remove_vectors(connection: Connection, ids: Collection[str]) -> None:
     """Delete the vectors of items, of all models."""
-    connection.execute(
-        delete(vector).where(vector.c.id.in_(bindparam("ids", expanding=True))), {"ids": list(ids)}
-    )
+    connection.execute(delete(vector).where(vector.c.id.in_(ids)))
 
 
 def add_words(connection: Connection, model: str, texts: Sequence[str], vectors: Vectors) -> None:
@@ -266,7 +249,7 @@ def add_words(connection: Connection, model: str, texts: Sequence[str], vectors:
     ]
     if connection.dialect.name == "postgresql":
         # Another process may have added some meanwhile.
-        lock_words(connection)
+        connection.exec_driver_sql(WAITING_TO_ADD_WORDS)
         held = select(word.c.text).where(word.c.model == model, word.c.text.in_(texts))
         known = set(connection.execute(held).scalars())
         rows = [row for row in rows if row["text"] not in known]

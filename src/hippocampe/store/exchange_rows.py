@@ -3,10 +3,11 @@
 from collections.abc import Collection
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, text
+from sqlalchemy import Connection, func, select, text
 
 from hippocampe.store import full_text, message_rows
 from hippocampe.store.message_rows import within
+from hippocampe.store.portable import beyond
 from hippocampe.store.schema import message, turn
 from hippocampe.store.turn_rows import Turn
 from hippocampe.types import Conversation, Message
@@ -54,19 +55,13 @@ def page(
         if not parameters["full_text"]:
             return []
         conditions.append(turn.c.id.in_(select(message.c.turn_id).where(text(condition))))
-    if after is not None:
-        conditions.append(_beyond(after, oldest_first))
     order = [turn.c.at, turn.c.id]
+    if after is not None:
+        conditions.append(beyond(order, (after.at, after.id), descending=not oldest_first))
     if not oldest_first:
         order = [column.desc() for column in order]
     query = select(turn).where(*conditions, turn.c.forgotten_at.is_(None)).order_by(*order)
     return [Turn(*row) for row in connection.execute(query.limit(limit), parameters)]
-
-
-def _beyond(last: Turn, oldest_first: bool) -> ColumnElement[bool]:
-    if oldest_first:
-        return or_(turn.c.at > last.at, and_(turn.c.at == last.at, turn.c.id > last.id))
-    return or_(turn.c.at < last.at, and_(turn.c.at == last.at, turn.c.id < last.id))
 
 
 def messages_of(connection: Connection, turns: Collection[str]) -> dict[str, list[Message]]:

@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 from uuid6 import uuid7
 
-from hippocampe.store.schema import job_run
+from hippocampe.store.schema import fields_of, job_run
 from hippocampe.types import JobRun, JobState
 
 READY: tuple[JobState, ...] = ("waiting", "failed")
@@ -43,17 +43,8 @@ def add(
 ) -> str:
     """Add a waiting run; return its id."""
     id = str(uuid7())
-    connection.execute(
-        insert(job_run).values(
-            id=id,
-            job=job,
-            space=space,
-            state="waiting",
-            payload=dict(payload or {}),
-            attempts=0,
-            due_at=due_at,
-        )
-    )
+    run = {"id": id, "job": job, "space": space, "state": "waiting", "due_at": due_at}
+    connection.execute(insert(job_run).values(**run, payload=dict(payload or {}), attempts=0))
     return id
 
 
@@ -113,11 +104,7 @@ def get(connection: Connection, space: str, id: str) -> JobRun | None:
 
 
 def abandoned(connection: Connection, *, leased: bool) -> list[JobRun]:
-    """The runs marked as running which no process executes.
-
-    Args:
-        leased: In a shared database, only those whose lease has ended; otherwise all.
-    """
+    """The runs marked as running which no process executes; with `leased`, those whose lease has ended."""
     query = select(job_run).where(*_abandoned(leased))
     return [_run(row) for row in connection.execute(query)]
 
@@ -233,4 +220,4 @@ def remove_done(connection: Connection, before: datetime) -> None:
 
 
 def _run(row: Row[Any]) -> JobRun:
-    return JobRun(**{column.name: getattr(row, column.name) for column in job_run.c})
+    return JobRun(**fields_of(job_run, row))

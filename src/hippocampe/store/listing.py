@@ -10,19 +10,17 @@ from sqlalchemy import (
     Connection,
     Select,
     and_,
-    bindparam,
     case,
     func,
     literal,
     or_,
     select,
     true,
-    tuple_,
     union_all,
 )
 
 from hippocampe.store import portable
-from hippocampe.store.driver import read_by_ids
+from hippocampe.store.driver import IDS, grouped, read_by_ids
 from hippocampe.store.memories import get, living, living_anywhere
 from hippocampe.store.schema import memory, message, subject, to_json
 from hippocampe.types import Change, ChangeKind, Memory, Metadata, Order, State
@@ -98,9 +96,7 @@ def page(
     columns, descending = _ORDERS[order]
     query = select(memory.c.id).where(memory.c.space == space, *conditions)
     if after is not None:
-        here = tuple_(*columns)
-        there = tuple_(*(literal(v, c.type) for v, c in zip(after, columns, strict=True)))
-        query = query.where(here < there if descending else here > there)
+        query = query.where(portable.beyond(columns, after, descending=descending))
     ordered = query.order_by(*(c.desc() if descending else c.asc() for c in columns))
     ids = connection.execute(ordered.limit(limit).offset(skip)).scalars().all()
     found = get(connection, space, ids)
@@ -134,15 +130,15 @@ def of_users(
     connection: Connection, space: str, now: datetime
 ) -> tuple[dict[str, int], dict[str, int]]:
     """Counts of current memories and of messages by user of a space, without the assistant."""
-    memories = select(memory.c.user, func.count()).where(living(space, now))
     by_people = or_(message.c.role.is_(None), message.c.role != "assistant")
-    messages = select(message.c.author, func.count()).where(message.c.space == space, by_people)
-    return (
-        _mapping(connection, memories.where(memory.c.user.is_not(None)).group_by(memory.c.user)),
-        _mapping(
-            connection, messages.where(message.c.author.is_not(None)).group_by(message.c.author)
-        ),
+    memories, messages = (
+        select(name, func.count()).where(*conditions, name.is_not(None)).group_by(name)
+        for name, *conditions in (
+            (memory.c.user, living(space, now)),
+            (message.c.author, message.c.space == space, by_people),
+        )
     )
+    return _mapping(connection, memories), _mapping(connection, messages)
 
 
 def of_subjects(connection: Connection, space: str, now: datetime) -> dict[str, int]:
@@ -186,7 +182,7 @@ def excerpts(
 
 
 _SUBJECTS = select(subject.c.space, subject.c.memory_id, subject.c.name).where(
-    subject.c.memory_id.in_(bindparam("ids", expanding=True))
+    subject.c.memory_id.in_(IDS)
 )
 
 
@@ -194,10 +190,8 @@ def subjects_by_memory(
     connection: Connection, space: str, ids: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
     """The folded subjects of memories, sorted; memories without any are left out."""
-    found: dict[str, list[str]] = {}
-    for of, id, name in read_by_ids(connection, _SUBJECTS, ids):
-        if of == space:
-            found.setdefault(id, []).append(name)
+    rows = read_by_ids(connection, _SUBJECTS, ids)
+    found = grouped((id, name) for of, id, name in rows if of == space)
     return {id: tuple(sorted(names)) for id, names in found.items()}
 
 

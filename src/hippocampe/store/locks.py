@@ -2,24 +2,16 @@
 
 from zlib import crc32
 
-from sqlalchemy import Connection
-
 _UPGRADE, _WORDS, _WRITERS, _SPACES, _SCHEDULE, _FILLING = 1, 2, 3, 4, 5, 6
 """Families of locks."""
+WAITING_TO_UPGRADE = f"SELECT pg_advisory_xact_lock({_UPGRADE}, 0)"
+"""The statement that waits for other processes that create or upgrade the tables."""
+WAITING_TO_ADD_WORDS = f"SELECT pg_advisory_xact_lock({_WORDS}, 0)"
+"""The statement that waits for other transactions that add words: their ids are assigned in the order of commits."""
 WAITING_TO_SCHEDULE = f"SELECT pg_advisory_xact_lock({_SCHEDULE}, 0)"
 """The statement that waits for other processes that look at the schedule of jobs."""
 TRYING_TO_FILL = f"SELECT pg_try_advisory_xact_lock({_FILLING}, 0)"
 """The statement that answers whether no other process fills the index."""
-
-
-def lock_upgrade(connection: Connection) -> None:
-    """Wait for other processes that create or upgrade the tables."""
-    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_UPGRADE}, 0)")
-
-
-def lock_words(connection: Connection) -> None:
-    """Wait for other transactions that add words, so that ids of words are assigned in the order of commits."""
-    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WORDS}, 0)")
 
 
 def waiting_for_writers(space: str | None) -> str:

@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
-    BindParameter,
     ColumnElement,
     Connection,
     Row,
@@ -26,7 +25,7 @@ from sqlalchemy import (
 )
 
 from hippocampe.store import portable
-from hippocampe.store.driver import parts, read, read_by_ids, write
+from hippocampe.store.driver import IDS, grouped, parts, read, read_by_ids, write
 from hippocampe.store.schema import Instant, instant, memory, microseconds
 from hippocampe.types import Memory
 
@@ -43,9 +42,8 @@ _INSTANTS = [column.name for column in COLUMNS if isinstance(column.type, Instan
 _TOUCH_BATCH = 500
 
 # Statements of the hot path are built once: building one takes longer than running it.
-_IDS: BindParameter[list[str]] = bindparam("ids", expanding=True)
 # By id alone: given a space too, SQLite would read all rows of the space.
-_GET = select(*COLUMNS).where(memory.c.id.in_(_IDS))
+_GET = select(*COLUMNS).where(memory.c.id.in_(IDS))
 _HIGHEST = {
     column.name: select(memory.c.id)
     .where(
@@ -60,7 +58,7 @@ _HIGHEST = {
 _INSERT = insert(memory)
 _TOUCH = (
     update(memory)
-    .where(memory.c.id.in_(_IDS))
+    .where(memory.c.id.in_(IDS))
     .values(
         access_count=memory.c.access_count + bindparam("more"), last_accessed_at=bindparam("now")
     )
@@ -97,11 +95,7 @@ def _to_row(item: Memory, equality: str) -> dict[str, Any]:
 
 
 def add(connection: Connection, items: Iterable[Memory], equalities: Iterable[str]) -> None:
-    """Insert memories.
-
-    Args:
-        equalities: For each, the digest of its statement: equal digests mean equal statements.
-    """
+    """Insert memories, each with the digest of its statement: equal digests mean equal statements."""
     rows = [_to_row(item, digest) for item, digest in zip(items, equalities, strict=True)]
     write(connection, _INSERT, rows)
 
@@ -202,11 +196,7 @@ def forgotten_since(connection: Connection, space: str, since: datetime) -> list
 def highest(
     connection: Connection, by: str, space: str, collection: str, now: datetime, limit: int
 ) -> list[str]:
-    """Ids of the memories of a collection that recall may return, highest first.
-
-    Args:
-        by: The column to order by: "created_at" or "importance".
-    """
+    """Ids of the memories of a collection that recall may return, highest first, by "created_at" or "importance"."""
     values = {"space": space, "collection": collection, "now": microseconds(now), "limit": limit}
     return [row[0] for row in read(connection, _HIGHEST[by], **values)]
 
@@ -246,11 +236,8 @@ def versions(connection: Connection, space: str, id: str) -> list[Memory]:
 
 def touch(connection: Connection, counts: Mapping[str, int], at: datetime) -> None:
     """Add recall counts, by memory id, and set the time of last access."""
-    ids_by_count: dict[int, list[str]] = {}
-    for id, more in counts.items():
-        ids_by_count.setdefault(more, []).append(id)
     # Few statements of many rows: the driver reacquires the GIL after each.
-    for more, ids in ids_by_count.items():
+    for more, ids in grouped((more, id) for id, more in counts.items()).items():
         for some in parts(ids, _TOUCH_BATCH):
             connection.execute(_TOUCH, {"ids": some, "more": more, "now": at})
 

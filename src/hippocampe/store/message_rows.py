@@ -19,6 +19,7 @@ from sqlalchemy import (
 
 from hippocampe.errors import InvalidInput
 from hippocampe.store import full_text
+from hippocampe.store.driver import grouped
 from hippocampe.store.schema import message, turn
 from hippocampe.types import Message
 
@@ -36,10 +37,8 @@ def with_external_ids(
     connection: Connection, space: str, ids: Collection[str]
 ) -> list[tuple[str, str, datetime]]:
     """The channel, the external id and the time of the messages of a space with one of these external ids."""
-    query = select(message.c.space, message.c.channel, message.c.external_id, message.c.at).where(
-        message.c.external_id.in_(bindparam("ids", expanding=True))
-    )
-    rows = connection.execute(query, {"ids": list(ids)})
+    query = select(message.c.space, message.c.channel, message.c.external_id, message.c.at)
+    rows = connection.execute(query.where(message.c.external_id.in_(ids)))
     return [(row.channel, row.external_id, row.at) for row in rows if row.space == space]
 
 
@@ -72,22 +71,8 @@ def add(
 ) -> None:
     """Insert messages, each with the id of the turn it belongs to."""
     rows = [
-        {
-            "id": item.id,
-            "space": item.space,
-            "channel": item.channel or "",
-            "author": item.author,
-            "role": item.role,
-            "content": item.content,
-            "at": item.at,
-            "created_at": created_at,
-            "external_id": item.external_id,
-            "reply_to": item.reply_to,
-            "turn_id": turn_id,
-            "live": item.live,
-            "working": item.working,
-            "expression": item.expression,
-        }
+        {column.name: getattr(item, column.name) for column in _MESSAGE}
+        | {"channel": item.channel or "", "created_at": created_at, "turn_id": turn_id}
         for item, turn_id in zip(items, turns, strict=True)
     ]
     if rows:
@@ -193,16 +178,13 @@ def said_in(connection: Connection, turns: Sequence[str]) -> dict[str, str]:
         .where(message.c.turn_id.in_(list(turns)), message.c.role == "user")
         .order_by(message.c.number)
     )
-    said: dict[str, list[str]] = {}
-    for turn_id, content in connection.execute(query):
-        said.setdefault(turn_id, []).append(content)
+    said = grouped((turn_id, content) for turn_id, content in connection.execute(query))
     return {turn_id: "\n".join(contents) for turn_id, contents in said.items()}
 
 
-def set_live(connection: Connection, ids: Collection[str], live: bool) -> None:
-    """Set or clear the live flag of messages."""
-    query = update(message).where(message.c.id.in_(bindparam("ids", expanding=True)))
-    connection.execute(query.values(live=live), {"ids": list(ids)})
+def end_live(connection: Connection, ids: Collection[str]) -> None:
+    """Clear the live flag of messages."""
+    connection.execute(update(message).where(message.c.id.in_(ids)).values(live=False))
 
 
 def set_turns(connection: Connection, turns: Mapping[str, str]) -> None:

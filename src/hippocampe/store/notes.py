@@ -5,13 +5,10 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, Connection, Row, bindparam, delete, insert, select
+from sqlalchemy import Connection, Row, delete, insert, select
 
 from hippocampe.store import embeddings
-from hippocampe.store.schema import note
-
-_IDS: BindParameter[list[str]] = bindparam("ids", expanding=True)
-_GET = select(note).where(note.c.id.in_(_IDS))
+from hippocampe.store.schema import fields_of, note
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +38,7 @@ class Listed(NamedTuple):
 
 def of_row(row: Row[Any]) -> Piece:
     """Convert a row that has at least the columns of a piece."""
-    return Piece(**{column.name: getattr(row, column.name) for column in note.c})
+    return Piece(**fields_of(note, row))
 
 
 def listed(connection: Connection) -> list[Listed]:
@@ -52,7 +49,7 @@ def listed(connection: Connection) -> list[Listed]:
 
 def get(connection: Connection, space: str, ids: Collection[str]) -> list[Piece]:
     """The pieces of a space with these ids, in no order."""
-    found = map(of_row, connection.execute(_GET, {"ids": list(ids)}))
+    found = map(of_row, connection.execute(select(note).where(note.c.id.in_(ids))))
     return [piece for piece in found if piece.space == space]
 
 
@@ -64,5 +61,5 @@ def add(connection: Connection, pieces: Sequence[Piece]) -> None:
 
 def remove(connection: Connection, ids: Collection[str]) -> None:
     """Delete pieces with their embeddings."""
-    connection.execute(delete(note).where(note.c.id.in_(_IDS)), {"ids": list(ids)})
+    connection.execute(delete(note).where(note.c.id.in_(ids)))
     embeddings.remove_vectors(connection, ids)

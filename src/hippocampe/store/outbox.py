@@ -71,11 +71,7 @@ def oldest(connection: Connection, limit: int) -> list[Pending]:
 def claim(
     connection: Connection, space: str, without: Collection[int], limit: int
 ) -> list[Pending]:
-    """The oldest rows of a space that no other process has claimed, until the transaction ends.
-
-    Args:
-        without: Rows to leave out.
-    """
+    """The oldest rows of a space that no other process has claimed, `without` some, until the transaction ends."""
     query = select(outbox).where(outbox.c.space == space, outbox.c.seq.not_in(list(without)))
     claimed = query.order_by(outbox.c.seq).limit(limit).with_for_update(skip_locked=True)
     return [Pending(*row) for row in connection.execute(claimed)]

@@ -6,7 +6,7 @@ or forgotten since. Every query reads the past through them unchanged.
 
 import sqlite3
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -50,22 +50,16 @@ def known_at(store: Store, at: datetime) -> Generator[Store]:
         past = PostgresStore(store.url, store.folder, clock=lambda: at)
         past.views = tuple(_views(moment, "public"))
         past.read_only = True
-        try:
-            yield past
-        finally:
-            past.close()
-        return
-    past = Store(store.path, store.folder, read_only=True, clock=lambda: at)
+    else:
+        past = Store(store.path, store.folder, read_only=True, clock=lambda: at)
 
-    @event.listens_for(past.engine, "connect")
-    def _connect(connection: sqlite3.Connection, _record: Any) -> None:  # pyright: ignore[reportUnusedFunction]
-        for statement in _views(moment):
-            connection.execute(statement)
+        @event.listens_for(past.engine, "connect")
+        def _connect(connection: sqlite3.Connection, _record: Any) -> None:  # pyright: ignore[reportUnusedFunction]
+            for statement in _views(moment):
+                connection.execute(statement)
 
-    try:
+    with closing(past):
         yield past
-    finally:
-        past.close()
 
 
 def _views(moment: int, of: str = "main") -> Generator[str]:

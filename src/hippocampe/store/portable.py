@@ -1,9 +1,9 @@
 """SQL that the two databases spell differently."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Boolean, ColumnElement, Connection, TextClause, text
+from sqlalchemy import Boolean, ColumnElement, Connection, TextClause, literal, text, tuple_
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
@@ -76,6 +76,15 @@ def _has_pairs_postgres(element: HasPairs, compiler: SQLCompiler, **options: Any
 def json_values(column: ColumnElement[Any]) -> Any:
     """The texts of a JSON array, as a table with the column `value`."""
     return JsonItems(column).table_valued("value")
+
+
+def beyond(
+    columns: Sequence[ColumnElement[Any]], last: Sequence[Any], *, descending: bool = False
+) -> ColumnElement[bool]:
+    """The condition for the rows after one, given by its values of the columns that order them."""
+    here = tuple_(*columns)
+    there = tuple_(*(literal(value, each.type) for value, each in zip(last, columns, strict=True)))
+    return here < there if descending else here > there
 
 
 def spelled(connection: Connection, statements: Mapping[str, TextClause]) -> TextClause:

@@ -270,7 +270,9 @@ class PostgresStore(Store):
                 if depth:
                     yield
                 else:
-                    with self._locked(FENCE.get()):
+                    space = FENCE.get()
+                    waiting = locks.waiting_for_writers(None if space == EVERY else space)
+                    with self._holding(waiting):
                         yield
             finally:
                 self._held.depth = depth
@@ -289,9 +291,6 @@ class PostgresStore(Store):
             with translated():
                 alone = connection.exec_driver_sql(locks.TRYING_TO_FILL).scalar_one()
             yield alone
-
-    def _locked(self, space: str) -> AbstractContextManager[object]:
-        return self._holding(locks.waiting_for_writers(None if space == EVERY else space))
 
     @contextmanager
     def _holding(self, waiting: str = "") -> Generator[Connection]:
@@ -391,7 +390,7 @@ class PostgresStore(Store):
 
         with self.write() as connection:
             # The first of several processes that start together does it.
-            locks.lock_upgrade(connection)
+            connection.exec_driver_sql(locks.WAITING_TO_UPGRADE)
             current = revision_of(connection)
             if current == schema.REVISION:
                 return

@@ -6,14 +6,17 @@ from itertools import groupby
 from struct import unpack
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, and_, delete, exists, func, insert, literal, select, tuple_
+from sqlalchemy import Connection, Row, and_, delete, exists, func, insert, select
 
 from hippocampe.store.driver import write, write_ready
+from hippocampe.store.portable import beyond
 from hippocampe.store.schema import retrieval, retrieval_item
 from hippocampe.types import Outcome, Retrieval, Retrieved, Route
 
 _COLUMNS = tuple(column.name for column in retrieval.c if column.name != "signals")
 """The columns that are fields of a `Retrieval`."""
+_ORDER = (retrieval.c.created_at, retrieval.c.id)
+_NEWEST = [column.desc() for column in _ORDER]
 _INSERT, _INSERT_ITEM = insert(retrieval), insert(retrieval_item)
 
 
@@ -65,12 +68,9 @@ def find(
     if since is not None:
         query = query.where(retrieval.c.created_at >= since)
     if before is not None:
-        at, id = (
-            literal(v, c.type)
-            for v, c in ((before.created_at, retrieval.c.created_at), (before.id, retrieval.c.id))
-        )
-        query = query.where(tuple_(retrieval.c.created_at, retrieval.c.id) < tuple_(at, id))
-    newest = query.order_by(retrieval.c.created_at.desc(), retrieval.c.id.desc()).limit(limit)
+        last = (before.created_at, before.id)
+        query = query.where(beyond(_ORDER, last, descending=True))
+    newest = query.order_by(*_NEWEST).limit(limit)
     return _with_items(connection, connection.execute(newest).all())
 
 
@@ -89,7 +89,7 @@ def giving(connection: Connection, space: str, item_id: str, limit: int) -> list
         retrieval_item.c.outcome == "injected",
     )
     query = select(retrieval).where(retrieval.c.space == space, exists().where(injected))
-    newest = query.order_by(retrieval.c.created_at.desc(), retrieval.c.id.desc()).limit(limit)
+    newest = query.order_by(*_NEWEST).limit(limit)
     return _with_items(connection, connection.execute(newest).all())
 
 

@@ -61,6 +61,11 @@ def to_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def fields_of(table: Table, item: Any) -> dict[str, Any]:
+    """The values of the columns of a table, from a row, or a record that has fields of their names."""
+    return {column.name: getattr(item, column.name) for column in table.c}
+
+
 class Instant(TypeDecorator[datetime]):
     """An aware datetime, stored as integer microseconds since the epoch."""
 

@@ -18,7 +18,7 @@ from sqlalchemy import (
 )
 
 from hippocampe.store import memories
-from hippocampe.store.driver import parts, read, read_by_ids, read_in_batches
+from hippocampe.store.driver import IDS, parts, read, read_by_ids, read_in_batches
 from hippocampe.store.schema import memory, message, note, subject, turn, vector
 
 TABLES = {"memory": memory, "turn": turn, "live": message, "note": note}
@@ -69,10 +69,7 @@ def _searched(kind: str) -> Any:
 
 
 _OF_SPACE = {kind: _searched(kind) for kind in TABLES}
-_BY_IDS = {
-    kind: _searched(kind).where(table.c.id.in_(bindparam("ids", expanding=True)))
-    for kind, table in TABLES.items()
-}
+_BY_IDS = {kind: _searched(kind).where(table.c.id.in_(IDS)) for kind, table in TABLES.items()}
 _COUNT = {kind: _embedded(kind, func.count()) for kind in TABLES}
 _IDS = {kind: _embedded(kind, table.c.id) for kind, table in TABLES.items()}
 _ABOUT = select(subject.c.memory_id).where(

@@ -8,13 +8,15 @@ from hippocampe.store import associations, memories
 from hippocampe.store.schema import Instant, memory, setting
 
 # An index lookup for each space, instead of a scan of all rows of all spaces.
-_WITH_LIVE = text("""
+_KNOWN = """
     WITH RECURSIVE known(space) AS (
-        SELECT min(space) FROM message
+        SELECT min(space) FROM {table}
         UNION ALL
-        SELECT (SELECT min(space) FROM message WHERE space > known.space)
+        SELECT (SELECT min(space) FROM {table} WHERE space > known.space)
         FROM known WHERE known.space IS NOT NULL
     )
+"""
+_WITH_LIVE = text(f"""{_KNOWN.format(table="message")}
     -- The sign keeps SQLite from walking the index of times, past all that is no longer live.
     SELECT space, oldest FROM (
         SELECT space, (
@@ -26,13 +28,7 @@ _WITH_LIVE = text("""
 _JUDGED = " OR ".join(
     f"judged.reason LIKE :reason_{number}" for number in range(len(associations.FOR_A_PERSON))
 )
-_TO_REVIEW = text(f"""
-    WITH RECURSIVE known(space) AS (
-        SELECT min(space) FROM association
-        UNION ALL
-        SELECT (SELECT min(space) FROM association WHERE space > known.space)
-        FROM known WHERE known.space IS NOT NULL
-    )
+_TO_REVIEW = text(f"""{_KNOWN.format(table="association")}
     SELECT space FROM known WHERE EXISTS (
         SELECT 1 FROM association AS edge
         JOIN memory AS source ON source.id = edge.source_id

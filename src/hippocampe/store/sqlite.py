@@ -199,11 +199,6 @@ def watch(connection: Connection, changed: Callable[[str], None]) -> bool:
     return True
 
 
-def read_only_uri(path: Path) -> str:
-    """The URI with which SQLite opens a file read-only."""
-    return path.resolve().as_uri() + "?mode=ro"
-
-
 @contextmanager
 def unmapped(connection: Connection) -> Generator[None]:
     """Bypass the memory map, whose pages would stay in the process's memory."""
@@ -244,11 +239,8 @@ def backup(engine: Engine, target: Path) -> None:
     with engine.connect() as connection:
         source = connection.connection.driver_connection
         assert isinstance(source, sqlite3.Connection)
-        copy = sqlite3.connect(target)
-        try:
+        with closing(sqlite3.connect(target)) as copy:
             source.backup(copy, pages=1024, progress=_interruptible)
-        finally:
-            copy.close()
 
 
 def scrub(engine: Engine) -> None:
@@ -276,11 +268,9 @@ def check_file(path: Path) -> None:
     if not path.exists() or path.stat().st_size == 0:
         return
     try:
-        connection = sqlite3.connect(read_only_uri(path), uri=True, timeout=10)
-        try:
+        uri = path.resolve().as_uri() + "?mode=ro"
+        with closing(sqlite3.connect(uri, uri=True, timeout=10)) as connection:
             connection.execute("SELECT name FROM sqlite_master").fetchall()
-        finally:
-            connection.close()
     except sqlite3.DatabaseError as exc:
         if "locked" in str(exc) or "readonly" in str(exc) or "unable to open" in str(exc):
             return

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, Connection, bindparam, delete, func, insert, select
+from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
-from hippocampe.store.driver import read, read_by_ids, write
+from hippocampe.store.driver import IDS, read, read_by_ids, write
 from hippocampe.store.memories import CURRENT, get
 from hippocampe.store.schema import alias, claim, instant, memory, subject
 from hippocampe.types import Memory
 
-_IDS: BindParameter[list[str]] = bindparam("ids", expanding=True)
 _SAME = (
     select(memory.c.id).where(
         memory.c.space == bindparam("space"),
@@ -34,7 +33,7 @@ _STORED = (
 # By id alone: given a space too, SQLite would read all rows of the space.
 _BY_ID = select(
     *_STORED, memory.c.space, memory.c.collection, memory.c.forgotten_at, memory.c.superseded_by
-).where(memory.c.id.in_(_IDS))
+).where(memory.c.id.in_(IDS))
 _ABOUT = (
     select(*_STORED)
     .select_from(subject.join(memory, memory.c.id == subject.c.memory_id))
@@ -53,7 +52,7 @@ _CLAIMING = (
     .where(
         claim.c.space == bindparam("space"),
         claim.c.relation == bindparam("relation"),
-        claim.c.subject.in_(_IDS),
+        claim.c.subject.in_(IDS),
         memory.c.collection == bindparam("collection"),
         CURRENT,
     )
@@ -181,18 +180,10 @@ def count_about(
     connection: Connection, space: str, collection: str, names: Collection[str]
 ) -> dict[str, int]:
     """The number of current memories of each of these folded subjects."""
-    query = (
-        select(subject.c.name, func.count())
-        .join(memory, memory.c.id == subject.c.memory_id)
-        .where(
-            subject.c.space == space,
-            subject.c.name.in_(list(names)),
-            memory.c.collection == collection,
-            CURRENT,
-        )
-        .group_by(subject.c.name)
-    )
-    counted = {row[0]: row[1] for row in connection.execute(query)}
+    named = (subject.c.space == space, subject.c.name.in_(names))
+    query = select(subject.c.name, func.count()).join(memory, memory.c.id == subject.c.memory_id)
+    query = query.where(*named, memory.c.collection == collection, CURRENT)
+    counted = {row[0]: row[1] for row in connection.execute(query.group_by(subject.c.name))}
     return {name: counted.get(name, 0) for name in names}
 
 

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Collection, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -28,10 +29,6 @@ from hippocampe.system.local_socket import DIVISION
 
 BACKUPS = "backups"
 """Name of the folder of backups in the data folder."""
-
-
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 class Store:
@@ -59,7 +56,7 @@ class Store:
         self.path = path
         self.folder = folder
         self.read_only = read_only
-        self.now = clock or _utc_now
+        self.now = clock or partial(datetime.now, UTC)
         self.memory_changes = 0
         """Changes of this process to memories: what was cached before the last one is stale."""
         self.created = False
@@ -113,11 +110,7 @@ class Store:
 
     @contextmanager
     def read(self, *, whole: bool = False) -> Generator[Connection]:
-        """A read transaction: a consistent view.
-
-        Args:
-            whole: Whether whole tables are read, which then bypasses the memory map.
-        """
+        """A read transaction: a consistent view. Reading `whole` tables bypasses the memory map."""
         with (
             translated(),
             self.engine.connect() as connection,

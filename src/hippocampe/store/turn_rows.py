@@ -4,7 +4,7 @@ The turns of a channel form a chain ordered by time, linked by `previous_id` and
 one query returns the neighbours of a hundred candidates.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import inf
@@ -14,7 +14,6 @@ from sqlalchemy import (
     BigInteger,
     Connection,
     Row,
-    bindparam,
     delete,
     insert,
     select,
@@ -22,12 +21,12 @@ from sqlalchemy import (
     update,
 )
 
-from hippocampe.store.driver import read_by_ids
+from hippocampe.store.driver import IDS, grouped, read_by_ids
 from hippocampe.store.message_rows import within
-from hippocampe.store.schema import instant, message, microseconds, turn
+from hippocampe.store.schema import fields_of, instant, message, microseconds, turn
 
 # By id alone: given a space too, SQLite would read all rows of the space.
-_TURNS = select(turn).where(turn.c.id.in_(bindparam("ids", expanding=True)))
+_TURNS = select(turn).where(turn.c.id.in_(IDS))
 _NAMES = [column.name for column in turn.c]
 SESSION_GAP = timedelta(hours=1)
 """Silence that ends a session of a channel."""
@@ -52,14 +51,12 @@ class Turn:
 
 def of_row(row: Row[Any]) -> Turn:
     """Convert a row that has at least the columns of a turn."""
-    return Turn(**{column.name: getattr(row, column.name) for column in turn.c})
+    return Turn(**fields_of(turn, row))
 
 
 def add(connection: Connection, items: Iterable[Turn]) -> None:
     """Insert turns into the chains of their channels, after turns of the same or an earlier time."""
-    channels: dict[tuple[str, str], list[Turn]] = {}
-    for item in items:
-        channels.setdefault((item.space, item.channel), []).append(item)
+    channels = grouped(((item.space, item.channel), item) for item in items)
     for chain in channels.values():
         chain.sort(key=lambda item: item.at)
         _link(connection, chain)
@@ -88,7 +85,7 @@ def _link(connection: Connection, chain: list[Turn]) -> None:
                 session=last.session if same and last else item.id,
             )
             linked.append(last)
-        connection.execute(insert(turn), [_row(item) for item in linked])
+        connection.execute(insert(turn), [fields_of(turn, item) for item in linked])
         if before:
             connection.execute(update(turn).where(turn.c.id == before.id).values(next_id=run[0].id))
         if after:
@@ -96,10 +93,6 @@ def _link(connection: Connection, chain: list[Turn]) -> None:
                 update(turn).where(turn.c.id == after).values(previous_id=run[-1].id)
             )
         position = end
-
-
-def _row(item: Turn) -> dict[str, Any]:
-    return {column.name: getattr(item, column.name) for column in turn.c}
 
 
 def _last_at_or_before(connection: Connection, item: Turn) -> Turn | None:
@@ -179,10 +172,8 @@ def set_forgotten(
     reason: str | None,
 ) -> None:
     """Hide turns from recall, or show them again if `at` is None; messages stay."""
-    query = update(turn).where(
-        turn.c.space == space, turn.c.id.in_(bindparam("ids", expanding=True))
-    )
-    connection.execute(query.values(forgotten_at=at, forgotten_reason=reason), {"ids": list(ids)})
+    query = update(turn).where(turn.c.space == space, turn.c.id.in_(ids))
+    connection.execute(query.values(forgotten_at=at, forgotten_reason=reason))
 
 
 def remove(connection: Connection, items: Collection[Turn]) -> None:
@@ -202,17 +193,15 @@ def remove(connection: Connection, items: Collection[Turn]) -> None:
 _EXTERNAL = (
     select(message.c.turn_id, message.c.external_id)
     .where(
-        message.c.turn_id.in_(bindparam("ids", expanding=True)),
+        message.c.turn_id.in_(IDS),
         message.c.external_id.is_not(None),
     )
     .order_by(message.c.at, message.c.number)
 )
-_BESIDE = select(turn.c.id, turn.c.previous_id, turn.c.next_id).where(
-    turn.c.id.in_(bindparam("ids", expanding=True))
-)
+_BESIDE = select(turn.c.id, turn.c.previous_id, turn.c.next_id).where(turn.c.id.in_(IDS))
 _SPOKEN = select(
     turn.c.id, type_coerce(turn.c.at, BigInteger), turn.c.author, turn.c.channel
-).where(turn.c.id.in_(bindparam("ids", expanding=True)), turn.c.forgotten_at.is_(None))
+).where(turn.c.id.in_(IDS), turn.c.forgotten_at.is_(None))
 
 
 def beside(
@@ -240,8 +229,7 @@ def beside(
             before[id], after[id] = previous, following
         ends = {end for id in asked for end in (before.get(id), after.get(id))}
         asked = [end for end in ends if end is not None and end not in before]
-    sides = (before, after)
-    wanted = dict.fromkeys(end for id in ids for side in sides for end in _along(side, id, reach))
+    wanted = _around(ids, (before, after), reach)
     first = -inf if since is None else microseconds(since)
     last = inf if until is None else microseconds(until)
     shown = {
@@ -252,14 +240,20 @@ def beside(
     return [id for id in wanted if id in shown]
 
 
-def _along(chain: Mapping[str, str | None], start: str, reach: int) -> Iterator[str]:
-    """The next turns of a chain after one, in its direction."""
-    for _ in range(reach):
-        end = chain.get(start)
-        if end is None:
-            return
-        yield end
-        start = end
+def _around(
+    ids: Sequence[str], chains: Sequence[Mapping[str, str | None]], reach: int
+) -> dict[str, None]:
+    """The next turns of each chain after each of some turns, grouped by these."""
+    found: dict[str, None] = {}
+    for id in ids:
+        for chain in chains:
+            end: str | None = id
+            for _ in range(reach):
+                end = chain.get(end)
+                if end is None:
+                    break
+                found[end] = None
+    return found
 
 
 def external_ids(connection: Connection, turn_ids: Collection[str]) -> dict[str, tuple[str, ...]]:

@@ -4,14 +4,13 @@ from datetime import datetime
 
 from sqlalchemy import Connection, func, insert, select
 
-from hippocampe.store.schema import model_usage
+from hippocampe.store.schema import fields_of, model_usage
 from hippocampe.types import ModelUsage
 
 
 def add(connection: Connection, usage: ModelUsage) -> None:
     """Insert one call."""
-    values = {column.name: getattr(usage, column.name) for column in model_usage.c}
-    connection.execute(insert(model_usage).values(**values))
+    connection.execute(insert(model_usage).values(**fields_of(model_usage, usage)))
 
 
 def spent(connection: Connection, space: str, since: datetime) -> float:

@@ -30,8 +30,7 @@ _COUNT = (
 
 def leave(connection: Connection, ids: Collection[str]) -> None:
     """Take messages out of their working history."""
-    query = update(message).where(message.c.id.in_(bindparam("ids", expanding=True)))
-    connection.execute(query.values(working=False), {"ids": list(ids)})
+    connection.execute(update(message).where(message.c.id.in_(ids)).values(working=False))
 
 
 def count(connection: Connection, space: str, channel: str) -> int:
