@@ -6,6 +6,7 @@ dies before the files are clean, the mark makes the next open finish the work.
 
 import shutil
 from collections.abc import Collection, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from sqlalchemy import Connection
@@ -240,8 +241,7 @@ def _scrub_whole_backups(store: Store, request: Request, doomed: Selection) -> N
 
 def _scrub_backup(path: Path, request: Request, doomed: Selection) -> None:
     """Erase from a backup. A backup with another schema cannot be searched, so it is deleted."""
-    copy = Store(path, path.parent)
-    try:
+    with closing(Store(path, path.parent)) as copy:
         if copy.revision() != schema.REVISION:
             path.unlink()
             return
@@ -250,5 +250,3 @@ def _scrub_backup(path: Path, request: Request, doomed: Selection) -> None:
             found = erasure.select(connection, request) | doomed
             erasure.remove(connection, request, found, retrieval_log.preview)
         copy.scrub()
-    finally:
-        copy.close()

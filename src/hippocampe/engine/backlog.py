@@ -19,7 +19,6 @@ from hippocampe.engine.unit_of_work import WAITING, UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import EmbedderError, StoreError
-from hippocampe.protocols import Embedder
 from hippocampe.store import embeddings, memories, message_rows, meta, notes, turn_rows
 from hippocampe.store.schema import vector
 from hippocampe.store.shown import SHOWN, TABLES
@@ -42,16 +41,12 @@ def unembedded(
 
 
 def embed_missing(writer: Writer, progress: Progress | None = None, *, index: bool = False) -> int:
-    """Embed every row without a vector; return their number.
-
-    Args:
-        index: Whether to index them too.
-    """
+    """Embed every row without a vector, and `index` them if asked; return their number."""
     done = 0
     for kind in TABLES:
         while True:
             with writer.corpus.store.read() as connection:
-                rows = unembedded(connection, kind, writer.corpus.vocabulary.embedder.model, 256)
+                rows = unembedded(connection, kind, writer.corpus.model, 256)
             if not rows:
                 break
             _embed_rows(writer, kind, rows, index)
@@ -148,10 +143,7 @@ def _next_waiting(writer: Writer) -> tuple[str, list[str], str | None]:
 
 def _embed_some(writer: Writer, kind: str, ids: Sequence[str]) -> None:
     corpus = writer.corpus
-    with corpus.store.read() as connection:
-        rows = unembedded(connection, kind, corpus.vocabulary.embedder.model, len(ids), ids)
-    if rows:
-        _embed_rows(writer, kind, rows, index=True, from_reserve=True)
+    embed_ids(writer, kind, ids)
     # Before the rows leave: a flush that finds none pending must find the recovery recorded.
     for part in ("embedder", "store"):
         corpus.outages.works(part)
@@ -188,19 +180,13 @@ def _embed_rows(
     counted: bool = True,
     from_reserve: bool = False,
 ) -> None:
-    """Embed and store rows, unless their text changes meanwhile.
-
-    Args:
-        counted: Whether indexing adds their words to the counts of their space.
-    """
+    """Embed and store rows, unless their text changes meanwhile; if `counted`, their words count in the space."""
     while rows:
         prepared = writer.corpus.vocabulary.prepare(*texts(kind, rows))
         with writer.change(from_reserve=from_reserve) as change:
             unchanged = _unchanged(change.connection, kind, rows)
             if len(unchanged) == len(rows):
-                _store_embeddings(
-                    writer.corpus.vocabulary.embedder, change, kind, rows, prepared, index, counted
-                )
+                _store_embeddings(change, kind, rows, prepared, index, counted)
                 return
         # The others were erased or edited meanwhile: not even their words may be stored.
         rows = unchanged
@@ -215,7 +201,6 @@ def _unchanged(connection: Connection, kind: str, rows: Sequence[Any]) -> list[A
 
 
 def _store_embeddings(
-    embedder: Embedder,
     change: UnitOfWork,
     kind: str,
     rows: Sequence[Any],
@@ -224,8 +209,7 @@ def _store_embeddings(
     counted: bool,
 ) -> None:
     embedded = [change.embedded(each) for each in prepared]
-    pairs = list(zip(rows, embedded, strict=True))
-    model = embedder.model
+    pairs, model = list(zip(rows, embedded, strict=True)), change.model
     new = [embeddings.vector_row(row.id, model, kind, row.space, each) for row, each in pairs]
     embeddings.put_vectors(change.connection, new)
     if index:
@@ -237,9 +221,9 @@ def _store_embeddings(
 
 
 def embed_ids(writer: Writer, kind: str, ids: Sequence[str]) -> None:
-    """Embed and index some rows, which the process that stored them has not."""
+    """Embed and index some rows, unless they are embedded already."""
     with writer.corpus.store.read() as connection:
-        rows = unembedded(connection, kind, writer.corpus.vocabulary.embedder.model, len(ids), ids)
+        rows = unembedded(connection, kind, writer.corpus.model, len(ids), ids)
     _embed_rows(writer, kind, rows, index=True, from_reserve=True)
 
 

@@ -18,7 +18,7 @@ def index_folder(folder: Path, model: str) -> Path:
 
 def acknowledged_mark(corpus: Corpus) -> Path:
     """The file with the outbox position up to which the index is durable."""
-    return index_folder(corpus.config.folder, corpus.vocabulary.embedder.model) / "acknowledged"
+    return index_folder(corpus.config.folder, corpus.model) / "acknowledged"
 
 
 def flush_index(writer: Writer) -> None:

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +50,7 @@ def replay(writer: Writer, *, after: int = 0) -> int:
                 points = {
                     point.id: point
                     for batch in parts(sorted(ids), BATCH)
-                    for point in stored_points(
-                        connection, kind, corpus.vocabulary.embedder.model, batch
-                    )
+                    for point in stored_points(connection, kind, corpus.model, batch)
                 }
                 corpus.index.apply(kind, list(points.values()), sorted(ids - set(points)))
         writer.position.applied = max(writer.position.applied, last)
@@ -129,7 +128,7 @@ def new_generation(
         else:
             with corpus.store.read() as connection:
                 total = count_shown(connection, kind)
-                points = stored_points(connection, kind, corpus.vocabulary.embedder.model)
+                points = stored_points(connection, kind, corpus.model)
                 index.build(
                     target,
                     dimensions=corpus.vocabulary.embedder.dimensions,
@@ -156,7 +155,7 @@ def _build_in_child(writer: Writer, kind: str, target: Path) -> None:
     corpus = writer.corpus
     order = {
         "database": str(corpus.config.database),
-        "model": corpus.vocabulary.embedder.model,
+        "model": corpus.model,
         "dimensions": corpus.vocabulary.embedder.dimensions,
         "kind": kind,
         "target": str(target),
@@ -178,17 +177,16 @@ def build_from_order(order: dict[str, Any]) -> None:
     if hasattr(os, "nice"):
         os.nice(15)
     database = Path(order["database"])
-    store = Store(database, database.parent, read_only=True)
-    try:
-        with store.read() as connection:
-            build_generation(
-                Path(order["target"]),
-                dimensions=order["dimensions"],
-                points=stored_points(connection, order["kind"], order["model"]),
-                graph=True,
-            )
-    finally:
-        store.close()
+    with (
+        closing(Store(database, database.parent, read_only=True)) as store,
+        store.read() as connection,
+    ):
+        build_generation(
+            Path(order["target"]),
+            dimensions=order["dimensions"],
+            points=stored_points(connection, order["kind"], order["model"]),
+            graph=True,
+        )
 
 
 if __name__ == "__main__":

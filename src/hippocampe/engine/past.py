@@ -1,7 +1,7 @@
 """The corpus as of an earlier time."""
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 
 from hippocampe.engine.corpus import Corpus
@@ -11,15 +11,9 @@ from hippocampe.store import past
 
 @contextmanager
 def known_at(corpus: Corpus, at: datetime) -> Generator[Corpus]:
-    """Open a corpus that reads what was known at a time; the vectors known then are searched exactly.
-
-    Args:
-        at: The time, which is that of the clock too.
-    """
+    """Open a corpus that reads what was known at a time, which its clock has; the vectors of then are searched exactly."""
     embedder = corpus.vocabulary.embedder
     with past.known_at(corpus.store, at) as store:
         index = open_read_only_index(store, dimensions=embedder.dimensions, model=embedder.model)
-        try:
+        with closing(index):
             yield Corpus.of(corpus.config, store, index, corpus.vocabulary)
-        finally:
-            index.close()

@@ -6,6 +6,7 @@ the two.
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 
 from hippocampe.store import replies as rows
@@ -21,16 +22,15 @@ LONGEST = timedelta(hours=1)
 failed after its first transaction."""
 
 
+@dataclass(frozen=True, slots=True)
 class Replies:
     """The stored replies of one open data folder.
 
-    Args:
-        lives: Returns whether another process that shares the database lives, by its name.
+    `lives` returns whether another process that shares the database lives, by its name.
     """
 
-    def __init__(self, store: Store, lives: Callable[[str], bool] | None = None) -> None:
-        self._store = store
-        self._lives = lives
+    _store: Store
+    _lives: Callable[[str], bool] | None = None
 
     def find(self, space: str, key: str) -> Reply | None:
         """The reply to the write with the idempotency key `key`; None without such a write."""

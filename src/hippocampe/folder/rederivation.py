@@ -47,11 +47,7 @@ def mark_current(store: Store) -> None:
 
 
 def rederive(writer: Writer, stop: Callable[[], bool] = lambda: False) -> bool:
-    """Derive rows again if the rules have changed; return whether all rows are up to date.
-
-    Args:
-        stop: Checked between batches; the next call resumes from there.
-    """
+    """Derive rows again if the rules have changed, until `stop`, then from there; return whether all are up to date."""
     corpus = writer.corpus
     digest = lexicon.rules_digest()
     with corpus.store.read() as connection:
@@ -80,7 +76,7 @@ def rederive(writer: Writer, stop: Callable[[], bool] = lambda: False) -> bool:
 def _batch(writer: Writer, digest: str, kind: str, after: str) -> str:
     """Update the next rows of a kind; return the last id."""
     table = TABLES[kind]
-    model = writer.corpus.vocabulary.embedder.model
+    model = writer.corpus.model
     stored = table.outerjoin(vector, and_(vector.c.id == table.c.id, vector.c.model == model))
     query = select(table, vector.c.traits).select_from(stored).where(table.c.id > after)
     with writer.change() as change:

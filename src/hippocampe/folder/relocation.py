@@ -4,12 +4,13 @@ The copy travels as a database of its own, with the tables of a data folder and 
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Select, Table, bindparam, insert, select
+from sqlalchemy import Connection, Select, Table, insert, select
 
 from hippocampe.curation.erase import remove_moved
 from hippocampe.curation.turns import Turns
@@ -52,23 +53,23 @@ class Relocation:
             raise InvalidInput(f"cannot write {path}: it exists.")
         copied, used = 0, set[int]()
         private.make_folder(path.parent)
-        target = Store.open(path, path.parent)
-        try:
-            with store.read() as source, target.write() as connection:
-                for table in _TABLES:
-                    for rows in _batches(source, _rows_of(table, space)):
-                        connection.execute(insert(table), rows)
-                        copied += len(rows)
-                        if table is vector:
-                            for row in rows:
-                                used.update(np.frombuffer(row["words"], WORD_IDS).tolist())
-                of_ids = select(word).where(word.c.id.in_(bindparam("ids", expanding=True)))
-                for ids in parts(sorted(used), BATCH):
-                    rows = [dict(row) for row in source.execute(of_ids, {"ids": ids}).mappings()]
-                    if rows:
-                        connection.execute(insert(word), rows)
-        finally:
-            target.close()
+        with (
+            closing(Store.open(path, path.parent)) as target,
+            store.read() as source,
+            target.write() as connection,
+        ):
+            for table in _TABLES:
+                for rows in _batches(source, _rows_of(table, space)):
+                    connection.execute(insert(table), rows)
+                    copied += len(rows)
+                    if table is vector:
+                        for row in rows:
+                            used.update(np.frombuffer(row["words"], WORD_IDS).tolist())
+            for ids in parts(sorted(used), BATCH):
+                of_ids = select(word).where(word.c.id.in_(ids))
+                rows = [dict(row) for row in source.execute(of_ids).mappings()]
+                if rows:
+                    connection.execute(insert(word), rows)
         return copied
 
     def copy_in(self, space: str, path: Path) -> int:
@@ -85,25 +86,24 @@ class Relocation:
         # What was applied before waits for the next flush; only the new rows are missing.
         after = 0 if writer.position.behind else writer.position.applied
         copied = 0
-        source = Store.open(path, path.parent, read_only=True)
-        try:
-            # Until the new words are known: another write would store one of them again.
-            with corpus.store.exclusive():
-                with source.read() as rows_in, writer.change() as change:
-                    renumbered = _store_words(rows_in, change.connection)
-                    for table in _TABLES:
-                        for rows in _batches(rows_in, _rows_of(table, space)):
-                            if table is vector:
-                                rows = [_renumbered(row, renumbered) for row in rows]
-                                queued = [(row["kind"], row["id"], space) for row in rows]
-                                outbox.queue(change.connection, queued)
-                            change.connection.execute(insert(table), rows)
-                            copied += len(rows)
-                    # The rows wait in the outbox, also if this process ends before they are indexed.
-                    writer.position.behind = True
-                corpus.vocabulary.follow([space])
-        finally:
-            source.close()
+        # Until the new words are known: another write would store one of them again.
+        with (
+            closing(Store.open(path, path.parent, read_only=True)) as source,
+            corpus.store.exclusive(),
+        ):
+            with source.read() as rows_in, writer.change() as change:
+                renumbered = _store_words(rows_in, change.connection)
+                for table in _TABLES:
+                    for rows in _batches(rows_in, _rows_of(table, space)):
+                        if table is vector:
+                            rows = [_renumbered(row, renumbered) for row in rows]
+                            queued = [(row["kind"], row["id"], space) for row in rows]
+                            outbox.queue(change.connection, queued)
+                        change.connection.execute(insert(table), rows)
+                        copied += len(rows)
+                # The rows wait in the outbox, also if this process ends before they are indexed.
+                writer.position.behind = True
+            corpus.vocabulary.follow([space])
         corpus.settings.refresh(space)
         corpus.store.memory_changes += 1
         generations.replay(writer, after=after)
@@ -154,13 +154,11 @@ def _batches(connection: Connection, query: Any) -> Iterator[list[dict[str, Any]
 
 def _store_words(source: Connection, target: Connection) -> dict[int, int]:
     """Store the words that the target lacks; return the ids of all there, by their ids in the source."""
-    of_texts = select(word.c.id, word.c.model, word.c.text).where(
-        word.c.text.in_(bindparam("texts", expanding=True))
-    )
 
     def known(rows: list[dict[str, Any]]) -> dict[tuple[str, str], int]:
-        found = target.execute(of_texts, {"texts": [row["text"] for row in rows]})
-        return {(model, text): id for id, model, text in found}
+        texts = [row["text"] for row in rows]
+        query = select(word.c.id, word.c.model, word.c.text).where(word.c.text.in_(texts))
+        return {(model, text): id for id, model, text in target.execute(query)}
 
     renumbered: dict[int, int] = {}
     for rows in _batches(source, select(word)):

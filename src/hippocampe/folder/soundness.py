@@ -56,7 +56,7 @@ class StoredDamage:
 
 def stored_damage(corpus: Corpus) -> StoredDamage:
     """Verify the checksums of all rows that have one."""
-    model = corpus.vocabulary.embedder.model
+    model = corpus.model
     with corpus.store.read(whole=True) as connection:
         checked = embeddings.check_vectors(connection, model)
         return StoredDamage(checked.damaged, embeddings.damaged_words(connection, model))
@@ -107,7 +107,7 @@ def differing(
         # Writes reach the index under this lock, so both sides show the same moment.
         with corpus.store.exclusive(), corpus.store.read() as connection:
             corpus.check_serving()
-            points = stored_points(connection, kind, corpus.vocabulary.embedder.model, some)
+            points = stored_points(connection, kind, corpus.model, some)
             found = list(corpus.index.differing(kind, points))
         yield from found
 
@@ -117,18 +117,14 @@ def all_differing(corpus: Corpus) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for kind in TABLES:
         with corpus.store.read(whole=True) as connection:
-            ids = embedded_ids(connection, kind, corpus.vocabulary.embedder.model)
+            ids = embedded_ids(connection, kind, corpus.model)
         if differ := list(differing(corpus, kind, ids)):
             found[kind] = differ
     return found
 
 
 def check_sample(writer: Writer, ending: Event) -> None:
-    """Check a random sample, and the files of the index; repair everything if any is damaged.
-
-    Args:
-        ending: Ends the check early.
-    """
+    """Check a random sample, and the files of the index, until `ending`; repair everything if any is damaged."""
     with suppress(Retired):
         writer.corpus.outages.attempt(
             "checking", partial(_check_sample, writer, ending), passing=(Retired,)
@@ -137,7 +133,7 @@ def check_sample(writer: Writer, ending: Event) -> None:
 
 def _check_sample(writer: Writer, ending: Event) -> None:
     corpus = writer.corpus
-    model, chance = corpus.vocabulary.embedder.model, Random()
+    model, chance = corpus.model, Random()
     with corpus.store.read() as connection:
         rows = embeddings.sample_rows(connection, vector, SAMPLE, chance)
         checked = embeddings.check_vectors(connection, model, rows)

@@ -94,7 +94,7 @@ def verify(writer: Writer, *, absent: Sequence[str] = ()) -> Verification:
 def _indexed(corpus: Corpus, connection: Connection, kind: str) -> set[str]:
     if corpus.store.read_only:
         # In the same snapshot: another process writes meanwhile.
-        return set(embedded_ids(connection, kind, corpus.vocabulary.embedder.model))
+        return set(embedded_ids(connection, kind, corpus.model))
     return set(corpus.index.ids(kind))
 
 
@@ -135,7 +135,7 @@ def stats(corpus: Corpus, retrievals_dropped: int, *, scope: Scope) -> Stats:
         **counted,
         indexed=_count_points(corpus),
         pending=pending,
-        embedder=corpus.vocabulary.embedder.model,
+        embedder=corpus.model,
         outages=corpus.outages.counts,
         retrievals_dropped=retrievals_dropped,
         disk_full=not free_space.has_room(corpus.config.folder),

@@ -11,6 +11,7 @@ import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import groupby, islice
@@ -98,28 +99,22 @@ def save(store: Store, path: Path, scope: Scope, *, overwrite: bool) -> int:
         zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive,
         store.read() as connection,
     ):
-        writing = _Writing(archive, path.parent, connection, scope.space, store.now())
-        return writing.all()
+        generated = f"hippocampe/{version('hippocampe')}"
+        space, now = scope.space, store.now()
+        return _Writing(archive, path.parent, connection, space, now, generated).all()
 
 
+@dataclass(slots=True)
 class _Writing:
     """Writes the files of a bundle."""
 
-    def __init__(
-        self,
-        archive: zipfile.ZipFile,
-        folder: Path,
-        connection: Connection,
-        space: str,
-        now: datetime,
-    ) -> None:
-        self._archive = archive
-        self._folder = folder
-        self._connection = connection
-        self._space = space
-        self._now = now
-        self._generated = f"hippocampe/{version('hippocampe')}"
-        self._files = 0
+    _archive: zipfile.ZipFile
+    _folder: Path
+    _connection: Connection
+    _space: str
+    _now: datetime
+    _generated: str
+    _files: int = 0
 
     def all(self) -> int:
         self._rows()
