@@ -148,11 +148,7 @@ def replace_by(
     *,
     former: bool = False,
 ) -> None:
-    """Let one current memory supersede another and take over its key, in a transaction.
-
-    Args:
-        former: Whether recall still finds the superseded one, for the facts that the other one lacks.
-    """
+    """Let one current memory supersede another, which recall still finds if it is `former`, and take over its key."""
     edge = Association(survivor.id, lost.id, "updates", reason, at)
     associations.associate(change.connection, survivor.space, edge, review=False)
     supersede(change, [lost], survivor, at, former=[lost.id] if former else ())

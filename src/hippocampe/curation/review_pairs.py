@@ -93,11 +93,7 @@ def still_waiting(change: UnitOfWork, pair: Pair) -> bool:
 def apply(
     corpus: Corpus, change: UnitOfWork, decided: Decided, prepared: Prepared | None = None
 ) -> None:
-    """Apply a verdict, in a transaction, with its reason.
-
-    Args:
-        prepared: The embedding of the statement that replaces both, if one does.
-    """
+    """Apply a verdict, in a transaction, with its reason; a statement that replaces both comes with its embedding."""
     pair, now = decided.pair, corpus.store.now()
     associations.explain(change.connection, pair.ids, decided.reason, review=False)
     if decided.survivor is not None:

@@ -29,11 +29,7 @@ def towards_answers(question: Vector) -> Vector:
 
 
 def asks_for_several(question: Vector) -> bool:
-    """Return whether a question asks for what several texts tell: "who can't eat what", "all our codes".
-
-    Args:
-        question: Its vector, from `towards_answers`.
-    """
+    """Return whether a question, as `towards_answers` moved it, asks for what several texts tell: "who can't eat what"."""
     *_, weights = _learnt()
     odds = float(question @ weights[:-1] + weights[-1])
     return odds >= log(SEVERAL / (1 - SEVERAL))

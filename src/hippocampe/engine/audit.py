@@ -24,11 +24,7 @@ MAX_IDS = 100
 def record(
     connection: Connection, now: datetime, space: str, action: AuditAction, **detail: Any
 ) -> None:
-    """Write an entry about a change, in its transaction.
-
-    Args:
-        detail: Ids, names of settings and counts.
-    """
+    """Write an entry about a change, in its transaction. Its detail has ids, names of settings and counts."""
     entry = AuditEntry(str(uuid7()), space, action, ACTOR.get(), detail, now)
     audits.add(connection, entry)
 

@@ -270,11 +270,7 @@ class Vocabulary:
     def prepare(
         self, texts: Sequence[str], contents: Sequence[str] | None = None
     ) -> list[Prepared]:
-        """Embed texts and the new words of their contents, outside any transaction.
-
-        Args:
-            contents: The texts from which the words are taken; default: `texts`.
-        """
+        """Embed texts, and the new words of their contents or else of themselves, outside any transaction."""
         contents = contents or texts
         word_lists = [text_words(content) for content in contents]
         known = self.known()

@@ -29,11 +29,7 @@ class Writer:
 
     @contextmanager
     def change(self, *, from_reserve: bool = False) -> Generator[UnitOfWork]:
-        """Run one unit of work; its changes reach the index before the next writer starts.
-
-        Args:
-            from_reserve: Whether it may use the reserve of the disk; see `Store.write`.
-        """
+        """Run one unit of work, as `Store.write`; its changes reach the index before the next writer starts."""
         corpus = self.corpus
         store, vocabulary = corpus.store, corpus.vocabulary
         with store.exclusive():

@@ -20,11 +20,7 @@ _DOUBT = "a doubt"
 
 
 def worth_asking(new: str, old: str, reason: str) -> bool:
-    """Return whether to list an undecided pair for review.
-
-    Args:
-        reason: Why it was not decided.
-    """
+    """Return whether to list an undecided pair for review; `reason` says why it was not decided."""
     if reason.startswith(RESTORED):
         return True
     likely, one, other = likelihood(reason), parse(new), parse(old)

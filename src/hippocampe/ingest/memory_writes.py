@@ -52,11 +52,7 @@ def update_memory(change: UnitOfWork, memory: Memory, prepared: Prepared | None 
 def supersede(
     change: UnitOfWork, lost: Sequence[Memory], by: Memory, at: datetime, *, former: Collection[str]
 ) -> None:
-    """Mark memories as replaced, and list their pairs to review for their successor.
-
-    Args:
-        former: Ids of those that recall still finds; they stay in the index.
-    """
+    """Mark memories as replaced, the `former` ones still found, and list their pairs to review for their successor."""
     for old in lost:
         memories.supersede(change.connection, old, by.id, at, former=old.id in former)
         if old.id not in former:
@@ -107,11 +103,7 @@ def supersede_and_link(change: UnitOfWork, memory: Memory, judgement: Judgement)
 
 
 def parse_statement(memory: Memory, names: Iterable[str]) -> statements.Reading:
-    """Derive the data stored beside a memory: its subjects, its relation, its alias.
-
-    Args:
-        names: Subjects extracted from its content.
-    """
+    """Derive the data stored beside a memory, in which `names` were found: its subjects, its relation, its alias."""
     claim = relation_of(memory.content)
     return statements.Reading(
         memory.id,

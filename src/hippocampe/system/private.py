@@ -34,11 +34,7 @@ def make_file(path: Path) -> None:
 
 
 def replace_text(path: Path, text: str, *, durable: bool = False) -> None:
-    """Replace a file atomically: a reader, or a crash, sees the old text or the new one.
-
-    Args:
-        durable: Whether it survives a power cut.
-    """
+    """Replace a file atomically: a reader or a crash sees the old text or the new one; a power cut too, if `durable`."""
     temporary = path.with_name(f"{path.name}.new")
     try:
         with open(temporary, "w", encoding="utf-8", opener=opener) as file:

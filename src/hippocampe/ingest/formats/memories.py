@@ -111,11 +111,7 @@ def _statement(
 
 
 def _records(source: Source, beside: _Object | None = None) -> Iterator[_Object]:
-    """The objects of a list, of the lists of an object, or of a single object.
-
-    Args:
-        beside: Gets the members of the object that are no such list.
-    """
+    """The objects of a list, of the lists of an object, or of a single object; `beside` gets its other members."""
     with source.open() as stream:
         document = Document(source, stream)
         if document.peek() == "[":
