@@ -1,9 +1,9 @@
 """Merge archived rows into a space: find the new rows, and the conflicts with stored ones."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam, select
+from sqlalchemy import Connection, Table, select
 
 from hippocampe.ingest.archive_rows import Row
 from hippocampe.language.datetimes import as_utc
@@ -12,6 +12,14 @@ from hippocampe.store import memories, message_rows, schema
 from hippocampe.store.driver import parts
 
 _CHUNK = 500
+_REFERENCES: Mapping[str, tuple[Table, tuple[str, ...], str]] = {
+    "association": (
+        *(schema.memory, ("source_id", "target_id")),
+        "a memory that it joins is not in the space.",
+    ),
+    "message": (schema.turn, ("turn_id",), "its turn is not in the space."),
+}
+"""By table: the table that its rows refer to, the columns that do, and the reason if it lacks one."""
 
 
 def find_conflicts(
@@ -25,31 +33,19 @@ def find_conflicts(
     Returns:
         The reason by line number, for each row that cannot be stored.
     """
-    if name == "association":
-        ends = {row[end] for row in rows.values() for end in ("source_id", "target_id")}
-        present = _present(connection, schema.memory, ends, space)
-        reason = "a memory that it joins is not in the space."
-        return {
-            number: reason
-            for number, row in rows.items()
-            if not {row["source_id"], row["target_id"]} <= present
-        }
-    if name == "message":
-        turns = {row["turn_id"] for row in rows.values() if row.get("turn_id")}
-        present = _present(connection, schema.turn, turns, space) | {None}
-        reason = "its turn is not in the space."
-        return {number: reason for number, row in rows.items() if row.get("turn_id") not in present}
     if name == "memory":
         return _taken_keys(connection, rows, space)
-    return {}
-
-
-def _present(connection: Connection, table: Table, ids: Collection[str], space: str) -> set[str]:
-    """The ids that the space has in a table."""
-    query = select(table.c.id).where(
-        table.c.space == space, table.c.id.in_(bindparam("ids", expanding=True))
-    )
-    return set(connection.execute(query, {"ids": list(ids)}).scalars())
+    if name not in _REFERENCES:
+        return {}
+    table, columns, reason = _REFERENCES[name]
+    wanted = {row[column] for row in rows.values() for column in columns if row.get(column)}
+    query = select(table.c.id).where(table.c.space == space, table.c.id.in_(wanted))
+    missing = wanted.difference(connection.execute(query).scalars())
+    return {
+        number: reason
+        for number, row in rows.items()
+        if any(row.get(column) in missing for column in columns)
+    }
 
 
 def _taken_keys(connection: Connection, rows: Mapping[int, Row], space: str) -> dict[int, str]:

@@ -338,13 +338,11 @@ class PostgresStore(Store):
 
     def rebuild_indexes(self) -> None:
         """Rebuild the indexes of all tables."""
-        for table in schema.metadata.sorted_tables:
-            self._outside_transaction(f"REINDEX TABLE {table.name}")
+        self._each_table("REINDEX TABLE")
 
     def scrub(self) -> None:
         """Remove dead rows from the tables and their indexes, while others read and write."""
-        for table in schema.metadata.sorted_tables:
-            self._outside_transaction(f"VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) {table.name}")
+        self._each_table("VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF)")
 
     def erased(self, space: str) -> None:
         """Tell the other processes, which drop what they hold of the space in memory."""
@@ -352,8 +350,7 @@ class PostgresStore(Store):
 
     def rewrite(self) -> tuple[str, ...]:
         """Write all tables and their indexes again, without the bytes of deleted rows. Each table waits meanwhile."""
-        for table in schema.metadata.sorted_tables:
-            self._outside_transaction(f"VACUUM (FULL) {table.name}")
+        self._each_table("VACUUM (FULL)")
         return KEPT
 
     def remains(self) -> tuple[str, ...]:
@@ -379,9 +376,11 @@ class PostgresStore(Store):
                     found.append(f"table {table.name}")
         return tuple(found)
 
-    def _outside_transaction(self, statement: str) -> None:
-        with translated(), self.engine.connect() as connection:
-            connection.exec_driver_sql(statement)
+    def _each_table(self, command: str) -> None:
+        """Execute a command on each table, outside of a transaction."""
+        for table in schema.metadata.sorted_tables:
+            with translated(), self.engine.connect() as connection:
+                connection.exec_driver_sql(f"{command} {table.name}")
 
     def _upgrade(self) -> None:
         if self.revision() == schema.REVISION:
