@@ -16,10 +16,12 @@ from typing import Any
 import pytest
 
 import hippocampe
-from children import PROGRAM, run, start
+from children import PROGRAM, run, start, stopping
 from hippocampe import Config, Hippocampe, Message, Scope
+from hippocampe.cells import Divided, folder_of
 from hippocampe.companion.lines import split
 from hippocampe.companion.worker import MAX_LINE_BYTES
+from hippocampe.hippocampe import divide
 from model_server import Answer, Call, ModelRequest, ModelServer
 
 PATIENCE = 60
@@ -204,6 +206,25 @@ def test_a_user_is_answered_in_order(begin: Begin, stored: Callable[[], list[Mes
     ids = [line["id"] for line in worker.lines]
     assert ids == sorted(ids)
     assert [each.content for each in stored()][::2] == [f"mot {number}" for number in range(5)]
+
+
+def test_users_of_all_cells_are_answered(begin: Begin, folder: Path, hashed: None) -> None:
+    divide(Config(folder, embedder="hashed:64"), 2)
+    spaces = ("maison", "home", "famille", "family", "travail", "work")
+    cells = {space: Divided(folder).read().cell_of(space) for space in spaces}
+    assert set(cells.values()) == {0, 1}
+    with stopping(folder), stopping(folder_of(folder, 1)):
+        worker = begin()
+        worker.send(*(request(space, message=f"ici {space}", space=space) for space in spaces))
+        assert worker.end() == 0
+    ended = {line["id"]: line for line in worker.lines if line["type"] != "event"}
+    assert {space: line.get("message") for space, line in ended.items()} == {
+        space: f"dev: ici {space}" for space in spaces
+    }
+    for space, cell in cells.items():
+        with Hippocampe.open(Config(folder_of(folder, cell), background=False)) as hippo:
+            said = [each.content for each in hippo.messages(scope=Scope(space=space))]
+        assert f"ici {space}" in said
 
 
 def test_text_is_utf8_whatever_the_system(begin: Begin, server: ModelServer) -> None:

@@ -261,6 +261,13 @@ def test_verify_is_of_all_cells_and_names_the_one(
     assert "Only for cell 1" in run(folder_of(data, 1), "verify")
     said = run(data, "verify", "--absent", "glycine de " + THERE, code=4)
     assert "cell 1: hippocampe.db" in " ".join(said.split())
+    # The folder of the first cell holds that of the second, whose files are named once.
+    assert "cell 0" not in said
     monkeypatch.setenv("LC_ALL", "fr_FR.UTF-8")
     said = run(data, "verify", "--absent", "glycine de " + THERE, code=4)
     assert "cellule 1 : hippocampe.db" in " ".join(said.split())
+    assert "cellule 0" not in said
+    # Of a cell that cannot be opened, they are found in the folder that holds it.
+    (folder_of(data, 1) / "hippocampe.db").write_bytes(b"la glycine fleurit" * 1_000)
+    said = run(data, "verify", "--absent", "glycine", code=4)
+    assert "cellule 0 : cells/1/hippocampe.db" in " ".join(said.split())

@@ -672,3 +672,53 @@ def test_cells_end_with_a_killed_router_and_serve_again(tmp_path: Path) -> None:
         process.terminate()
         assert list(stream.iter_lines()) is not None
         process.wait(60)
+
+
+def test_nothing_is_left_in_the_folder_of_temporary_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    short = tmp_path / "data"
+    with serving(short, "--workers", "2", start=interpreter) as (process, _):
+        # As many times as a user who forgot the first one.
+        again = subprocess.run(
+            [sys.executable, "-m", "hippocampe", "serve", "--folder", str(short), "--port", "0"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert again.returncode == 5
+        assert "a process serves it; use it at http://127.0.0.1:" in again.stderr
+        process.kill()
+        process.wait()
+    assert [*temporary.iterdir()] == []
+    with serving(short, start=interpreter):
+        assert "moved from cell 0" in run(short, "move-space", "default", "1")
+    assert [*(short / "cells").glob("*.sock")] == []
+
+
+def test_a_folder_with_a_long_path_is_served(tmp_path: Path) -> None:
+    folder = tmp_path / ("long" * 25)
+    with serving(folder, "--workers", "2") as (_, address):
+        assert httpx.get(f"{address}/readyz", timeout=60).json()["ready"]
+        sockets = Path(router_socket(folder)).parent
+        assert sockets != folder / "cells"
+    assert not sockets.exists()
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_server_whose_cells_still_start_is_stopped(tmp_path: Path, stop: signal.Signals) -> None:
+    folder = tmp_path / "data"
+    command = ("-m", "hippocampe", "serve", "--folder", str(folder), "--port", "0")
+    with children.start(*command, "--workers", "2", stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        # It is written just before the first cell is started.
+        eventually((folder / "cells" / "router.json").exists)
+        process.send_signal(stop)
+        assert process.stdout.read() == b""
+        assert process.wait(60) in (130, -stop)
+    # The cells leave too.
+    with serving(folder):
+        pass

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from hippocampe.cells import Divided, folder_of, located
+from hippocampe.cells import FOLDER, Divided, folder_of, located
 from hippocampe.cli import terminal
 from hippocampe.cli.call import URL, Call
 from hippocampe.cli.show.layout import say
@@ -72,7 +72,15 @@ def _verification(cells: Sequence[Verification]) -> Verification:
         for n, each in of_cells
         if each.database != "ok"
     )
-    places = [{w: named(n, some) for w, some in each.present.items()} for n, each in of_cells]
+    # The folder of the first cell holds those of the others, which name their files themselves.
+    twice = tuple(f"{FOLDER}/{n}/" for n, each in of_cells if n and each.checked)
+    places = [
+        {
+            word: named(n, [place for place in some if n or not place.startswith(twice)])
+            for word, some in each.present.items()
+        }
+        for n, each in of_cells
+    ]
     return Verification(
         ok=all(cell.ok for cell in cells),
         checked=_summed(cell.checked for cell in cells),

@@ -4,13 +4,15 @@ import getpass
 import logging
 import os
 import sys
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hippocampe.cli import terminal
+from hippocampe.cells import Divided
+from hippocampe.cli import cells, terminal
 from hippocampe.cli.call import Call, choice, command, group
 from hippocampe.cli.show import companion as show
 
@@ -73,8 +75,15 @@ def worker(call: Call) -> None:
     # Only the protocol is written to standard output; what a library prints goes to stderr.
     answers = os.dup(1)
     os.dup2(2, 1)
-    with call.join() as hippo:
-        asyncio.run(serve(hippo, 0, answers))
+    with ExitStack() as stack:
+        memories = [stack.enter_context(cell.join()) for cell in cells.cells_of(call)]
+        divided = Divided(call.config.folder)
+
+        def cell_of(space: str) -> int:
+            # At each request: a space may move.
+            return divided.read().cell_of(space) if len(memories) > 1 else 0
+
+        asyncio.run(serve(memories, cell_of, 0, answers))
 
 
 @command(

@@ -8,8 +8,8 @@ import json
 import logging
 import signal
 import traceback
-from collections.abc import Awaitable, Callable, Coroutine, Generator
-from contextlib import aclosing, contextmanager
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from contextlib import AsyncExitStack, aclosing, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, cast
@@ -44,12 +44,19 @@ class Request:
 
 
 class Worker:
-    """Turns lines into requests, and their events into lines, which several tasks write."""
+    """Turns lines into requests, and their events into lines, which several tasks write.
+
+    Args:
+        companion_of: The companion of a space.
+        write: Takes one line.
+    """
 
     def __init__(
-        self, companion: AsyncCompanion, write: Callable[[bytes], Awaitable[None]]
+        self,
+        companion_of: Callable[[str], AsyncCompanion],
+        write: Callable[[bytes], Awaitable[None]],
     ) -> None:
-        self._companion = companion
+        self._companion_of = companion_of
         self._write = write
         self._under_way: dict[Id, asyncio.Task[None]] = {}
         self._running: set[asyncio.Task[None]] = set()
@@ -102,7 +109,7 @@ class Worker:
 
     async def _answer(self, id: Id, request: Request) -> None:
         try:
-            events = self._companion.stream(
+            events = self._companion_of(request.space).stream(
                 request.message, user=request.user, channel=request.channel, space=request.space
             )
             async with aclosing(events):
@@ -138,7 +145,9 @@ class Worker:
         writing.add_done_callback(self._running.discard)
 
 
-async def serve(hippo: Hippocampe, source: int, target: int) -> None:
+async def serve(
+    memories: Sequence[Hippocampe], cell_of: Callable[[str], int], source: int, target: int
+) -> None:
     """Answer requests until the input ends or the process is asked to stop.
 
     At the end of the input, the requests under way finish. SIGTERM and SIGINT give them
@@ -146,14 +155,16 @@ async def serve(hippo: Hippocampe, source: int, target: int) -> None:
     messages stay stored.
 
     Args:
-        hippo: The open memory; the caller closes it.
+        memories: The open memory, or those of all cells; the caller closes them.
+        cell_of: The number of the cell that has a space.
         source: File descriptor of the requests.
         target: File descriptor of the answers. Only this function may write to it.
     """
     stopping = asyncio.Event()
     writer = LineWriter(target, when_lost=stopping.set)
-    async with AsyncCompanion(hippo) as companion:
-        worker = Worker(companion, writer.write)
+    async with AsyncExitStack() as stack:
+        companions = [await stack.enter_async_context(AsyncCompanion(each)) for each in memories]
+        worker = Worker(lambda space: companions[cell_of(space)], writer.write)
         with _on_signals(stopping.set):
             stopped = asyncio.create_task(stopping.wait())
             reading = _receive_all(worker, LineReader(source, MAX_LINE_BYTES))

@@ -31,7 +31,7 @@ from hippocampe.store import meta
 from hippocampe.store.store import BACKUPS, Store
 from hippocampe.store.translation import translated
 from hippocampe.system import atomic_file, free_space, private
-from hippocampe.system.local_socket import DIVISION
+from hippocampe.system.local_socket import DIVISION, is_held
 from hippocampe.types import Scope
 
 MAX_KNOWN = 10_000
@@ -206,7 +206,9 @@ def _settled(divided: Divided) -> Division:
 @contextmanager
 def _held(folder: Path) -> Generator[None]:
     """Hold a folder; the cells of a killed server are given time to leave it."""
-    orphaned = Divided(folder).exists or folder.parent.name == FOLDER
+    divided = Divided(folder).exists or folder.parent.name == FOLDER
+    # Its router holds the folder of the cells.
+    orphaned = divided and not is_held(str(folder / FOLDER))
     lock = joining.take_over(
         folder,
         lambda: FolderLock(folder, share=False),

@@ -3,14 +3,14 @@
 import asyncio
 import json
 import secrets
-import shutil
 import socket
 import sys
-import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from filelock import FileLock, Timeout
 from starlette.types import ASGIApp
 
 if sys.platform != "win32":
@@ -18,7 +18,7 @@ if sys.platform != "win32":
 
 from hippocampe.cells import FOLDER, Divided
 from hippocampe.config import Config
-from hippocampe.errors import InvalidInput, ServerUnavailable
+from hippocampe.errors import FolderInUse, InvalidInput, ServerUnavailable
 from hippocampe.hippocampe import KeyRegister
 from hippocampe.server.app import LARGER, MAX_BODY_BYTES
 from hippocampe.server.cells.router import Router
@@ -29,6 +29,7 @@ from hippocampe.server.http.speaker_path import SpeakerPath
 from hippocampe.server.proxy.providers import ProviderErrors
 from hippocampe.server.serving import KeyNeed, Server, listening, signals_taken, url_of
 from hippocampe.system import private
+from hippocampe.system.local_socket import LOCK
 
 CARD = "router.json"
 """The file, in the folder of the cells, with the address of the router's own socket."""
@@ -58,6 +59,7 @@ def serve(
 
     Raises:
         InvalidInput: The address cannot be used, or a key is needed and none exists.
+        FolderInUse: Another router serves the folder.
         HippocampeError: A cell cannot be started.
     """
     if sys.platform == "win32":
@@ -65,17 +67,14 @@ def serve(
     _allow_files()
     root = config.folder
     keys = KeyRegister(root)
-    # In the folder of temporary files: the address of a Unix socket has 100 bytes at most.
-    sockets = Path(tempfile.mkdtemp(prefix="hippocampe-"))
     card = root / FOLDER / CARD
     try:
         need = KeyNeed(root, lambda: keys.is_empty, required=require_key)
         with (
             listening(host, port, need) as (listener, loopback),
-            socket.socket(socket.AF_UNIX) as own,
+            _only_router(root),
+            _own_socket(root.absolute() / FOLDER) as (own, sockets),
         ):
-            own.bind(str(sockets / SOCKET))
-            own.listen()
             orders = Orders(
                 config=config,
                 loopback=loopback,
@@ -86,12 +85,55 @@ def serve(
                 log_level=log_level,
             )
             private.replace_text(card, json.dumps({"socket": str(sockets / SOCKET)}))
-            with signals_taken():
+            try:
                 asyncio.run(_run(orders, keys, sockets, [listener, own], started))
+            finally:
+                card.unlink(missing_ok=True)
     finally:
-        card.unlink(missing_ok=True)
-        shutil.rmtree(sockets, ignore_errors=True)
         keys.close()
+
+
+@contextmanager
+def _only_router(root: Path) -> Generator[None]:
+    """Lock the folder of the cells, as the owner of a data folder does: two routers would share sockets.
+
+    Raises:
+        FolderInUse: Another router serves it.
+    """
+    lock = FileLock(root / FOLDER / LOCK, mode=0o600)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as exc:
+        raise FolderInUse(
+            f"cannot serve {root}: another server with cells serves it. Stop that one first."
+        ) from exc
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def _own_socket(folder: Path) -> Generator[tuple[socket.socket, Path]]:
+    """The router's own socket, listening, and the folder of all sockets: that of the cells if it can hold them."""
+    with ExitStack() as stack:
+        own = stack.enter_context(socket.socket(socket.AF_UNIX))
+        try:
+            # A router that was killed left it.
+            (folder / SOCKET).unlink(missing_ok=True)
+            own.bind(str(folder / SOCKET))
+        except OSError:
+            # The path is longer than the address of a Unix socket, or the file system has none.
+            made = TemporaryDirectory(prefix="hippocampe-", ignore_cleanup_errors=True)
+            folder = Path(stack.enter_context(made))
+            own.bind(str(folder / SOCKET))
+        (folder / SOCKET).chmod(0o600)
+        own.listen()
+        try:
+            yield own, folder
+        finally:
+            for each in folder.glob("*.sock"):
+                each.unlink()
 
 
 def _allow_files() -> None:
@@ -123,8 +165,11 @@ async def _run(
     limited = BodyLimit(router, most=MAX_BODY_BYTES, larger=LARGER)
     app: ASGIApp = SpeakerPath(ProviderErrors(limited))
     tidying: asyncio.Task[None] | None = None
+    signals = ExitStack()
     try:
+        # A signal interrupts it: nobody waits for a request yet.
         await supervisor.start()
+        signals.enter_context(signals_taken())
         tidying = asyncio.create_task(router.mover.tidy())
         background = set[asyncio.Task[None]]()
         server = Server(
@@ -141,6 +186,7 @@ async def _run(
             tidying.cancel()
             await asyncio.gather(tidying, return_exceptions=True)
         await supervisor.stop()
+        signals.close()
 
 
 def router_socket(root: Path) -> str:
