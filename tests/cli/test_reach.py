@@ -15,6 +15,7 @@ from hippocampe.cli import reach
 from hippocampe.cli.app import app
 from hippocampe.config_sources import load
 from hippocampe.errors import EmbedderUnavailable, NotesUnavailable
+from hippocampe.system import free_space
 from model_server import ModelServer
 
 NOBODY = "http://127.0.0.1:9"
@@ -57,6 +58,16 @@ def test_it_asks_the_server_of_the_folder(
     ok, said = reach.server(Config(folder))
     assert not ok
     assert "does not answer (ConnectionRefusedError)" in said
+
+
+def test_a_server_with_a_full_disk_answers(
+    memory: Hippocampe, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reach, "TIMEOUT", 30.0)
+    monkeypatch.setattr(free_space, "has_room", lambda *_: False)
+    url = str(connect().base_url)
+    memory.announce(url)
+    assert reach.server(Config(memory.config.folder)) == (False, f"{url} answers, without disk")
 
 
 def checked(*typed: str) -> tuple[int, dict[str, Any]]:

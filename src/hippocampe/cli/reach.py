@@ -115,7 +115,7 @@ def _ready(address: str) -> Examined:
             False,
             f"{address} answers, but these cells do not: {silent}; one that stays silent for 30 seconds is started again",
         )
-    parts = ("store", "embedder", "index")
+    parts = ("store", "embedder", "index", "disk")
     down = [part for part in parts if _field(answer, part) == "down"]
     if status == 503 and down:
         return Examined(False, f"{address} answers, without {', '.join(down)}")

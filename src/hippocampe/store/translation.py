@@ -63,7 +63,8 @@ _STATES: dict[str, tuple[type[StoreError], str]] = {
     "25006": (StoreReadOnly, "the database is read-only: connect to its primary server."),
     "42501": (
         StoreError,
-        "the row belongs to another space, or the user of the database may not write it.",
+        "the user of the database may not use this table, or the row belongs to another space. Let the user of "
+        "database_url own the database and its tables.",
     ),
     "57P01": (StoreError, "the database is being shut down. Try again."),
     "57P03": (StoreError, "the database is starting. Try again."),
