@@ -301,6 +301,8 @@ def test_a_backup_says_which_cell_it_has(
         headers = {"Cookie": f"hippocampe_space={quote(space)}", "Accept-Language": language}
         page = client.get("/data", headers=headers).text
         assert only.format(cell) in page
+        # A server that was killed left it, and it would undo the restoration.
+        assert "hippocampe.db-wal" in page
         assert f"<bdi>{names[cell]}</bdi>" in page
         sent = client.get("/data/backup", headers=headers)
         assert f"-cell-{cell}.db" in sent.headers["content-disposition"]
