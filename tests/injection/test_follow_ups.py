@@ -55,6 +55,43 @@ def test_a_follow_up_is_answered(
     assert answer in given[0].content
 
 
+@pytest.mark.parametrize(
+    ("told", "own", "other", "question", "answer"),
+    [
+        (
+            ("The concert is at the Ravel hall", "The bins go out behind the shed"),
+            "when is the concert?",
+            "when do the bins go out?",
+            "and where?",
+            "Ravel",
+        ),
+        (
+            ("La fête de Lina est à 15h", "Le garage Peugeot ferme à 18h"),
+            "c'est quel jour la fête de Lina ?",
+            "c'est où le garage Peugeot ?",
+            "et à quelle heure ?",
+            "15h",
+        ),
+    ],
+)
+def test_a_follow_up_goes_on_with_the_own_question_across_that_of_another(
+    hippo: Hippocampe,
+    clock: FakeClock,
+    told: tuple[str, ...],
+    own: str,
+    other: str,
+    question: str,
+    answer: str,
+) -> None:
+    for content in told:
+        hippo.remember(content, scope=room("ines"))
+    for user, said in (("tom", own), ("hugo", other)):
+        hippo.after_turn(said, "One moment.", scope=room(user))
+        clock.advance(minutes=1)
+    given = hippo.before_turn(question, scope=room("tom")).items
+    assert any(answer in each.content for each in given)
+
+
 def test_in_another_session_nothing_says_what_it_is_about(
     hippo: Hippocampe, clock: FakeClock
 ) -> None:

@@ -1,6 +1,8 @@
 """The parts of a message that are searched for, each complete in itself."""
 
-from collections.abc import Sequence, Set
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -30,6 +32,9 @@ MOST_NAMES = 3
 """Names that a question may refer to."""
 MOST_TURNS = 4
 """Latest turns of the channel that are searched for the antecedent of a follow-up."""
+INTERLEAVED = 2
+"""Latest turns of the channel: a follow-up goes on with the last question of all, or with that of its asker, if it is
+one of these."""
 Part = tuple[str, ...]
 """A text to search for, and those to search for instead if nothing is likely to answer it."""
 
@@ -46,7 +51,7 @@ def parts_of(corpus: Corpus, message: str, request: RecallRequest, now: datetime
     """
     parts: list[Part] = []
     for question in asked_in(message):
-        parts.append(_complete(corpus, question, message, request, now))
+        parts += _complete(corpus, question, message, request, now)
         if _around(question, message) and is_about_told(question):
             parts.append((message,))
     return list(dict.fromkeys(parts))
@@ -54,17 +59,27 @@ def parts_of(corpus: Corpus, message: str, request: RecallRequest, now: datetime
 
 def _complete(
     corpus: Corpus, question: str, message: str, request: RecallRequest, now: datetime
-) -> Part:
+) -> list[Part]:
+    """A question, complete in itself; two if it may go on with the asker's last question or with another's."""
     if named := with_names_of_relatives(corpus, question, request, now):
-        return (*named, question)
+        return [(*named, question)]
     of_somebody = refers(question) or continues(question)
     follows = of_somebody or refers_to_thing(question)
     if not follows and len(words(question)) > MOST_ELLIPTICAL:
-        return (question,)
+        return [(question,)]
     named, told = _proper_names(question), _around(question, message)
     if not (follows or is_elliptical(question, named)):
-        return (question,)
-    before = _Before(told, told) if told else _before(corpus, request, now)
+        return [(question,)]
+    befores = [_Before(told, told)] if told else _before(corpus, request, now)
+    return [_completed(corpus, question, message, request, before) for before in befores]
+
+
+def _completed(
+    corpus: Corpus, question: str, message: str, request: RecallRequest, before: _Before
+) -> Part:
+    of_somebody = refers(question) or continues(question)
+    follows = of_somebody or refers_to_thing(question)
+    told = _around(question, message)
     named, names_before = before.named_in(question), before.named_in(before.text)
     complete: list[str] = []
     if other := asked_of_another(question, before.text, named, names_before):
@@ -134,10 +149,10 @@ class _Before:
         return _proper_names(text) | self.speakers.intersection(words(text))
 
 
-def _before(corpus: Corpus, request: RecallRequest, now: datetime) -> _Before:
-    """The last texts of a user in the channel, in this session, as the space spells them."""
+def _before(corpus: Corpus, request: RecallRequest, now: datetime) -> list[_Before]:
+    """The last texts in the channel, in this session, as the space spells them: those of all, and of the asker."""
     if not request.follows:
-        return _Before()
+        return [_Before()]
     scope = request.scope
     session = timedelta(minutes=corpus.settings.of(scope.space).session_timeout_minutes)
     with corpus.store.read() as connection:
@@ -150,8 +165,21 @@ def _before(corpus: Corpus, request: RecallRequest, now: datetime) -> _Before:
             limit=MOST_TURNS,
         )
         said = message_rows.said_in(connection, [each.id for each in turns])
+    texts = [(turn.author, said[turn.id]) for turn in turns if turn.id in said]
     speakers = frozenset(word for turn in turns for word in words(turn.author or ""))
-    texts = (spelled(corpus, said[turn.id], scope.space) for turn in turns if turn.id in said)
+    asker = scope.user if scope.user in [author for author, _ in texts[:INTERLEAVED]] else None
+    found = [
+        _antecedent((spelled(corpus, text, scope.space) for text in each), speakers)
+        for each in (
+            [text for _, text in texts],
+            [text for author, text in texts if asker and author == asker],
+        )
+    ]
+    return found if found[1].text not in ("", found[0].text) else found[:1]
+
+
+def _antecedent(texts: Iterable[str], speakers: frozenset[str]) -> _Before:
+    """The last of some texts, newest first, that says what a question after it is about."""
     follow_ups: list[tuple[str, set[str]]] = []
     for text in texts:
         named = _proper_names(text) | speakers.intersection(words(text))
