@@ -21,7 +21,8 @@ from hippocampe.language.questions import only_asks
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.statement import parse
 from hippocampe.language.subjects import fold_subjects, subjects_of
-from hippocampe.language.temporal.window import TimeWindow
+from hippocampe.language.temporal.window import TimeWindow, parse_window
+from hippocampe.language.tense import Tense, tense_of
 from hippocampe.language.text import STOP_WORDS, fold, keywords, words
 from hippocampe.retrieval import results
 from hippocampe.store import always_on, embeddings, message_rows, turn_rows
@@ -34,6 +35,12 @@ MAX_TURNS = 10
 """Turns that answer an open question."""
 MAX_TURNS_OF_PERIOD = 100
 """Turns of the named period that are scanned for the topic."""
+MAX_PARSED = 40
+"""Turns, live messages and memories, each, that are read for the day of their event: a fifth of a millisecond for one."""
+PLANNED_BEFORE, TOLD_AFTER = timedelta(days=60), timedelta(days=3)
+"""Time before an event in which it may be planned, and after it in which it may be told."""
+TALK = ("turn", "live")
+"""The kinds of recollections that are talk."""
 MAX_TOLD = 200
 """Memories of the space, most important first, scanned for a user's statements about themselves."""
 OF_OTHERS = 2
@@ -112,6 +119,8 @@ class ContextReader:
             since = self.window.start if self.window else _LONG_AGO
         names, limit = self._names(), self._share() * (2 if is_open else 1)
         with self.corpus.store.read() as connection:
+            if self.window is not None and self.asks_for_events():
+                return [("recent", each, None) for each in self._events(connection, self.window)]
             listed = always_on.always_on(
                 connection,
                 self.scope.space,
@@ -145,6 +154,103 @@ class ContextReader:
             (cast("Route", path), item, vectors[item.id].dense if item.id in vectors else None)
             for path, item in found
         ]
+
+    def asks_for_events(self) -> bool:
+        """Return whether the message asks for all events of a time."""
+        return self.question is not None and self.question.about == "events"
+
+    def _events(self, connection: Connection, window: TimeWindow) -> list[Recollection]:
+        """All that was told of the events in the window, in order of time: then, or some days before or afterwards."""
+        space, channel = self.scope.space, self._channel()
+        dated = always_on.dated_in(
+            connection, space, self.now, since=window.start, until=window.end, channel=channel
+        )
+        found = {each.id: results.of_memory(each) for each in dated}
+        if self._planned():
+            periods = [(self.now - PLANNED_BEFORE, self.now, MAX_PARSED)]
+        else:
+            periods = [
+                (window.start, window.end, MAX_TURNS_OF_PERIOD),
+                (window.end, window.end + TOLD_AFTER, MAX_PARSED),
+            ]
+        for since, until, most in periods:
+            told = self._told(connection, since, min(until, self.now), most)
+            found |= {each.id: each for each in told}
+        theirs = [
+            each
+            for each in found.values()
+            if self._is_theirs(each) and self._is_event(each, window)
+        ]
+        theirs.sort(key=lambda item: item.at or self.now)
+        return theirs[-self.settings.always_on_limit :]
+
+    def _told(
+        self, connection: Connection, since: datetime, until: datetime, most: int
+    ) -> list[Recollection]:
+        space, channel = self.scope.space, self._channel()
+        where: _Talk = {"channel": channel, "since": since, "until": until}
+        memories = always_on.told_in(
+            connection, space, self.now, since=since, until=until, channel=channel, limit=most
+        )
+        return [
+            *map(results.of_memory, memories),
+            *map(results.of_turn, turn_rows.latest(connection, space, limit=most, **where)),
+            *map(results.of_live, message_rows.latest_live(connection, space, limit=most, **where)),
+        ]
+
+    def _planned(self) -> bool:
+        return self.question is not None and self.question.planned
+
+    def _is_theirs(self, item: Recollection) -> bool:
+        """Return whether an item may be about those whose events the question asks for: the asker, somebody else, or all."""
+        names = self._names()
+        if item.memory is None:
+            return self._took_part(item, names) and self._is_of(item)
+        return self._is_of(item) and (self._asked() is not None or concerns(item.memory, names))
+
+    def _is_of(self, item: Recollection) -> bool:
+        """Return whether those of whom the question asks told an item, or are its subjects."""
+        if (asked := self._asked()) is None:
+            return True
+        aliases = self.corpus.aliases.of(self.scope.space)
+        asked |= {other for name in asked for other in aliases.get(name, ())}
+        about = item.memory.subjects if item.memory is not None else ()
+        return not asked.isdisjoint(fold_subjects([item.author or "", *about]))
+
+    def _asked(self) -> set[str] | None:
+        """The names of those of whom the question asks; None if it asks of all."""
+        if self.question is not None and self.question.of:
+            return set(self.question.of.split())
+        asker = self.scope.user if is_about_speaker(self.text) else None
+        return set(fold_subjects([asker])) if asker else None
+
+    def may_tell(self, item: Recollection) -> bool:
+        """Return whether an item that a search found may answer: nothing of another time, if the message asks for events."""
+        if item.kind == "note" or self.window is None or not self.asks_for_events():
+            return True
+        if not (
+            self._is_of(item) if self.question and self.question.of else self.concerns_asker(item)
+        ):
+            return False
+        untimed = self._planned() and item.at == _told_at(item) and not self._time(item)
+        return untimed or self._is_event(item, self.window)
+
+    def _is_event(self, item: Recollection, window: TimeWindow) -> bool:
+        """Return whether an item tells of something in a window: told then, dated then, or said to be then."""
+        if item.at is None or (item.kind in TALK and not self.tells(item)):
+            return False
+        dated = item.at != _told_at(item) or not self._planned()
+        if dated and window.start <= item.at < window.end:
+            return True
+        said = self._time(item)
+        return said is not None and said.start < window.end and said.end > window.start
+
+    def _time(self, item: Recollection) -> TimeWindow | None:
+        """The time that an item names, if any."""
+        said = _AUTHOR.sub("", item.content.partition("\n")[0])
+        past = tense_of(parse(said)) is Tense.PAST
+        told, zone = _told_at(item) or self.now, self.settings.timezone
+        return parse_window(said, now=told, timezone=zone, ahead=not past)
 
     def _share(self) -> int:
         """Always-on memories of one kind; an open question, which few kinds answer, gets twice as many."""
@@ -303,6 +409,10 @@ class ContextReader:
 
     def _channel(self) -> str | None:
         return self.scope.channel if self.settings.channel_scope else None
+
+
+def _told_at(item: Recollection) -> datetime | None:
+    return item.at if item.memory is None else item.memory.created_at
 
 
 def concerns(memory: Memory, names: Collection[str] | None) -> bool:

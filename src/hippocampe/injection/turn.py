@@ -18,7 +18,7 @@ from hippocampe.engine.outages import log
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.errors import EmbedderUnavailable, HippocampeError, IndexUnavailable
 from hippocampe.injection.channel_history import Channel
-from hippocampe.injection.context import ContextReader
+from hippocampe.injection.context import TALK, ContextReader
 from hippocampe.injection.context_cache import ContextItem
 from hippocampe.injection.render import Rendered, render_for
 from hippocampe.injection.selection import Candidate, considered, least_score, merge, select
@@ -38,8 +38,6 @@ READ, READ_WITHIN = 12, 3.5
 3,244 questions held out, as many get their answer as with the first 10, and a fifth fewer are read."""
 MIN_SHOWN = 8
 """Hits always in the trace, even below the threshold, so that near misses can be inspected."""
-TALK = ("turn", "live")
-"""The kinds of recollections that are talk."""
 COLLECTIONS = ("memory", "summary", "turn", "live", "note")
 
 
@@ -171,6 +169,7 @@ class Turn:
             found = [c for c in found if reader.concerns_asker(c.item)]
         # Small talk and earlier questions resemble a question, but do not answer it.
         found = [c for c in found if c.item.kind not in TALK or reader.tells(c.item)]
+        found = [c for c in found if reader.may_tell(c.item)]
         if question is not None and question.about == "talk" and window is not None:
             found = [c for c in found if c.item.kind not in TALK or _is_within(c.item, window)]
         ordered = [*always_on, *found] if is_open else [*found, *always_on]
@@ -187,6 +186,11 @@ class Turn:
             companions=self.settings.companion_names,
             rooms=self.settings.live_rooms,
         )
+        if question and question.planned and question.about == "events":
+            window = parse_window(
+                self.text, now=self.now, timezone=self.settings.timezone, ahead=True
+            )
+            return (question, window) if window and window.end > self.now else (None, None)
         if question and question.planned and window and not window.start <= self.now < window.end:
             # What is planned for Monday was not told on the Monday before.
             return None, None

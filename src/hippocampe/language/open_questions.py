@@ -8,14 +8,16 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from typing import Final, Literal, NamedTuple
 
 from hippocampe.language.lexicon import languages, load, load_all, table_of
-from hippocampe.language.questions import asked_in, is_question
+from hippocampe.language.person import is_to_somebody
+from hippocampe.language.questions import asked_in, is_question, refers
 from hippocampe.language.text import STOP_WORDS, fold, without_capitals, words, written_words
 
-About = Literal["talk", "person"]
-"""The subject of a question: past talk, or the facts known on the person who asks."""
+About = Literal["talk", "person", "events"]
+"""The subject of a question: past talk, the facts known on the person who asks, or all that somebody does at some time."""
 
 MAX_WORDS: Final = 40
 """Longer texts are not open questions."""
@@ -28,19 +30,21 @@ _CHUNK = re.compile(r"\w(?:\S*\w)?")
 
 @dataclass(frozen=True, slots=True)
 class OpenQuestion:
-    """A question about past talk or about the person who asks.
+    """A question about past talk, about the person who asks, or about the events of a time.
 
     Attributes:
-        about: Talk or person.
+        about: Talk, person or events.
         topic: The folded words of its topic; empty if the question is open.
         room: The room whose talk it asks for, if it names one.
         planned: Whether it asks for plans: a time that it names is theirs.
+        of: The folded name of whose events it asks for; empty for those of the asker or of all.
     """
 
     about: About
     topic: frozenset[str]
     room: str | None = None
     planned: bool = False
+    of: str = ""
 
     @property
     def is_open(self) -> bool:
@@ -57,6 +61,7 @@ class _Phrases:
     recalling: tuple[re.Pattern[str], re.Pattern[str]]
     introduction: re.Pattern[str]
     subject: tuple[re.Pattern[str], ...]
+    events: Mapping[str, tuple[re.Pattern[str], ...]]
     around: frozenset[str]
     prepositions: frozenset[str]
     planned: frozenset[str]
@@ -86,6 +91,9 @@ def parse(
 def _parse(
     text: str, named_time: str, companions: Collection[str], rooms: Collection[str]
 ) -> OpenQuestion | None:
+    timed = named_time and named_time in text
+    if timed and (asked := _events(text.replace(named_time, " ", 1))):
+        return asked
     said = words(text)
     room = next((room for room in rooms if _contains(said, words(room))), None)
     ignored = [*companions, *(words(room) if room else ())]
@@ -106,6 +114,24 @@ def _parse(
     return OpenQuestion(about, topic, room if about == "talk" else None, planned)
 
 
+def _events(text: str) -> OpenQuestion | None:
+    """A question for all that somebody did or will do, from its text without the time: "what did Nora do?"."""
+    folded = fold(text.strip())
+    if len(text) > MAX_WORDS * 40 or refers(folded):
+        return None
+    around = _phrases().around | STOP_WORDS
+    for tense, patterns in _phrases().events.items():
+        for pattern in patterns:
+            if (found := pattern.search(folded)) is None:
+                continue
+            who = found.groupdict().get("who") or ""
+            rest = {*words(folded[: found.start()]), *words(folded[found.end() :])}
+            if rest <= around and not is_to_somebody(who):
+                of = " ".join(word for word in words(who) if word not in STOP_WORDS)
+                return OpenQuestion("events", frozenset(), planned=tense == "planned", of=of)
+    return None
+
+
 def _contains(spoken: Sequence[str], name: Sequence[str]) -> bool:
     """Return whether the words of a name follow each other in a text."""
     size = len(name)
@@ -120,12 +146,16 @@ def subject_of(text: str) -> str | None:
 
 
 def speaks_of_memory(text: str) -> bool:
-    """Return whether `parse` finds a question. Cheaper than `parse`, which needs the time named in the text."""
-    parts = map(_words, asked_in(text))
+    """Return whether `parse` may find a question. Cheaper than `parse`, which needs the time named in the text."""
     return any(
-        len(tokens) <= MAX_WORDS and _phrases().any.search(_line(tokens)) is not None
-        for tokens in parts
+        (len(tokens := _words(part)) <= MAX_WORDS and _phrases().any.search(_line(tokens)))
+        or any(each.search(fold(part[: MAX_WORDS * 40])) for each in _event_patterns())
+        for part in asked_in(text)
     )
+
+
+def _event_patterns() -> Iterator[re.Pattern[str]]:
+    return chain.from_iterable(_phrases().events.values())
 
 
 def recalled(text: str) -> str | None:
@@ -274,6 +304,10 @@ def _phrases() -> _Phrases:
             rf"(?: (?:{greetings})\b)*(?:(?P<naming>{naming})|{openings})(?P<name>(?: \w+){{1,{_NAME_WORDS}}})$"
         ),
         subject=tuple(re.compile(pattern) for pattern in data["subject"]),
+        events={
+            tense: tuple(re.compile(rf"\b(?:{each})(?!\w)") for each in data["events"][tense])
+            for tense in ("done", "planned")
+        },
         around=frozenset(data["around"].split()),
         prepositions=frozenset(data["prepositions"].split()),
         planned=frozenset(data["planned"].split()),

@@ -14,6 +14,8 @@ from hippocampe.language.word_classes import word_classes
 _PAST: Final = words_of("past_auxiliaries")
 _BEFORE_PARTICIPLE: Final = words_of("grammar.have")
 _PARTICIPLES: Final = tuple(words_of("participle_endings"))
+_PAST_ENDINGS: Final = tuple(words_of("past_endings"))
+_PAST_FORMS: Final = words_of("past_forms")
 _FUTURE: Final = words_of("future_auxiliaries")
 _BEFORE_INFINITIVE: Final = words_of("before_infinitive")
 _INFINITIVES: Final = tuple(words_of("infinitive_endings"))
@@ -37,7 +39,12 @@ def tense_of(statement: Statement) -> Tense:
         if word.norm in articles and not pronoun:
             continue  # "a" is no French verb in "a red car".
         after = _next_word(words, at)
-        if word.norm in _PAST or (word.norm in _BEFORE_PARTICIPLE and after.endswith(_PARTICIPLES)):
+        simple_past = pronoun and (word.norm in _PAST_FORMS or word.norm.endswith(_PAST_ENDINGS))
+        if (
+            simple_past
+            or word.norm in _PAST
+            or (word.norm in _BEFORE_PARTICIPLE and after.endswith(_PARTICIPLES))
+        ):
             return Tense.PAST
         if word.norm in _FUTURE or (
             word.norm in _BEFORE_INFINITIVE and after.endswith(_INFINITIVES)

@@ -130,6 +130,53 @@ def always_on(
     }
 
 
+def told_in(
+    connection: Connection,
+    space: str,
+    now: datetime,
+    *,
+    since: datetime,
+    until: datetime,
+    channel: str | None,
+    limit: int,
+) -> list[Memory]:
+    """Memories told in a period, newest first.
+
+    Args:
+        since: Earliest creation time, inclusive.
+        until: Latest creation time, inclusive.
+        channel: Only memories learnt there; None for all.
+        limit: Maximum number.
+    """
+    query = (_QUERIES if channel is None else _QUERIES_IN_CHANNEL)["recent"].limit(_MOST)
+    values = {"space": space, "now": now, "since": since, "until": until, "most": limit}
+    rows = connection.execute(query, values | ({} if channel is None else {"channel": channel}))
+    return [of_row(row) for row in rows]
+
+
+def dated_in(
+    connection: Connection,
+    space: str,
+    now: datetime,
+    *,
+    since: datetime,
+    until: datetime,
+    channel: str | None,
+) -> list[Memory]:
+    """Memories with the time of their event in a period, of the `SCANNED` newest: it has no index.
+
+    Args:
+        since: Earliest time, inclusive.
+        until: Latest time, exclusive.
+        channel: Only memories learnt there; None for all.
+    """
+    living = _OF_SPACE if channel is None else _OF_SPACE.where(_IN_CHANNEL)
+    each = living.order_by(memory.c.created_at.desc()).limit(SCANNED).subquery()
+    query = select(each).where(each.c.occurred_at >= since, each.c.occurred_at < until)
+    values = {"space": space, "now": now} | ({} if channel is None else {"channel": channel})
+    return [of_row(row) for row in connection.execute(query, values)]
+
+
 def about_names(
     connection: Connection,
     space: str,

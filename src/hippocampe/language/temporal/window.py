@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Final
@@ -82,7 +82,9 @@ class _Expression:
         return prefix_role(self.match["link"] or "")
 
 
-def parse_window(text: str, *, now: datetime, timezone: str | ZoneInfo) -> TimeWindow | None:
+def parse_window(
+    text: str, *, now: datetime, timezone: str | ZoneInfo, ahead: bool = False
+) -> TimeWindow | None:
     """Find the time window named in a sentence.
 
     The shortest window wins; on a tie, the first.
@@ -91,6 +93,8 @@ def parse_window(text: str, *, now: datetime, timezone: str | ZoneInfo) -> TimeW
         text: A sentence, of any length.
         now: Time of the sentence; aware.
         timezone: Zone of the speaker (``"Europe/Paris"``): days begin there.
+        ahead: Whether the sentence is about what is to come: a bare weekday, or a date without a year, is then the next one,
+            else the last.
 
     Returns:
         The window, or None when the sentence names no time.
@@ -101,7 +105,10 @@ def parse_window(text: str, *, now: datetime, timezone: str | ZoneInfo) -> TimeW
     here = as_utc(now, name="now").astimezone(as_zone(timezone))
     folded, places = _folded(text)
     best: tuple[timedelta, TimeWindow] | None = None
-    for start, end, (first, last), kind in _windows(_expressions(folded, text, places, here), here):
+    expressions = _expressions(folded, text, places, here)
+    if ahead:
+        expressions = (replace(each, span=_coming(each, here)) for each in expressions)
+    for start, end, (first, last), kind in _windows(expressions, here):
         if start < end and (best is None or end - start < best[0]):
             span = places[first], places[last - 1] + 1
             window = TimeWindow(start, end, text[slice(*span)], span, kind)
@@ -155,16 +162,30 @@ def days_told(
     for found in _expressions(folded, text, places, here):
         if not found.sure or found.name not in _OF_NOW:
             continue
-        start, end = found.span
-        bare = found.name == "dayname" and not found.link
-        bare = bare and {"way", "week", "ahead"}.isdisjoint(found.groups)
-        if bare and not past and end <= start_of_day(here):
-            start, end = start + 7 * DAY, end + 7 * DAY
+        start, end = found.span if past else _coming(found, here)
         last = start_of_day(end - timedelta.resolution)
         days.append(_utc((start_of_day(start), last + DAY)))
     return days
 
 
+def _coming(found: _Expression, here: datetime) -> Span:
+    """The span of an expression; for a bare weekday or a date without a year that is over, the next one."""
+    start, end = found.span
+    if found.link or end > start_of_day(here) or not _OTHERS_AHEAD.isdisjoint(found.groups):
+        return start, end
+    if found.name == "dayname":
+        return start + 7 * DAY, end + 7 * DAY
+    if found.name in _YEARLY:
+        return RESOLVERS[found.name][0](found.groups, here + 365 * DAY) or found.span
+    return start, end
+
+
+_OTHERS_AHEAD: Final = frozenset({"way", "week", "ahead", "year"})
+"""Parts of an expression that say which of several times it means."""
+_YEARLY: Final = frozenset(
+    {"date", "date_after", "short", "days", "days_after", "month", "feast", "season"}
+)
+"""The kinds of expressions that name a time of each year."""
 _OF_NOW: Final = frozenset(
     (
         "day",

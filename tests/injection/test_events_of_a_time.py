@@ -1,0 +1,69 @@
+"""Questions for all that somebody did or will do at a time."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from conftest import FakeClock
+from hippocampe import Hippocampe, Scope
+
+TOLD = (
+    ("2026-10-05", "mia", "J'ai commencé la poterie"),
+    ("2026-11-02", "mia", "My MOT is on 2 December"),
+    ("2026-11-16", "mia", "I took the cat to the vet"),
+    ("2026-11-16", "mia", "how do I descale a kettle?"),
+    ("2026-11-17", "rob", "I sold my bike"),
+    ("2026-11-19", "mia", "On a dîné chez Mireille"),
+    ("2026-11-22", "mia", "J'ai vu un film au cinéma"),
+    ("2026-11-23", "mia", "I painted the hall on Saturday"),
+    ("2026-11-23", "mia", "J'ai un rendez-vous chez le dentiste jeudi"),
+    ("2026-11-23", "rob", "I'm off to Bristol on Friday"),
+)
+WEEK = ["I took the cat", "On a dîné", "J'ai vu un film", "I painted the hall"]
+
+
+@pytest.fixture
+def hippo(hippo: Hippocampe, clock: FakeClock, reading: None) -> Hippocampe:
+    scope = Scope("home", user="mia", channel="den")
+    hippo.update_settings(scope=scope, hook_timeout_ms=10_000, timezone="Europe/Paris")
+    for day, user, said in TOLD:
+        clock.now = datetime.fromisoformat(f"{day}T10:00").replace(tzinfo=UTC)
+        hippo.after_turn(said, "Noted.", scope=Scope("home", user=user, channel="den"))
+    clock.now = datetime(2026, 11, 24, 19, tzinfo=UTC)
+    return hippo
+
+
+@pytest.mark.parametrize(
+    ("user", "question", "events"),
+    [
+        ("mia", "what did I do last week?", WEEK),
+        ("mia", "J'ai fait quoi la semaine dernière ?", WEEK),
+        ("mia", "what did I do last weekend?", WEEK[-2:]),
+        ("mia", "Qu'est-ce que j'ai fait jeudi ?", ["On a dîné"]),
+        ("mia", "Qu'ai-je fait en octobre ?", ["J'ai commencé la poterie"]),
+        ("mia", "what did Rob do last week?", ["I sold my bike"]),
+        ("mia", "Rob a fait quoi mardi dernier ?", ["I sold my bike"]),
+        ("rob", "what did I do in October?", []),
+        ("mia", "what do I have on Thursday?", ["J'ai un rendez-vous"]),
+        ("mia", "J'ai quoi de prévu jeudi ?", ["J'ai un rendez-vous"]),
+        ("mia", "what do I have next week?", ["My MOT"]),
+        ("mia", "am I free on Friday?", []),
+        ("mia", "je suis libre vendredi ?", []),
+        ("mia", "Is Rob free on Friday?", ["I'm off to Bristol"]),
+        ("mia", "Rob fait quoi vendredi ?", ["I'm off to Bristol"]),
+    ],
+)
+def test_all_events_of_the_time_are_given_in_order(
+    hippo: Hippocampe, user: str, question: str, events: list[str]
+) -> None:
+    given = hippo.before_turn(question, scope=Scope("home", user=user, channel="den")).items
+    assert len(given) == len(events)
+    for item, event in zip(given, events, strict=True):
+        assert item.content.startswith(event)
+
+
+def test_an_event_that_a_memory_dates_is_given(hippo: Hippocampe) -> None:
+    scope = Scope("home", user="mia", channel="den")
+    hippo.remember("Concert with Zoe", scope=scope, occurred_at="2026-11-10T20:00:00+01:00")
+    given = hippo.before_turn("what did I do on 10 November?", scope=scope).items
+    assert [each.content for each in given] == ["Concert with Zoe"]
