@@ -109,3 +109,26 @@ def test_polite_answers_with_a_name_are_small_talk_too(hippo: Hippocampe) -> Non
     hippo.after_turn("merci", "Avec plaisir Tom !", scope=TOM)
     told = hippo.before_turn("what did we talk about?", scope=Scope(user="tom")).items
     assert [item.content.splitlines()[0] for item in told] == ["The veranda needs fourteen panes"]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("where does Marie live?", "I live in Pau"),
+        ("Marie est allergique à quoi ?", "Je suis allergique au céleri"),
+        ("What is Marie's dog called?", "My dog is called Rex"),
+    ],
+)
+def test_a_user_is_asked_about_by_another_name(
+    hippo: Hippocampe, reading: None, question: str, answer: str
+) -> None:
+    hippo.update_settings(scope=LEA, recent_hours=0, hook_timeout_ms=10_000)
+    told = {
+        "ml": ("I live in Pau", "Je suis allergique au céleri", "My dog is called Rex"),
+        "tom": ("ml = Marie", "I live in Brest", "My dog is called Biscuit"),
+    }
+    for user, contents in told.items():
+        for content in contents:
+            hippo.remember(content, scope=Scope(user=user))
+    given = hippo.before_turn(question, scope=LEA).items
+    assert given[0].content == answer

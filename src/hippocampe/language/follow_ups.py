@@ -130,10 +130,10 @@ def asked_of_another(question: str, before: str, names: Set[str], replaced: Set[
         written = [each for each in written if not names.isdisjoint(words(each))]
     else:
         written = list(dropwhile(lambda each: fold(each) in _before_nouns(), written))
-    return _with_name(before, replaced, " ".join(written))
+    return with_name(before, replaced, " ".join(written))
 
 
-def _with_name(text: str, replaced: Set[str], name: str) -> str | None:
+def with_name(text: str, replaced: Set[str], name: str) -> str | None:
     """A text with a name in the place of the first one, and without the others; None if it has none."""
     pieces: list[str] = []
     placed = False

@@ -17,6 +17,7 @@ from hippocampe.language.follow_ups import (
     is_elliptical,
     refers_to_thing,
     times_in,
+    with_name,
 )
 from hippocampe.language.questions import asked_in, is_about_told, refers
 from hippocampe.language.small_talk import is_small_talk
@@ -47,14 +48,27 @@ def parts_of(corpus: Corpus, message: str, request: RecallRequest, now: datetime
     "Nora comes tonight. What does she eat?" becomes "What does she eat? (Nora)". One that does not say what it is about gets
     all that was said: "When is swimming?", "What time?" becomes "swimming What time?". Both may have been said in the last
     turns, if the request `follows` them. One about a relative gets their name: "Where does my sister live?"
-    becomes "Where does Beth live?".
+    becomes "Where does Beth live?". One that names somebody with aliases is searched for with these too.
     """
     parts: list[Part] = []
     for question in asked_in(message):
-        parts += _complete(corpus, question, message, request, now)
+        for named in (question, *_by_other_names(corpus, question, request)):
+            parts += _complete(corpus, named, message, request, now)
         if _around(question, message) and is_about_told(question):
             parts.append((message,))
     return list(dict.fromkeys(parts))
+
+
+def _by_other_names(corpus: Corpus, question: str, request: RecallRequest) -> list[str]:
+    """A question with each other name of the first one in it that has any: what users say of themselves lacks their names."""
+    aliases, said = corpus.aliases.of(request.scope.space), words(question)
+    for name in aliases:
+        if (spoken := set(name.split())) <= set(said):
+            others = sorted(aliases[name] - {name})
+            known = corpus.vocabulary.counts(request.scope.space, words(" ".join(others)))
+            there = [each for each in others if known.keys() >= set(words(each))][:MOST_NAMES]
+            return [each for other in there if (each := with_name(question, spoken, other))]
+    return []
 
 
 def _complete(
