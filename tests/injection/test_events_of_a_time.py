@@ -17,6 +17,7 @@ TOLD = (
     ("2026-11-22", "mia", "J'ai vu un film au cinéma"),
     ("2026-11-23", "mia", "I painted the hall on Saturday"),
     ("2026-11-23", "mia", "J'ai un rendez-vous chez le dentiste jeudi"),
+    ("2026-11-23", "mia", "Dora sings on Sunday"),
     ("2026-11-23", "rob", "I'm off to Bristol on Friday"),
 )
 WEEK = ["I took the cat", "On a dîné", "J'ai vu un film", "I painted the hall"]
@@ -50,6 +51,8 @@ def hippo(hippo: Hippocampe, clock: FakeClock, reading: None) -> Hippocampe:
         ("mia", "am I free on Friday?", []),
         ("mia", "je suis libre vendredi ?", []),
         ("mia", "Is Rob free on Friday?", ["I'm off to Bristol"]),
+        ("rob", "What is Dora doing on Sunday?", ["Dora sings"]),
+        ("mia", "Dora fait quoi dimanche ?", ["Dora sings"]),
         ("mia", "Rob fait quoi vendredi ?", ["I'm off to Bristol"]),
     ],
 )

@@ -35,8 +35,8 @@ MAX_TURNS = 10
 """Turns that answer an open question."""
 MAX_TURNS_OF_PERIOD = 100
 """Turns of the named period that are scanned for the topic."""
-MAX_PARSED = 40
-"""Turns, live messages and memories, each, that are read for the day of their event: a fifth of a millisecond for one."""
+MAX_PARSED = 30
+"""Turns, live messages and memories, each, that are read for the time of their event: some .3 ms each."""
 PLANNED_BEFORE, TOLD_AFTER = timedelta(days=60), timedelta(days=3)
 """Time before an event in which it may be planned, and after it in which it may be told."""
 TALK = ("turn", "live")
@@ -209,13 +209,17 @@ class ContextReader:
         return self._is_of(item) and (self._asked() is not None or concerns(item.memory, names))
 
     def _is_of(self, item: Recollection) -> bool:
-        """Return whether those of whom the question asks told an item, or are its subjects."""
+        """Return whether those of whom the question asks told an item, are named in it, or are its subjects."""
         if (asked := self._asked()) is None:
             return True
         aliases = self.corpus.aliases.of(self.scope.space)
         asked |= {other for name in asked for other in aliases.get(name, ())}
         about = item.memory.subjects if item.memory is not None else ()
-        return not asked.isdisjoint(fold_subjects([item.author or "", *about]))
+        named = words(item.content) if self._asks_of_another() else ()
+        return not asked.isdisjoint([*fold_subjects([item.author or "", *about]), *named])
+
+    def _asks_of_another(self) -> bool:
+        return self.question is not None and self.question.of != ""
 
     def _asked(self) -> set[str] | None:
         """The names of those of whom the question asks; None if it asks of all."""
@@ -228,9 +232,8 @@ class ContextReader:
         """Return whether an item that a search found may answer: nothing of another time, if the message asks for events."""
         if item.kind == "note" or self.window is None or not self.asks_for_events():
             return True
-        if not (
-            self._is_of(item) if self.question and self.question.of else self.concerns_asker(item)
-        ):
+        theirs = self._is_of if self._asks_of_another() else self.concerns_asker
+        if not theirs(item):
             return False
         untimed = self._planned() and item.at == _told_at(item) and not self._time(item)
         return untimed or self._is_event(item, self.window)
@@ -248,9 +251,11 @@ class ContextReader:
     def _time(self, item: Recollection) -> TimeWindow | None:
         """The time that an item names, if any."""
         said = _AUTHOR.sub("", item.content.partition("\n")[0])
-        past = tense_of(parse(said)) is Tense.PAST
         told, zone = _told_at(item) or self.now, self.settings.timezone
-        return parse_window(said, now=told, timezone=zone, ahead=not past)
+        found = parse_window(said, now=told, timezone=zone, ahead=True)
+        if found is None or tense_of(parse(said)) is not Tense.PAST:
+            return found
+        return parse_window(said, now=told, timezone=zone)
 
     def _share(self) -> int:
         """Always-on memories of one kind; an open question, which few kinds answer, gets twice as many."""
