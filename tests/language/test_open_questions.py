@@ -371,6 +371,8 @@ def test_the_quick_look_misses_no_question() -> None:
         ("On fait quoi samedi ?", True, ""),
         ("J'ai quoi de prévu jeudi ?", True, ""),
         ("Nora fait quoi lundi ?", True, "nora"),
+        ("what is everyone doing on Friday?", True, ""),
+        ("tout le monde fait quoi samedi ?", True, ""),
     ],
 )
 def test_all_events_of_a_time_are_asked_for(text: str, planned: bool, of: str) -> None:

@@ -127,7 +127,7 @@ def _events(text: str) -> OpenQuestion | None:
             who = found.groupdict().get("who") or ""
             rest = {*words(folded[: found.start()]), *words(folded[found.end() :])}
             if rest <= around and not is_to_somebody(who):
-                of = " ".join(word for word in words(who) if word not in STOP_WORDS)
+                of = " ".join(word for word in words(who) if word not in around)
                 return OpenQuestion("events", frozenset(), planned=tense == "planned", of=of)
     return None
 
