@@ -271,6 +271,26 @@ def test_year_left_out(now: str, sentence: str, year: int) -> None:
     assert window.start.astimezone(PARIS).year == year
 
 
+@pytest.mark.parametrize(
+    ("sentence", "last", "next"),
+    [
+        ("on Monday", "2026-11-16", "2026-11-23"),
+        ("lundi", "2026-11-16", "2026-11-23"),
+        ("on 2 December", "2025-12-02", "2026-12-02"),
+        ("le 2 décembre", "2025-12-02", "2026-12-02"),
+        ("in March", "2026-03-01", "2027-03-01"),
+        ("yesterday", "2026-11-20", "2026-11-20"),
+        ("lundi dernier", "2026-11-16", "2026-11-16"),
+        ("in March 2024", "2024-03-01", "2024-03-01"),
+    ],
+)
+def test_what_is_to_come_is_at_the_next_time_of_a_name(sentence: str, last: str, next: str) -> None:
+    for ahead, start in ((False, last), (True, next)):
+        window = parse_window(sentence, now=NOW, timezone=PARIS, ahead=ahead)
+        assert window is not None
+        assert window.start == local(start)
+
+
 def test_day_of_the_clock_change_has_its_own_length() -> None:
     now = datetime(2026, 3, 30, 12, tzinfo=PARIS)
     short = read("hier", now)  # 29 March 2026: 23 hours
