@@ -19,7 +19,7 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import LargeBinary, bindparam, select
+from sqlalchemy import Dialect, LargeBinary, Select, Text, cast, literal, null, select, union_all
 from test_access import MORE, endpoints
 
 import tier
@@ -298,24 +298,26 @@ class Side:
         ]
 
 
-Rows = Mapping[str, set[str]]
+Rows = Mapping[str, set[tuple[str, ...]]]
 """What spaces have, by space."""
 
 
 def rows(memory: Hippocampe, *spaces: str) -> Rows:
     """All that spaces have: memories with their history, talk, settings, jobs, keys, audit, and so their counts."""
     memory.flush()
-    found = {each: set[str]() for each in spaces}
+    found: dict[str, set[tuple[str, ...]]] = {each: set() for each in spaces}
     with context_of(memory).corpus.store.read() as connection:
-        for name, query in _queries().items():
-            for row in connection.execute(query, {"spaces": spaces}):
-                found[row[0]].add(f"{name} {row}")
+        for row in connection.exec_driver_sql(_query(connection.dialect, spaces)):
+            found[row[0]].add(tuple(row))
     return found
 
 
 @cache
-def _queries() -> Mapping[str, Any]:
-    """By table: its rows, after their space, but for blobs, which are derived."""
+def _query(dialect: Dialect, spaces: tuple[str, ...]) -> str:
+    """The rows of all tables as texts, after their space and table, but for blobs, which are derived.
+
+    One statement, since it is asked after each request.
+    """
     tables = {
         # Whoever comes first delivers what is in the outbox.
         table.name: (table, table.c.space)
@@ -323,12 +325,20 @@ def _queries() -> Mapping[str, Any]:
         if "space" in table.c and table is not schema.outbox
     }
     tables[schema.retrieval_item.name] = schema.retrieval_item, schema.retrieval.c.space
-    return {
-        name: select(space, *(each for each in table.c if not isinstance(each.type, LargeBinary)))
-        .select_from(table if space.table is table else table.join(space.table))
-        .where(space.in_(bindparam("spaces", expanding=True)))
-        for name, (table, space) in tables.items()
-    }
+    width = max(len(table.c) for table, _ in tables.values())
+    selects = list[Select[Any]]()
+    for name, (table, space) in tables.items():
+        columns = [
+            null() if isinstance(each.type, LargeBinary) else cast(each, Text) for each in table.c
+        ]
+        columns += [null()] * (width - len(columns))
+        selects.append(
+            select(space, literal(str(name)), *columns)
+            .select_from(table if space.table is table else table.join(space.table))
+            .where(space.in_(spaces))
+        )
+    query = union_all(*selects)
+    return str(query.compile(dialect=dialect, compile_kwargs={"literal_binds": True}))
 
 
 Choose = Callable[[str, str, str], str]
@@ -480,7 +490,7 @@ class Watch:
         now = rows(side.memory, side.space, side.other.space)
         other, before = side.other.space, self._kept[side.other.space]
         assert now[other] == before, (before - now[other], now[other] - before)
-        added = " ".join(now[side.space] - self._kept[side.space])
+        added = repr(now[side.space] - self._kept[side.space])
         self._kept = now
         side.has |= dict.fromkeys(set(ID.findall(added)) - side.told)
 
