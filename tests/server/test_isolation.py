@@ -307,16 +307,17 @@ def rows(memory: Hippocampe, *spaces: str) -> Rows:
     memory.flush()
     found: dict[str, set[tuple[str, ...]]] = {each: set() for each in spaces}
     with context_of(memory).corpus.store.read() as connection:
-        for row in connection.exec_driver_sql(_query(connection.dialect, spaces)):
+        query = _query(connection.dialect).format(spaces[0], spaces[-1])
+        for row in connection.exec_driver_sql(query):
             found[row[0]].add(tuple(row))
     return found
 
 
 @cache
-def _query(dialect: Dialect, spaces: tuple[str, ...]) -> str:
-    """The rows of all tables as texts, after their space and table, but for blobs, which are derived.
+def _query(dialect: Dialect) -> str:
+    """The rows that the spaces `{0}` and `{1}` have in all tables, but for blobs, which are derived.
 
-    One statement, since it is asked after each request.
+    Texts, after space and table. One statement, since it is executed after each request.
     """
     tables = {
         # Whoever comes first delivers what is in the outbox.
@@ -335,7 +336,7 @@ def _query(dialect: Dialect, spaces: tuple[str, ...]) -> str:
         selects.append(
             select(space, literal(str(name)), *columns)
             .select_from(table if space.table is table else table.join(space.table))
-            .where(space.in_(spaces))
+            .where(space.in_(("{0}", "{1}")))
         )
     query = union_all(*selects)
     return str(query.compile(dialect=dialect, compile_kwargs={"literal_binds": True}))

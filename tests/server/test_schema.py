@@ -4,30 +4,14 @@ from typing import Any
 
 import httpx
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from schemathesis import Case, GenerationMode
-from schemathesis.checks import load_all_checks, not_a_server_error
-from schemathesis.specs.openapi.checks import (
-    content_type_conformance,
-    response_headers_conformance,
-    response_schema_conformance,
-    status_code_conformance,
-)
 
 from conftest import MODEL, Opener
 from hippocampe.config import UPSTREAM_URL
 from model_server import Answer, Call, ModelServer
 from served import served
 
-CHECKS: list[Any] = [
-    not_a_server_error,
-    status_code_conformance,
-    content_type_conformance,
-    response_headers_conformance,
-    response_schema_conformance,
-]
 EXAMPLES = 2
 """Of each operation; every run draws others."""
 
@@ -35,7 +19,19 @@ EXAMPLES = 2
 def test_no_request_breaks_the_server(
     hashed: None, open_hippo: Opener, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Here, since every process of tests imports this module.
+    import schemathesis
+    from schemathesis.checks import load_all_checks, not_a_server_error
+    from schemathesis.specs.openapi import checks
+
     load_all_checks()
+    checked = [
+        not_a_server_error,
+        checks.status_code_conformance,
+        checks.content_type_conformance,
+        checks.response_headers_conformance,
+        checks.response_schema_conformance,
+    ]
     monkeypatch.setenv(UPSTREAM_URL, server.openai_url)
     server.brain = lambda request: (
         Answer(calls=(Call("respond", {"expression": "happy", "message": "Oui."}),))
@@ -49,10 +45,12 @@ def test_no_request_breaks_the_server(
             # Wrong keys are tested elsewhere: here they would hide all else.
             operation.pop("security", None)
         for found in schemathesis.openapi.from_dict(document).get_all_operations():
-            _try(found.ok(), url)
+            _try(found.ok(), url, checked)
 
 
-def _try(operation: Any, url: str) -> None:
+def _try(operation: Any, url: str, checks: list[Any]) -> None:
+    from schemathesis import GenerationMode
+
     cases = st.one_of(
         operation.as_strategy(GenerationMode.POSITIVE),
         operation.as_strategy(GenerationMode.NEGATIVE),
@@ -66,7 +64,7 @@ def _try(operation: Any, url: str) -> None:
         database=None,
     )
     @given(cases)
-    def check(case: Case) -> None:
-        case.call_and_validate(base_url=url, checks=CHECKS, timeout=30)
+    def check(case: Any) -> None:
+        case.call_and_validate(base_url=url, checks=checks, timeout=30)
 
     check()
