@@ -1,18 +1,17 @@
 """Programs whose data is on a small file system of their own, which they can fill."""
 
 import json
-import os
-import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import hippocampe
+import children
 
 MEGABYTES = 300
+IMPOSSIBLE = 77
+"""Status of the process where this user may not mount a disk."""
 _MOUNT = {
     "ext4": f'truncate -s {MEGABYTES}M "$1.image" && mkfs.ext4 -q -m 0 "$1.image" && mount -o loop "$1.image" "$1"',
     "tmpfs": f'mount -t tmpfs -o size={MEGABYTES}m none "$1"',
@@ -20,8 +19,6 @@ _MOUNT = {
 _START = """
 import os, sys, time
 from pathlib import Path
-import hashed
-hashed.install(setattr)
 from hippocampe import Config, Hippocampe, Scope, errors
 disk = Path(sys.argv[1])
 config = Config(folder=disk / "data", embedder="hashed:64", flush_seconds=0.1)
@@ -58,7 +55,25 @@ def until(true):
         time.sleep(0.02)
 """
 _FORK = """
-import json, shutil, traceback
+import ctypes, faulthandler, json, shutil, subprocess
+faulthandler.enable()
+NEW_MOUNTS, NEW_USER = 0x00020000, 0x10000000
+
+def mount(line):
+    user, group, libc = os.geteuid(), os.getegid(), ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(NEW_MOUNTS | (NEW_USER if user else 0)):
+        raise OSError(ctypes.get_errno(), "unshare failed")
+    if user:
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"0 {user} 1")
+        Path("/proc/self/gid_map").write_text(f"0 {group} 1")
+    subprocess.run(["sh", "-c", f"mount --make-rprivate / && {line}", "sh", disk], check=True)
+
+try:
+    mount(sys.argv[2])
+except (OSError, AttributeError, subprocess.CalledProcessError) as exc:
+    print(exc, file=sys.stderr)
+    sys.exit(int(sys.argv[3]))
 
 def forked(script, output):
     if pid := os.fork():
@@ -76,36 +91,20 @@ for number, script in enumerate(json.load(sys.stdin)):
 """
 
 
-def _in_namespace(kind: str, folder: Path, *command: str) -> list[str]:
-    """A command that sees a small disk at a folder; the mount ends with it."""
-    own = () if os.geteuid() == 0 else ("--user", "--map-root-user")
-    mounted = f'{_MOUNT[kind]} && shift && exec "$@"'
-    return ["unshare", "--mount", *own, "sh", "-c", mounted, "sh", str(folder), *command]
-
-
 def run(kind: str, folder: Path, *scripts: str) -> "Iterator[subprocess.CompletedProcess[str]]":
     """Run scripts one after another on a disk of `MEGABYTES`; skip the test where this user may not mount one.
 
     Args:
         kind: `ext4` or `tmpfs`.
-        folder: Where the disk is mounted.
-        scripts: They use the names of `_START`; each runs in a fork of an interpreter that has imported the library.
+        folder: Where the disk is mounted; the mount ends with the scripts.
+        scripts: They use the names of `_START`; each runs in a fork of a process that has imported the library.
     """
     folder.mkdir()
-    if shutil.which("unshare") is None:
-        pytest.skip("a small disk needs unshare")
-    tried = subprocess.run(_in_namespace(kind, folder, "true"), capture_output=True, text=True)
-    if tried.returncode:
-        pytest.skip(f"a small disk cannot be mounted here: {tried.stderr.strip()}")
-    here = (Path(hippocampe.__file__).parents[1], Path(__file__).parent)
-    command = (sys.executable, "-X", "faulthandler", "-c", _START + _FORK, str(folder))
-    done = subprocess.run(
-        _in_namespace(kind, folder, *command),
-        capture_output=True,
-        input=json.dumps(scripts),
-        text=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, here))},
-    )
+    # A fork mounts it, since `unshare` would start a new interpreter.
+    command = ("-c", _START + _FORK, folder, _MOUNT[kind], IMPOSSIBLE)
+    done = children.run(*command, input=json.dumps(scripts), text=True)
+    if done.returncode == IMPOSSIBLE:
+        pytest.skip(f"a small disk cannot be mounted here: {done.stderr.strip()}")
     assert done.returncode == 0, done.stderr
     for line in done.stdout.splitlines():
-        yield subprocess.CompletedProcess(command, *json.loads(line))
+        yield subprocess.CompletedProcess(done.args, *json.loads(line))
