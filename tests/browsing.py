@@ -1,5 +1,6 @@
 """A real browser for the tests of the pages, and what must hold on all of them."""
 
+import asyncio
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -54,11 +55,26 @@ def launched() -> Iterator[Browser]:
 
 
 class Pages:
-    """Pages of a browser, each with cookies of its own, used again: a new one takes twice the time to open."""
+    """Pages of a browser, each with cookies of its own, used again: a new one takes twice the time to open.
+
+    The browser stays for all tests of a process. Playwright leaves its loop running in this thread, where asyncio
+    can be used by a test while the loop is paused.
+    """
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
         self._unused: dict[tuple[str, str], list[Page]] = {}
+        self._loop = asyncio.get_running_loop()
+        self.pause()
+
+    def pause(self) -> None:
+        """Pause the loop of Playwright."""
+        asyncio._set_running_loop(None)
+
+    def resume(self) -> Browser:
+        """Go on with the browser."""
+        asyncio._set_running_loop(self._loop)
+        return self._browser
 
     def take(self, url: str, language: str) -> Page:
         """A page that knows nothing, at no address yet."""

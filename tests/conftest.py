@@ -287,25 +287,28 @@ def client(connect: Connect) -> "httpx.Client":
     return connect()
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator["Browser"]:
-    """A browser, for the tests of one module: while it runs, asyncio cannot be used in this thread."""
-    from browsing import launched
+@pytest.fixture(scope="session")
+def pages() -> Iterator["Pages"]:
+    """The pages of a browser for all tests of this process."""
+    from browsing import Pages, launched
 
     with launched() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def pages(chromium: "Browser") -> "Pages":
-    """The pages of the browser."""
-    from browsing import Pages
-
-    return Pages(chromium)
+        made = Pages(browser)
+        yield made
+        made.resume()
 
 
 @pytest.fixture
-def reader(pages: "Pages", memory: Hippocampe, connect: Connect) -> Iterator["Reader"]:
+def chromium(pages: "Pages") -> Iterator["Browser"]:
+    """A browser; in a test that uses it, asyncio cannot be used in this thread."""
+    yield pages.resume()
+    pages.pause()
+
+
+@pytest.fixture
+def reader(
+    chromium: "Browser", pages: "Pages", memory: Hippocampe, connect: Connect
+) -> Iterator["Reader"]:
     """Someone who reads the pages of the memory; at the end, no page has written an error."""
     from browsing import Reader
 
