@@ -5,6 +5,7 @@ import dataclasses
 import inspect
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import hippocampe
@@ -126,13 +127,22 @@ def module_name(path: Path) -> str:
 MODULES = {module_name(path): path for path in sorted(SOURCE.rglob("*.py"))}
 
 
+@cache
+def nodes_of(name: str) -> list[ast.AST]:
+    """The nodes of a module, itself first."""
+    return list(ast.walk(ast.parse(MODULES[name].read_text(encoding="utf-8"))))
+
+
+@cache
 def imported(name: str, *, at_import: bool) -> set[str]:
     """The modules of the package that one names; only those it loads when it is loaded itself."""
-    tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
-    if at_import:
-        nodes = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    else:
-        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    module, *inside = nodes_of(name)
+    assert isinstance(module, ast.Module)
+    nodes = [
+        node
+        for node in (module.body if at_import else inside)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
     found: set[str] = set()
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -241,7 +251,7 @@ def test_pure_packages_are_pure() -> None:
 def impurities(name: str) -> list[str]:
     """The libraries and calls of a module that read anything but its arguments."""
     found: list[str] = []
-    for node in ast.walk(ast.parse(MODULES[name].read_text(encoding="utf-8"))):
+    for node in nodes_of(name):
         if isinstance(node, ast.Import):
             used = {alias.name.split(".")[0] for alias in node.names} & IMPURE_LIBRARIES
         elif isinstance(node, ast.ImportFrom):
@@ -311,8 +321,8 @@ def test_every_verb_is_documented() -> None:
 
 def test_catch_alls_are_two_at_most() -> None:
     found: list[str] = []
-    for name, path in MODULES.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for name in MODULES:
+        for node in nodes_of(name):
             if not isinstance(node, ast.ExceptHandler):
                 continue
             raises = any(isinstance(inner, ast.Raise) for inner in ast.walk(node))

@@ -16,6 +16,7 @@ from typing import IO, Any
 import httpx
 import pytest
 
+from children import stopping
 from model_server import Answer, Call, ModelRequest, ModelServer
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="lines of a POSIX shell")
@@ -126,11 +127,17 @@ def companion(request: ModelRequest) -> Answer:
     return Answer(calls=(Call("answer", {"statements": []}),))
 
 
-def test_each_door_from_a_new_folder(tmp_path: Path) -> None:
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder of a memory; the process that a program started for it ends with the test."""
+    with stopping(tmp_path / "my memory"):
+        yield tmp_path / "my memory"
+
+
+def test_each_door_from_a_new_folder(folder: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "else where"
     elsewhere.mkdir()
     (elsewhere / "chat.txt").write_text(CHAT, "utf-8")
-    folder = tmp_path / "my memory"
     first = f"{sys.executable} -m hippocampe serve --port 0 --folder '{folder}'"
     with started(first, elsewhere) as address:
         # A busy machine needs more than the deadline of a turn.

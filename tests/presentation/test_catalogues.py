@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -153,6 +154,7 @@ def extracted(folder: Path, keywords: dict[str, Any], files: str, method: str) -
     return {message for _, _, message, _, _ in found} - {""}
 
 
+@cache
 def in_source() -> set[Any]:
     plural: dict[str, Any] = {"count": (1, 2)}
     return (
