@@ -117,18 +117,23 @@ class TestMetadata:
         assert len(contents(hippo, metadata={"all": True})) == len(values)
         assert len(contents(hippo, metadata={})) == len(values) + 1
 
-    @pytest.mark.parametrize("mode", ["hybrid", "semantic", "text"])
-    def test_recall_finds_a_match_that_ranks_last(self, hippo: Hippocampe, mode: Any) -> None:
+    def test_recall_finds_a_match_that_ranks_last(self, hippo: Hippocampe) -> None:
         remember(hippo, "le tuba, un instrument parmi bien d'autres choses", metadata={"row": 7})
         for number in range(120):
             remember(hippo, f"le tuba {number}", scope=Scope(user="dev"))
         remember(hippo, "le tuba ailleurs", scope=Scope(space="other"), metadata={"row": 7})
-        assert len(hippo.recall("le tuba", scope=HERE, mode=mode, limit=100)) == 100
-        (found,) = hippo.recall(
-            "le tuba", scope=HERE, mode=mode, metadata={"row": 7}, collections=["memory", "turn"]
-        )
-        assert found.content.startswith("le tuba, un instrument")
-        assert hippo.recall("le tuba", scope=HERE, mode=mode, metadata={"row": 8}) == []
+        modes: tuple[Any, ...] = ("hybrid", "semantic", "text")
+        for mode in modes:
+            assert len(hippo.recall("le tuba", scope=HERE, mode=mode, limit=100)) == 100, mode
+            (found,) = hippo.recall(
+                "le tuba",
+                scope=HERE,
+                mode=mode,
+                metadata={"row": 7},
+                collections=["memory", "turn"],
+            )
+            assert found.content.startswith("le tuba, un instrument"), mode
+            assert hippo.recall("le tuba", scope=HERE, mode=mode, metadata={"row": 8}) == [], mode
 
     def test_recall_follows_no_edge_out_of_the_filter(self, hippo: Hippocampe) -> None:
         tuba = remember(hippo, "Zoé joue du tuba", metadata={"row": 1})
