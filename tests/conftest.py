@@ -22,6 +22,7 @@ from hippocampe.client.local import LocalConnection
 from hippocampe.client.reaching import Unreached
 from hippocampe.engine import settings
 from hippocampe.errors import HippocampeError
+from hippocampe.system import garbage
 from hippocampe.types import Settings
 from hippocampe.updates import judgement
 from model_server import ModelServer
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 IN_MEMORY = Path("/dev/shm")
 MODEL = "openai-chat:scripted"
+LONGEST = ("test_doors.py", "test_isolation.py", "test_workers.py")
+"""Files with tests of more than ten seconds, in any order."""
 DEFAULTS = settings.defaults
 """The defaults of the library, which tests replace."""
 
@@ -64,11 +67,18 @@ def pytest_configure(config: pytest.Config) -> None:
         children.install()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest tests, so that no process waits for one of them at the end."""
+    items.sort(key=lambda each: each.path.name not in LONGEST)
+
+
 def pytest_collection_finish() -> None:
     """Exempt what is loaded and collected from the garbage collector, which walked over all of it again and again."""
     gc.collect()
     gc.freeze()
     gc.enable()
+    garbage.collect_rarely()
 
 
 def pytest_unconfigure() -> None:
