@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 import numpy as np
 
@@ -67,26 +68,15 @@ def analyse(
     chosen = corpus.settings.of(scope.space)
     query = plain = without_address(query, chosen.companion_names)
     query = questions.rewrite_idioms(query)
-    try:
-        window = parse_window(query, now=now, timezone=chosen.timezone)
-    except OverflowError:
-        # `as_of` at an end of the calendar, such as the greatest date of a language.
-        window = None
+    window = _window(query, now, chosen.timezone)
     topic = recalled(query.replace(window.text, " ", 1) if window else query)
     asked = topic or query
     asks = questions.asks(query)
-    spoken_words = words(query)
-    named = [name for name in aliases if set(name.split()) <= set(spoken_words)]
-    if scope.user and is_first_person(query):
-        named += fold_subjects([scope.user])
-    groups = [
-        _known_names(vocabulary, scope.space, (name, *sorted(aliases.get(name, ()))))
-        for name in named
-    ]
-    added = dict.fromkeys(name for group in groups for name in group if name not in spoken_words)
-    text = " ".join((asked, *added))
+    named = _people(corpus, query, scope)
+    added = dict.fromkeys(name for group in named.groups for name in group)
+    text = " ".join((asked, *(name for name in added if name not in words(query))))
     # One word for all names of a person: an answer uses only one of them.
-    significant = text_words(" ".join((asked, *(group[0] for group in groups if group))))
+    significant = text_words(" ".join((asked, *(group[0] for group in named.groups))))
     # A query without words, such as an emoji, counts as one word.
     listed = list(dict.fromkeys(significant)) or [text[:MAX_WORD_CHARACTERS]]
     unknown = vocabulary.unknown(listed)
@@ -98,18 +88,10 @@ def analyse(
     features = _features(vocabulary, scope.space, listed, unknown, fresh, asks, window)
     own = _own_names(scope, aliases) if is_first_person(query) else frozenset[str]()
     asker = own if is_about_speaker(query) else frozenset[str]()
-    called = {
-        other: group[0]
-        for name, group in zip(named, groups, strict=True)
-        if group
-        for other in (name, *aliases.get(name, ()))
-        if other != group[0]
-    }
     names = named_in(query, features.words, unknown)
-    names |= {word for group in groups if group for word in group[0].split()}
-    if scope.user:
-        # The asker is known by name, with a capital or without.
-        names |= set(words(scope.user)) & set(features.words)
+    names |= {word for group in named.groups for word in group[0].split()}
+    # The asker is known by name, with a capital or without.
+    names |= set(words(scope.user or "")) & set(features.words)
     return AnalysedQuery(
         spoken=plain,
         topic=topic,
@@ -122,13 +104,51 @@ def analyse(
             values=values_asked(query),
             value_words=value_words(query),
             kin=kin_asked(query),
-            nothing=asks_nothing(query, names={*named, *names}, companions=chosen.companion_names),
+            nothing=asks_nothing(
+                query, names={*named.names, *names}, companions=chosen.companion_names
+            ),
         ),
         window=window,
-        same=_same_words(vocabulary, groups),
-        called=called,
+        same=_same_words(vocabulary, named.groups),
+        called=named.called,
         several=vocabulary.embedder.model == MODEL and embed and asks_for_several(dense),
     )
+
+
+def _window(query: str, now: datetime, timezone: str) -> TimeWindow | None:
+    try:
+        return parse_window(query, now=now, timezone=timezone)
+    except OverflowError:
+        # `as_of` at an end of the calendar, such as the greatest date of a language.
+        return None
+
+
+class _People(NamedTuple):
+    """The people that a query names, and its asker if it is in the first person.
+
+    Attributes:
+        names: Their names in the query.
+        groups: The names of each that texts of the space have, the one of the query first.
+        called: Their other names, each with the first of its group.
+    """
+
+    names: list[str]
+    groups: list[tuple[str, ...]]
+    called: dict[str, str]
+
+
+def _people(corpus: Corpus, query: str, scope: Scope) -> _People:
+    aliases, spoken_words = corpus.aliases.of(scope.space), frozenset(words(query))
+    names = [name for name in aliases if spoken_words.issuperset(name.split())]
+    if scope.user and is_first_person(query):
+        names += fold_subjects([scope.user])
+    found = _People(names, [], {})
+    for name in names:
+        every = (name, *sorted(aliases.get(name, ())))
+        if group := _known_names(corpus.vocabulary, scope.space, every):
+            found.groups.append(group)
+            found.called.update((each, group[0]) for each in every if each != group[0])
+    return found
 
 
 def _features(

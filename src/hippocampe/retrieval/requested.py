@@ -55,15 +55,7 @@ def plan(corpus: Corpus, asked: Asked, scope: Scope, *, replies: bool = True) ->
     request, before = asked.request, asked.confirmed
     if request.whole:
         return None if before else Forgetting(request.topic, (), waits=True, whole=True)
-    # The request itself has the words of its topic.
-    itself = before.id if before else None
-    found = [each for each in _items(corpus, request, scope) if each.id != itself]
-    items, earlier = _without_requests(corpus, found)
-    unsure = bool(request.topic) and not items and request.sure
-    if unsure:
-        until = before.at if before else None
-        found = about.likely(corpus, request.topic, scope, until=until)
-        items, earlier = _without_requests(corpus, found)
+    items, earlier, sure = _found(corpus, asked, scope)
     if not items and (before is not None or not request.sure):
         # Nothing is known of "forget the dinner"; or "yes" answers another question.
         return None
@@ -71,12 +63,28 @@ def plan(corpus: Corpus, asked: Asked, scope: Scope, *, replies: bool = True) ->
         confirmed = _of_turn(before, "said")
         items = list({each.id: each for each in (*items, confirmed)}.values())
     unclear = any(about.UNCLEAR in each.matched for each in items)
-    doubted = unsure or unclear or not request.sure or len(items) > MOST_AT_ONCE
+    doubted = not sure or unclear or len(items) > MOST_AT_ONCE
     waits = before is None and bool(items) and doubted
     known = {each.id for each in items}
     repeating = earlier + (_answers(corpus, items, scope) if replies else [])
     items += (each for each in repeating if each.id not in known)
     return Forgetting(request.topic or request.said, tuple(items), waits)
+
+
+def _found(
+    corpus: Corpus, asked: Asked, scope: Scope
+) -> tuple[list[ReceiptItem], list[ReceiptItem], bool]:
+    """The items that a request names, the earlier requests among them, and whether it certainly means the items."""
+    request, before = asked.request, asked.confirmed
+    # The request itself has the words of its topic.
+    itself = before.id if before else None
+    found = [each for each in _items(corpus, request, scope) if each.id != itself]
+    items, earlier = _without_requests(corpus, found)
+    if items or not (request.topic and request.sure):
+        return items, earlier, request.sure
+    until = before.at if before else None
+    likely = about.likely(corpus, request.topic, scope, until=until)
+    return *_without_requests(corpus, likely), False
 
 
 def _items(corpus: Corpus, request: ForgetRequest, scope: Scope) -> list[ReceiptItem]:
