@@ -260,7 +260,7 @@ def test_each_program_is_recognised_and_read(
 def test_dates_people_and_what_else_a_file_says_are_kept(tmp_path: Path) -> None:
     _, paris, parking = read(write(tmp_path, "mem0.json", MEM0))
     assert (paris.user, paris.subjects, paris.at) == (ALICE, (ALICE,), utc(2024, 1, 5, 18))
-    assert paris.metadata == {"topic": "home", "categories": "places"}
+    assert paris.metadata == {"topic": "home", "nested.a": 1, "categories": "places"}
     assert parking.ends == utc(2025, 4, 1)
     adidas, puma = read(write(tmp_path, "zep.json", ZEP))
     assert (adidas.at, adidas.occurred_at, adidas.ends) == (
@@ -486,8 +486,12 @@ def test_a_preview_shows_the_statements_and_stores_nothing(
 @pytest.mark.parametrize(
     ("content", "line"),
     [
-        ([{"id": 1, "memory": 5}, mem0_item("m1", "Lives in Paris", "never")], 1),
-        ([mem0_item("m1", "Lives in Paris", "never"), {"id": [], "memory": "x"}], 2),
+        ([{"id": 1, "memory": 5}, mem0_item("m1", "Lives in Paris", "")], 1),
+        ([mem0_item("m1", "Lives in Paris", ""), {"id": [], "memory": "x"}], 2),
+        (
+            [mem0_item("m2", "Has a kayak", "last Tuesday"), mem0_item("m1", "Lives in Paris", "")],
+            1,
+        ),
     ],
 )
 def test_an_unusable_memory_is_reported_and_the_rest_comes_in(
@@ -497,6 +501,21 @@ def test_an_unusable_memory_is_reported_and_the_rest_comes_in(
     assert [each.line for each in got if isinstance(each, Problem)] == [line]
     (paris,) = (each for each in got if isinstance(each, Statement))
     assert (paris.content, paris.at) == ("Lives in Paris", None)
+
+
+def test_metadata_that_cannot_be_kept_is_reported_and_the_memory_comes_in(tmp_path: Path) -> None:
+    given = {
+        "from": {"app": "web", "v": 3},
+        "tags": ["sea", 2],
+        "log": "x" * 300,
+        "all": [{"a": 1}],
+    }
+    item = mem0_item("m1", "Lives in Paris", "", metadata=given)
+    paris, problem = read_file(write(tmp_path, "mem0.json", [item]), format="mem0")
+    assert isinstance(paris, Statement)
+    assert paris.metadata == {"from.app": "web", "from.v": 3, "tags": "sea, 2"}
+    assert isinstance(problem, Problem)
+    assert (problem.line, problem.reason.partition(": ")[2]) == (1, "log, all")
 
 
 @pytest.mark.usefixtures("hashed")

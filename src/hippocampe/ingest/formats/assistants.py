@@ -18,10 +18,10 @@ from hippocampe.ingest.formats.record import (
     as_list,
     as_object,
     label_or,
+    moment_or_none,
     optional,
     parse_content,
     parse_identifier,
-    parse_moment,
     parse_time,
     parse_timestamp,
     to_utc,
@@ -66,7 +66,7 @@ def _read(assistant: _Assistant, source: Source, zone: tzinfo) -> Iterator[TalkM
             yield Problem(number, assistant.missing)
             continue
         # A message without a time gets that of the message before it.
-        at = parse_moment(conversation.get(assistant.time_key), zone)
+        at = moment_or_none(conversation.get(assistant.time_key), zone)
         channel = label_or(conversation.get(assistant.title_key), assistant.name)
         for raw in assistant.branch(conversation):
             try:

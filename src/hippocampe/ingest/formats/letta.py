@@ -17,9 +17,11 @@ from hippocampe.ingest.formats.record import (
     Record,
     Statement,
     TalkMessage,
+    about_left_out,
     as_list,
     as_object,
     label_or,
+    moment_or_none,
     parse_content,
     parse_identifier,
     parse_label,
@@ -68,23 +70,26 @@ def _block(raw: _Object, ids: ExternalIds, zone: tzinfo) -> Iterator[Record]:
             content,
             collection="self" if own else None,
             category="context" if own else None,
-            at=parse_moment(passage.date or raw.get("created_at"), zone),
+            at=moment_or_none(passage.date, zone) or parse_moment(raw.get("created_at"), zone),
             metadata=parse_metadata({"block": label, "heading": " › ".join(passage.headings)}),
             external_id=ids.derive(label, content),
         )
 
 
-def _passage(raw: _Object, ids: ExternalIds, zone: tzinfo) -> Iterator[Record]:
+def _passage(raw: _Object, ids: ExternalIds, zone: tzinfo) -> Iterator[Record | Problem]:
     if raw.get("is_deleted") is True:
         return
     content = parse_content(raw.get("text"))
     id = parse_identifier(raw.get("id"))
+    left_out: list[str] = []
+    pairs = as_object(raw.get("metadata")) | {"tags": raw.get("tags")}
     yield Statement(
         content,
         at=parse_moment(raw.get("created_at"), zone),
-        metadata=parse_metadata(as_object(raw.get("metadata")) | {"tags": raw.get("tags")}),
+        metadata=parse_metadata(pairs, left_out),
         external_id=f"letta:{id}" if id else ids.derive(content),
     )
+    yield from about_left_out(left_out)
 
 
 def _message(raw: _Object, agent: str, ids: ExternalIds, zone: tzinfo) -> Iterator[Record]:

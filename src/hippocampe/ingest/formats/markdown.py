@@ -15,9 +15,9 @@ from hippocampe.ingest.formats.record import (
     as_list,
     as_object,
     label_or,
+    moment_or_none,
     parse_content,
     parse_metadata,
-    parse_moment,
     parse_subjects,
     parsed,
 )
@@ -45,9 +45,9 @@ class _Note:
         self.tags = [each for name in ("tags", "tag") for each in _listed(head.get(name))]
         generated = as_object(head.get("generated")).get("at")
         written = [*(head.get(name) for name in _LEARNT), generated]
-        times = (parse_moment(each, zone) for each in written)
+        times = (moment_or_none(each, zone) for each in written)
         self.at = next((each for each in times if each is not None), source.modified)
-        self.ends = parse_moment(head.get("stale_after"), zone)
+        self.ends = moment_or_none(head.get("stale_after"), zone)
         # Only basic-memory writes these; elsewhere a bracket or a link in a list is part of a sentence.
         self.semantic = "permalink" in head
         self.metadata: dict[str, object] = {
@@ -100,7 +100,7 @@ def _statement(note: _Note, passage: Passage, ids: ExternalIds, zone: tzinfo) ->
     return Statement(
         parse_content(text),
         subjects=parse_subjects([*subjects, *tags]),
-        at=parse_moment(passage.date, zone) or note.at,
+        at=moment_or_none(passage.date, zone) or note.at,
         ends=note.ends,
         metadata=parse_metadata(pairs),
         external_id=ids.derive(str(pairs["note"]), passage.text),

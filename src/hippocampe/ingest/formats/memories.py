@@ -15,8 +15,10 @@ from hippocampe.ingest.formats.record import (
     Problem,
     Record,
     Statement,
+    about_left_out,
     as_list,
     as_object,
+    moment_or_none,
     parse_content,
     parse_identifier,
     parse_label,
@@ -66,10 +68,12 @@ def _read_list(layout: _Layout, source: Source, zone: tzinfo) -> Iterator[Record
         yield Problem(0, "the file is one page of several: import the next ones too")
     external_ids = ExternalIds(layout.name)
 
-    def statements(raw: _Object) -> Iterator[Statement]:
+    def statements(raw: _Object) -> Iterator[Record | Problem]:
         off = layout.enabled is not None and raw.get(layout.enabled) is False
         if not off and not _is_node(layout, raw):
-            yield _statement(layout, raw, names, external_ids, zone)
+            left_out: list[str] = []
+            yield _statement(layout, raw, names, external_ids, zone, left_out)
+            yield from about_left_out(left_out)
 
     yield from parsed(enumerate(_records(source), start=1), statements)
 
@@ -81,7 +85,12 @@ def _is_node(layout: _Layout, raw: _Object) -> bool:
 
 
 def _statement(
-    layout: _Layout, raw: _Object, names: dict[str, str], ids: ExternalIds, zone: tzinfo
+    layout: _Layout,
+    raw: _Object,
+    names: dict[str, str],
+    ids: ExternalIds,
+    zone: tzinfo,
+    left_out: list[str],
 ) -> Statement:
     def moment(keys: Sequence[str]) -> datetime | None:
         found = (parse_moment(raw.get(key), zone) for key in keys)
@@ -105,7 +114,7 @@ def _statement(
         changed=moment(layout.changed),
         occurred_at=moment(layout.occurred),
         ends=moment(layout.ends),
-        metadata=parse_metadata(pairs),
+        metadata=parse_metadata(pairs, left_out),
         external_id=f"{layout.name}:{identifier}" if identifier else ids.derive(content),
     )
 
@@ -156,7 +165,7 @@ def _read_account(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
                 yield Statement(
                     content,
                     personal=not project,
-                    at=parse_moment(passage.date, zone),
+                    at=moment_or_none(passage.date, zone),
                     metadata=parse_metadata({"heading": heading, "project": project}),
                     external_id=external_ids.derive(project, content),
                     line=number,

@@ -4,7 +4,8 @@ import hashlib
 import math
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TypeVar, cast
@@ -25,6 +26,8 @@ R = TypeVar("R")
 ROLES = ("user", "assistant")
 """Roles of imported messages."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MAX_DEPTH = 5
+"""Objects within each other that are flattened."""
 
 _MAX_REPEATS = 100_000
 """Recent messages among which repetitions are counted, to bound the memory. Identical messages with the same
@@ -115,13 +118,13 @@ class Problem:
 
 
 def parsed(
-    parts: Iterable[tuple[int, R]], parse: Callable[[R], Iterable[Record]]
+    parts: Iterable[tuple[int, R]], parse: Callable[[R], Iterable[Record | Problem]]
 ) -> Iterator[Record | Problem]:
     """Parse the parts of a file.
 
     Args:
         parts: Lines or records of a document, each with its number.
-        parse: Returns the records of one; raises InvalidInput if it cannot be read, which becomes its problem.
+        parse: Returns the records of one, and problems with parts of it; raises InvalidInput if it cannot be read, which becomes its problem.
     """
     for number, part in parts:
         try:
@@ -256,18 +259,31 @@ def parse_timestamp(value: object) -> datetime:
 
 
 def parse_moment(value: object, zone: tzinfo) -> datetime | None:
-    """A time in UTC, from ISO 8601, a year, or seconds or milliseconds since 1970; None if the value is none of these."""
+    """A time in UTC, from ISO 8601, a year, or seconds or milliseconds since 1970; None without a value.
+
+    Raises:
+        InvalidInput: The value is none of these.
+    """
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
     if isinstance(value, str) and re.fullmatch(r"\d{4}", value.strip()):
         value = f"{value.strip()}-01-01"
     if isinstance(value, str) and re.fullmatch(r"\d{13}", value.strip()):
         value = int(value) / 1000
     for parse in (parse_time, parse_timestamp):
-        try:
+        with suppress(InvalidInput):
             return to_utc(parse(value), zone)
-        except InvalidInput:
-            continue
+    raise InvalidInput(
+        "the time is neither in ISO 8601 form, such as 2026-01-17T10:23:00+01:00, nor seconds since 1970"
+    )
+
+
+def moment_or_none(value: object, zone: tzinfo) -> datetime | None:
+    """Parse a time that people write as they like, as `parse_moment` does; None if that is not possible."""
+    with suppress(InvalidInput):
+        return parse_moment(value, zone)
     return None
 
 
@@ -277,17 +293,55 @@ def parse_subjects(values: list[object]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name is not None))
 
 
-def parse_metadata(values: dict[str, object]) -> Metadata:
-    """The pairs of a JSON object that metadata can have: short texts, also joined, numbers and booleans."""
+def parse_metadata(values: dict[str, object], left_out: list[str] | None = None) -> Metadata:
+    """The pairs of a JSON object that metadata can have: short texts, numbers and booleans, lists joined, objects flattened.
+
+    Args:
+        values: The object.
+        left_out: Gets the names of the other pairs that have a value.
+    """
     kept: dict[str, MetadataValue] = {}
-    for name, value in values.items():
-        if listed := as_list(value):
-            value = ", ".join(each for each in listed if isinstance(each, str))
+    for name, value in _flattened(values):
+        if (listed := as_list(value)) and all(
+            isinstance(each, str | int | float) for each in listed
+        ):
+            value = ", ".join(map(str, listed))
+        if value is None or value in ("", [], {}):
+            continue
         short = not isinstance(value, str) or len(value) <= MAX_LABEL_CHARACTERS
         finite = not isinstance(value, float) or math.isfinite(value)
-        if isinstance(value, str | int | float | bool) and short and finite and value != "":
+        if (
+            isinstance(value, str | int | float)
+            and short
+            and finite
+            and len(kept) < MAX_METADATA_KEYS
+        ):
             kept[storable_text(name)] = storable_text(value) if isinstance(value, str) else value
-    return dict(list(kept.items())[:MAX_METADATA_KEYS])
+        elif left_out is not None:
+            left_out.append(printable(name))
+    return kept
+
+
+def _flattened(
+    values: dict[str, object], above: Sequence[str] = ()
+) -> Iterator[tuple[str, object]]:
+    """The pairs of an object and of those in it, whose names are joined with dots."""
+    for name, value in values.items():
+        path = (*above, name)
+        if len(path) < _MAX_DEPTH and (inner := as_object(value)):
+            yield from _flattened(inner, path)
+        else:
+            yield ".".join(path), value
+
+
+def about_left_out(names: Sequence[str]) -> Iterator[Problem]:
+    """Report the pairs that `parse_metadata` left out."""
+    if names:
+        yield Problem(
+            0,
+            f"the memory came in without a part of its metadata, which is too long or a list of objects: "
+            f"{', '.join(names)[:MAX_LABEL_CHARACTERS]}",
+        )
 
 
 def to_utc(moment: datetime, zone: tzinfo) -> datetime:
