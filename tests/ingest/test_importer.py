@@ -972,14 +972,15 @@ def test_the_user_of_an_assistant_is_who_imports(
     assert found[0].content.startswith("Où poussent les myrtilles ?")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_an_export_with_a_mark_and_line_ends_of_windows_comes_back(
-    hippo: Hippocampe, scope: Scope, tmp_path: Path
+    hippo: Hippocampe, scope: Scope, tmp_path: Path, encoding: str
 ) -> None:
     hippo.remember("The ferry to Skye is blue", scope=scope)
     hippo.after_turn("Où poussent les myrtilles ?", "Dans les sous-bois.", scope=scope)
     path = tmp_path / "space.jsonl"
     hippo.export_to(path, scope=scope)
-    path.write_text("\ufeff" + path.read_text("utf-8"), encoding="utf-8", newline="\r\n")
+    path.write_text(path.read_text("utf-8"), encoding=encoding, newline="\r\n")
     copy = Scope(space="copy")
     assert hippo.import_from(path, scope=copy).problems == ()
     assert [each.content for each in hippo.recent(5, scope=copy)] == ["The ferry to Skye is blue"]

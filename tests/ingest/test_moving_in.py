@@ -622,7 +622,7 @@ def test_a_broken_file_keeps_the_others_of_its_folder_from_nothing(
 ) -> None:
     files: dict[str, str | bytes] = {
         "WhatsApp Chat with Ana.txt": "",
-        "WhatsApp Chat with Eve.txt": CHAT.encode("utf-16"),
+        "WhatsApp Chat with Eve.txt": "   ",
         "WhatsApp Chat with Nora.txt": CHAT,
         "result.json": '{"name": "Nora", "type": "personal_chat", "id": 5, "messages": [',
     }
@@ -632,7 +632,7 @@ def test_a_broken_file_keeps_the_others_of_its_folder_from_nothing(
     reasons = [reason for _, reason in done.problems]
     assert reasons == [
         "cannot import WhatsApp Chat with Ana.txt: it is empty.",
-        "cannot import WhatsApp Chat with Eve.txt: it is UTF-16. Save it as UTF-8.",
+        "cannot import WhatsApp Chat with Eve.txt: it is empty.",
         "cannot import result.json: the JSON stops before its end. The file is cut; export or copy it again.",
     ]
 

@@ -61,11 +61,15 @@ def is_archive(path: Path) -> bool:
     if path.is_dir() or zipfile.is_zipfile(path):
         return bundle.is_bundle(path)
     try:
-        with path.open(encoding="utf-8-sig") as lines:
-            first = json.loads(lines.readline(MAX_HEADER_CHARACTERS))
+        with _source(path).open() as stream:
+            first = json.loads(stream.readline(MAX_HEADER_CHARACTERS).decode("utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(first, dict) and FORMAT in first
+
+
+def _source(path: Path) -> Source:
+    return Source(path, None, lambda: path.open("rb"))
 
 
 def count_rows(path: Path) -> dict[str, int]:
@@ -145,7 +149,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         yield from bundle.read_rows(path)
         return
     try:
-        lines = read_lines(Source(path, None, lambda: path.open("rb")), longest=MAX_LINE_BYTES)
+        lines = read_lines(_source(path), longest=MAX_LINE_BYTES)
         first = next(lines, None)
         header: object = json.loads(first.text[:MAX_HEADER_CHARACTERS] if first else "{}")
         if not isinstance(header, dict) or cast("dict[str, Any]", header).get(FORMAT) != VERSION:

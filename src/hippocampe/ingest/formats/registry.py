@@ -26,7 +26,7 @@ from hippocampe.ingest.formats.memories import (
     ZEP,
 )
 from hippocampe.ingest.formats.record import ExternalIds, Problem, Record, TalkMessage
-from hippocampe.ingest.formats.source import DAMAGED, Source, open_sources, refuse_utf16
+from hippocampe.ingest.formats.source import DAMAGED, Source, open_sources
 from hippocampe.ingest.formats.telegram import TELEGRAM
 from hippocampe.ingest.formats.whatsapp import WHATSAPP
 from hippocampe.language.datetimes import as_zone
@@ -122,7 +122,6 @@ def _contents(path: Path, format: str | None) -> _Contents:
     try:
         sources = open_sources(path, lambda name: _READABLE.fullmatch(name) is not None)
         if len(sources) == 1 and sources[0].member is None:
-            refuse_utf16(sources[0])
             return _Contents([(sources[0], format or _detect(sources[0]))], [])
         files, problems = _chosen(sources, format)
     except HippocampeError:
@@ -169,7 +168,6 @@ def _recognised(
     files: list[tuple[Source, str]] = []
     for source in sources:
         try:
-            refuse_utf16(source)
             files.append((source, _detect(source, default)))
         except (InvalidInput, UnreadableFile, *DAMAGED) as exc:
             errors.append((source, exc))

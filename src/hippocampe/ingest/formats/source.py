@@ -7,14 +7,17 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING, cast
 
 from hippocampe.errors import UnreadableFile
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 MAX_LINE_BYTES = 1_000_000
 """Longest line; longer ones are reported and never loaded whole."""
@@ -31,6 +34,7 @@ MAX_DIRECTORY_BYTES = 8 * 2**20
 DAMAGED = (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError)
 """The errors of a file or an archive that cannot be read."""
 _MAX_NAME = 255
+_CHUNK_BYTES = 1 << 16
 _HIDDEN = re.compile(r"(?:^|/)\.")
 
 
@@ -43,7 +47,7 @@ class Source:
 
     path: Path
     member: str | None
-    open: Callable[[], IO[bytes]]
+    reopen: Callable[[], IO[bytes]]
     modified: datetime | None = None
 
     @property
@@ -51,10 +55,48 @@ class Source:
         """The name in error messages."""
         return f"{self.path} ({self.member})" if self.member else str(self.path)
 
+    def open(self) -> IO[bytes]:
+        """Open the stream; UTF-16, as Windows writes it, becomes UTF-8."""
+        with ExitStack() as stack:
+            stream = stack.enter_context(self.reopen())
+            # Files and members of a zip can be looked into without reading.
+            start = cast("io.BufferedReader", stream).peek(2)[:2]
+            stack.pop_all()
+        utf16 = start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        return io.BufferedReader(_Utf16(stream)) if utf16 else stream
+
     def head(self, size: int) -> bytes:
         """Read the first `size` bytes."""
         with self.open() as stream:
             return stream.read(size)
+
+
+class _Utf16(io.RawIOBase):
+    """A stream of UTF-16 with a byte order mark, as UTF-8."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        super().__init__()
+        self._stream = stream
+        self._decode = codecs.getincrementaldecoder("utf-16")(errors="replace").decode
+        self._waiting = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        whole = False
+        while not self._waiting and not whole:
+            raw = self._stream.read(_CHUNK_BYTES)
+            whole = not raw
+            self._waiting = self._decode(raw, final=whole).encode(errors="replace")
+        room = memoryview(buffer)
+        part, self._waiting = self._waiting[: len(room)], self._waiting[len(room) :]
+        room[: len(part)] = part
+        return len(part)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,16 +220,6 @@ def _written_at(member: zipfile.ZipInfo) -> datetime | None:
         return datetime(*member.date_time, tzinfo=UTC)
     except ValueError:
         return None
-
-
-def refuse_utf16(source: Source) -> None:
-    """Refuse UTF-16 with a clear message instead of one problem per line.
-
-    Raises:
-        UnreadableFile: The file starts with a UTF-16 byte order mark.
-    """
-    if source.head(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        raise UnreadableFile(f"cannot import {source.name}: it is UTF-16. Save it as UTF-8.")
 
 
 def read_lines(source: Source, *, longest: int = MAX_LINE_BYTES) -> Iterator[Line]:
