@@ -1053,3 +1053,54 @@ def test_a_forwarded_message_names_its_author(tmp_path: Path) -> None:
         ("Nora", "mon rappel"),
         ("Nora", "bonjour"),
     ]
+
+
+FRENCH_TABLE = (
+    "Date;Expéditeur;Message\r\n"
+    '02/01/2024 9:05;Zoé;"Déménagé à Pau; près du gave\r\ndeux lignes"\r\n'
+    ";;\r\n"
+    "31/01/2024;Tom;La clé est sous le paillasson\r\n"
+    "40/01/2024;Tom;demain\r\n"
+)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
+def test_a_table_of_talk_is_read_in_each_encoding_of_excel(tmp_path: Path, encoding: str) -> None:
+    messages, problems = read(
+        write(tmp_path, "x.csv", FRENCH_TABLE.encode(encoding)), timezone="UTC"
+    )
+    assert said(messages) == [
+        ("Zoé", "Déménagé à Pau; près du gave\ndeux lignes"),
+        ("Tom", "La clé est sous le paillasson"),
+    ]
+    assert [each.at for each in messages] == [
+        datetime(2024, 1, 2, 9, 5, tzinfo=UTC),
+        datetime(2024, 1, 31, tzinfo=UTC),
+    ]
+    assert [problem.line for problem in problems] == [6]
+
+
+def test_a_table_without_authors_has_statements(tmp_path: Path) -> None:
+    table = (
+        "name,note,user_id,tags,created_at,city\n"
+        'Camille,lives in Lille,lea,"home, north",1/31/2024 9:05,\n'
+        "Tom,Tom plays the tuba,,,2/1/2024,Pau\n"
+        "Ines,has a boat,,,yesterday,\n"
+    )
+    lives, plays, problem = read_file(write(tmp_path, "x.csv", table), timezone="UTC")
+    assert isinstance(lives, Statement)
+    assert (lives.content, lives.user) == ("Camille lives in Lille", "lea")
+    assert lives.subjects == ("Camille", "home", "north", "lea")
+    assert (lives.at, lives.metadata) == (datetime(2024, 1, 31, 9, 5, tzinfo=UTC), {})
+    assert isinstance(plays, Statement)
+    assert (plays.content, plays.metadata) == ("Tom plays the tuba", {"city": "Pau"})
+    assert plays.at == datetime(2024, 2, 1, tzinfo=UTC)
+    assert isinstance(problem, Problem)
+    assert problem.line == 4
+
+
+def test_the_order_of_a_date_is_not_guessed(tmp_path: Path) -> None:
+    table = "message,author,date\nhello,Tom,01/02/2024\n"
+    assert read(write(tmp_path, "x.csv", table))[0] == []
+    [message], _ = read(write(tmp_path, "x.csv", table.replace(",", ";")), timezone="UTC")
+    assert message.at == datetime(2024, 2, 1, tzinfo=UTC)

@@ -31,7 +31,7 @@ def read_jsonl(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
     Only `content`, and `author` or `role`, are required. `at` is ISO 8601, in `zone` without an offset.
     """
     external_ids = ExternalIds("jsonl")
-    return read_objects(source, lambda raw: [_message(raw, zone, external_ids)])
+    return read_objects(source, lambda raw: [parse_message(raw, zone, external_ids)])
 
 
 def read_objects(
@@ -62,7 +62,12 @@ def parse_object(text: str) -> dict[str, object]:
     return cast("dict[str, object]", value)
 
 
-def _message(raw: dict[str, object], zone: tzinfo, external_ids: ExternalIds) -> TalkMessage:
+def parse_message(raw: dict[str, object], zone: tzinfo, external_ids: ExternalIds) -> TalkMessage:
+    """Parse an object with the fields of a message.
+
+    Raises:
+        InvalidInput: A field is missing or cannot be used.
+    """
     content, role = parse_content(raw.get("content")), _role(raw.get("role"))
     # The importer gives what "user" says to the user of its scope.
     named = raw.get("author")

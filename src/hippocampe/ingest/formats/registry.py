@@ -27,6 +27,7 @@ from hippocampe.ingest.formats.memories import (
 )
 from hippocampe.ingest.formats.record import ExternalIds, Problem, Record, TalkMessage
 from hippocampe.ingest.formats.source import DAMAGED, Source, open_sources
+from hippocampe.ingest.formats.table import CSV
 from hippocampe.ingest.formats.telegram import TELEGRAM
 from hippocampe.ingest.formats.whatsapp import WHATSAPP
 from hippocampe.language.datetimes import as_zone
@@ -34,6 +35,7 @@ from hippocampe.language.datetimes import as_zone
 FORMATS: Mapping[str, Format] = {
     each.name: each
     for each in (
+        CSV,
         WHATSAPP,
         JSONL,
         CHATGPT,
@@ -59,7 +61,7 @@ _EXPORT = re.compile(
 )
 """The names that programs give to the files of their exports."""
 _NOTE = re.compile(str(MARKDOWN.files))
-_READABLE = re.compile(r".*\.(?:md|txt|json|jsonl|af)")
+_READABLE = re.compile(r".*\.(?:md|txt|json|jsonl|af|csv|tsv)")
 """The names of the files that may have talk or memories."""
 _COMMON = frozenset((CHATGPT_MEMORIES.name, MARKDOWN.name))
 """Formats whose marks are in files of other programs too."""

@@ -63,7 +63,7 @@ class Source:
             start = cast("io.BufferedReader", stream).peek(2)[:2]
             stack.pop_all()
         utf16 = start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-        return io.BufferedReader(_Utf16(stream)) if utf16 else stream
+        return as_utf8(stream, "utf-16") if utf16 else stream
 
     def head(self, size: int) -> bytes:
         """Read the first `size` bytes."""
@@ -71,13 +71,13 @@ class Source:
             return stream.read(size)
 
 
-class _Utf16(io.RawIOBase):
-    """A stream of UTF-16 with a byte order mark, as UTF-8."""
+class _AsUtf8(io.RawIOBase):
+    """A stream of text in another encoding, as UTF-8."""
 
-    def __init__(self, stream: IO[bytes]) -> None:
+    def __init__(self, stream: IO[bytes], encoding: str) -> None:
         super().__init__()
         self._stream = stream
-        self._decode = codecs.getincrementaldecoder("utf-16")(errors="replace").decode
+        self._decode = codecs.getincrementaldecoder(encoding)(errors="replace").decode
         self._waiting = b""
 
     def readable(self) -> bool:
@@ -97,6 +97,11 @@ class _Utf16(io.RawIOBase):
     def close(self) -> None:
         self._stream.close()
         super().close()
+
+
+def as_utf8(stream: IO[bytes], encoding: str) -> IO[bytes]:
+    """Recode a stream; what is no text in its encoding is replaced."""
+    return io.BufferedReader(_AsUtf8(stream, encoding))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,158 @@
+"""Read a table as CSV, whose first row names the columns: talk if it says who said each text, statements otherwise.
+
+Excel separates columns by semicolons where decimals have a comma, and writes no UTF-8 unless told to.
+"""
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import tzinfo
+from functools import cache
+
+from hippocampe.ingest.formats.format import Format
+from hippocampe.ingest.formats.jsonl import parse_message
+from hippocampe.ingest.formats.passages import about
+from hippocampe.ingest.formats.record import (
+    ExternalIds,
+    Problem,
+    Record,
+    Statement,
+    about_left_out,
+    label_or,
+    parse_content,
+    parse_metadata,
+    parse_moment,
+    parse_subjects,
+    parsed,
+)
+from hippocampe.ingest.formats.source import Source, as_utf8, read_lines
+from hippocampe.language.lexicon import load_all
+from hippocampe.language.text import fold
+
+_HEAD_BYTES = 1 << 18
+_DATE = re.compile(r"(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})(?:,? +(\d{1,2})(:\d{2}(?::\d{2})?))?")
+_Row = dict[str, str]
+
+
+@cache
+def _roles() -> Mapping[str, str]:
+    """The roles of columns by their names."""
+    return {fold(name): role for role, names in load_all("columns").items() for name in names}
+
+
+def _header(line: str) -> tuple[list[str], str] | None:
+    """The roles or names of the columns of a first line, and what separates them; None if no column has a text."""
+    for mark in ",;\t":
+        with suppress(csv.Error, StopIteration):
+            names = next(csv.reader([line], delimiter=mark))
+            columns = [
+                _roles().get(" ".join(fold(name).replace("_", " ").split()), name.strip())
+                for name in names
+            ]
+            if len(columns) > 1 and "text" in columns:
+                return columns, mark
+    return None
+
+
+def read_table(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
+    """Read the rows of a table, with dates in ISO 8601, or in an order of day and month that is certain."""
+    source = _readable(source)
+    found = _header(next((line.text for line in read_lines(source)), ""))
+    if found is None:
+        yield Problem(1, "the first row names no column with a text, such as message or memory")
+        return
+    ids = ExternalIds("csv")
+    said = not {"author", "role"}.isdisjoint(found[0])
+    dates = (row.get("at", "") for _, row in _rows(source, *found) if isinstance(row, dict))
+    month_at = _month_at(dates, second=found[1] == ";")
+
+    def read(row: _Row | Problem) -> Iterator[Record | Problem]:
+        if isinstance(row, Problem):
+            yield row
+            return
+        at = _as_iso(row["at"].strip(), month_at) if "at" in row else None
+        if said:
+            yield parse_message({**row, "content": row.get("text"), "at": at}, zone, ids)
+        else:
+            yield from _statement(row, at, zone, ids)
+
+    yield from parsed(_rows(source, *found), read)
+
+
+def _readable(source: Source) -> Source:
+    """A source whose letters with accents are in no UTF-8 is in the encoding of Windows."""
+    head = source.head(_HEAD_BYTES)
+    if head.isascii() or not head.decode(errors="ignore").isascii():
+        return source
+    return replace(source, reopen=lambda: as_utf8(source.open(), "cp1252"))
+
+
+def _rows(source: Source, columns: list[str], mark: str) -> Iterator[tuple[int, _Row | Problem]]:
+    """The rows below the first, without empty cells, by the number of the last line of each."""
+    broken: list[tuple[int, Problem]] = []
+
+    def lines() -> Iterator[str]:
+        for line in read_lines(source):
+            if line.problem:
+                broken.append((line.number, Problem(line.number, line.problem)))
+            else:
+                yield f"{line.text}\n"
+
+    reader = csv.reader(lines(), delimiter=mark)
+    for cells in reader:
+        yield from broken
+        broken.clear()
+        row = {name: cell for name, cell in zip(columns, cells, strict=False) if cell.strip()}
+        if reader.line_num > 1 and row:
+            yield reader.line_num, row
+    yield from broken
+
+
+def _month_at(dates: Iterable[str], *, second: bool) -> int:
+    """The place of the month in dates with the order of their country; 0 if that is not certain.
+
+    Args:
+        dates: All dates of the table: a number above 12 is a day.
+        second: Whether the month is second if they tell none.
+    """
+    found = [date for date in map(_DATE.match, dates) if date]
+    days = sum((int(date[1]) > 12) - (int(date[2]) > 12) for date in found)
+    return 2 if days > 0 or (second and not days) else 1 if days else 0
+
+
+def _as_iso(date: str, month_at: int) -> str:
+    found = _DATE.fullmatch(date)
+    if found is None or not month_at:
+        return date
+    time = f" {int(found[4]):02}{found[5]}" if found[4] else ""
+    return f"{found[3]}-{int(found[month_at]):02}-{int(found[3 - month_at]):02}{time}"
+
+
+def _statement(
+    row: _Row, at: str | None, zone: tzinfo, ids: ExternalIds
+) -> Iterator[Statement | Problem]:
+    content = parse_content(about(label_or(row.get("name"), None), row.get("text", "")))
+    own = {name: cell for name, cell in row.items() if name not in load_all("columns")}
+    left_out: list[str] = []
+    user = label_or(row.get("user"), None)
+    subjects: list[object] = [row.get("name"), *re.split("[,;]", row.get("subjects", ""))]
+    yield Statement(
+        content,
+        user=user,
+        subjects=parse_subjects([*subjects, user]),
+        at=parse_moment(at, zone),
+        metadata=parse_metadata({**own}, left_out),
+        external_id=ids.derive(user, content),
+    )
+    yield from about_left_out(left_out)
+
+
+CSV = Format(
+    "csv",
+    "CSV",
+    read_table,
+    recognises=lambda head: _header(head.partition("\n")[0].strip("\r")) is not None,
+)
+"""A table of a spreadsheet or of a program."""
