@@ -952,6 +952,56 @@ def test_two_accounts_that_number_their_messages_alike_both_come_in(
         assert hippo.import_from(path, scope=scope).added == 2
 
 
+def test_the_edit_of_a_message_comes_in_with_a_later_export(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    path = tmp_path / "result.json"
+    chat = json.loads(telegram())
+    first = chat["messages"][0]
+    path.write_text(json.dumps(chat), encoding="utf-8")
+    hippo.import_from(path, scope=scope)
+    first |= {"text": "Le ferry part à minuit", "edited_unixtime": "1760000000"}
+    path.write_text(json.dumps(chat), encoding="utf-8")
+    again = hippo.import_from(path, scope=scope)
+    assert (again.added, again.known) == (1, len(chat["messages"]) - 1)
+    assert "Le ferry part à minuit" in [each.content for each in hippo.messages(scope=Scope())]
+    found = hippo.recall("quand part le ferry ?", scope=scope, collections=["turn"])
+    assert "minuit" in found[0].content
+    assert len(hippo.search_text("minuit", scope=Scope())) == 1
+    assert hippo.import_from(path, scope=scope).added == 0
+
+
+def whatsapp(folder: Path, title: str, *said: str) -> Path:
+    path = folder / f"WhatsApp Chat with {title}.txt"
+    lines = (f"{day + 1:02}/03/2024, 10:0{day} - {each}\n" for day, each in enumerate(said))
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+def test_a_chat_of_whatsapp_that_was_renamed_comes_in_once(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    said = ["Léa: on part samedi", "Tom: je prends la tente", "Léa: et la carte", "Tom: et le pain"]
+    hippo.import_from(whatsapp(tmp_path, "Family", *said[:3]), scope=scope)
+    again = hippo.import_from(whatsapp(tmp_path, "Les Pyrénées", *said), scope=scope)
+    assert (again.added, again.known) == (1, 3)
+    # A contact that was renamed has the new name as author and as title.
+    direct = ["Eve: the key?", "Tom: under the mat", "Eve: thanks", "Tom: see you"]
+    hippo.import_from(whatsapp(tmp_path, "Eve", *direct), scope=scope)
+    direct = [each.replace("Eve:", "Eve Martin:") for each in direct]
+    again = hippo.import_from(whatsapp(tmp_path, "Eve Martin", *direct), scope=scope)
+    assert (again.added, again.known) == (0, 4)
+
+
+def test_the_same_words_in_two_chats_of_whatsapp_both_come_in(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    wishes = [f"Tom: wish {number}" for number in range(4)]
+    other = [wishes[0], "Eve: you too", "Eve: and many", *wishes[3:], "Eve: more"]
+    assert hippo.import_from(whatsapp(tmp_path, "Choir", *wishes), scope=scope).added == 4
+    assert hippo.import_from(whatsapp(tmp_path, "Rowers", *other), scope=scope).added == 5
+
+
 def test_ids_of_json_lines_are_those_of_their_channel(
     hippo: Hippocampe, scope: Scope, tmp_path: Path
 ) -> None:

@@ -188,6 +188,37 @@ def stored_identities(connection: Connection, messages: Sequence[Message]) -> se
     }
 
 
+def reword(writer: Writer, edited: Message) -> bool:
+    """Give a stored message the text that its author changed it to since; return whether it had another one.
+
+    The stored message has the same external id and time.
+    """
+    with writer.corpus.store.read() as connection:
+        same = message_rows.find(
+            connection,
+            schema.message.c.space == edited.space,
+            schema.message.c.external_id == edited.external_id,
+            schema.message.c.at == edited.at,
+        )
+        old = next((each for each in same if each.content != edited.content), None)
+        ids = message_rows.turns_of(connection, [old.id] if old else [])
+        found = list(turn_rows.get(connection, edited.space, ids).values())
+        if old is None or not found:
+            return False
+        messages = message_rows.find(connection, schema.message.c.turn_id == found[0].id)
+    said = [
+        replace(each, content=edited.content) if each.id == old.id else each for each in messages
+    ]
+    turn = replace(found[0], content=make_turn(said).turn.content)
+    [prepared] = embed_turns(writer.corpus.vocabulary, [TurnDraft(turn, ())])
+    with writer.change() as change:
+        message_rows.set_content(change.connection, old.id, edited.content)
+        turn_rows.set_content(change.connection, turn.id, turn.content)
+        if turn.forgotten_at is None:
+            change.index("turn", turn_point(turn, prepared.dense), prepared)
+    return True
+
+
 def after_turn(
     context: Context,
     user_message: str,

@@ -2,10 +2,12 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+
+from sqlalchemy import Connection
 
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import HippocampeError, InvalidInput
@@ -18,6 +20,7 @@ from hippocampe.ingest.problems import Problems
 from hippocampe.ingest.statement_import import StatementImport
 from hippocampe.language.datetimes import as_zone
 from hippocampe.language.secrets import mask
+from hippocampe.store import message_rows
 from hippocampe.store.store import Store
 from hippocampe.types import Imported, Message, Progress, Scope
 from hippocampe.validation import check_choice, check_flag, check_path, check_text
@@ -32,6 +35,8 @@ BATCH = 512
 """Messages per transaction: large enough to amortise it, small enough to let other writers in."""
 BATCH_CHARACTERS = 4_000_000
 """Characters after which a transaction ends even with fewer messages, to bound the memory."""
+RENAMED = 3
+"""Fewest messages by which a chat is known under another name: two may be the same in two chats."""
 MAX_OPEN = 1_000
 """Channels whose last message waits for its reply; beyond it, the message that waits longest is stored alone."""
 
@@ -200,6 +205,10 @@ class _MessageImport:
     turns: int = 0
     _characters: int = 0
     _unique: set[str] = field(default_factory=set[str])
+    _edited: set[str] = field(default_factory=set[str])
+    _titled: set[str] = field(default_factory=set[str])
+    _former: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
+    """Channels with the former names of their chats, by space."""
     _batch: list[Message] = field(default_factory=list[Message])
     _open: dict[tuple[str, str], Message] = field(default_factory=dict[tuple[str, str], Message])
 
@@ -208,8 +217,13 @@ class _MessageImport:
         self.read += 1
         try:
             self._batch.append(self._message(item))
-            if item.unique and item.external_id:
-                self._unique.add(item.external_id)
+            for holds, ids in (
+                (item.unique, self._unique),
+                (item.edited and item.unique, self._edited),
+                (item.titled, self._titled),
+            ):
+                if holds and item.external_id:
+                    ids.add(item.external_id)
             self._characters += len(item.content)
         except HippocampeError as exc:
             self.problems.add(item.line, str(exc))
@@ -256,6 +270,8 @@ class _MessageImport:
             left = ([each for each in draft.messages if each.id in new] for draft in drafts)
             drafts = [conversation.make_turn(messages) for messages in left if messages]
         self._unique &= {str(message.external_id) for message in self._open.values()}
+        self._edited.clear()
+        self._titled.clear()
         self.turns += len(drafts)
         self.added += sum(len(draft.messages) for draft in drafts)
         if self.progress and self.read:
@@ -266,17 +282,50 @@ class _MessageImport:
         messages = list(messages)
         with self.writer.corpus.store.read() as connection:
             seen = conversation.stored_identities(connection, messages)
+            elsewhere = self._under_former_names(connection, messages)
         for message in self._open.values():
             seen |= conversation.identities(message, self._unique)
         fresh: list[Message] = []
         for message in messages:
             own = conversation.identities(message, self._unique)
-            if own & seen:
+            if own & seen or message.id in elsewhere:
                 self.known += 1
+                if message.external_id in self._edited:
+                    self._reword(message)
             else:
                 fresh.append(message)
                 seen |= own
         return fresh
+
+    def _reword(self, message: Message) -> None:
+        if conversation.reword(self.writer, message):
+            self.known -= 1
+            self.added += 1
+
+    def _under_former_names(self, connection: Connection, messages: Sequence[Message]) -> set[str]:
+        """The ids of the messages that are stored in the channel of a former name of their chat.
+
+        A chat was renamed if most of its messages are in another channel, of the time that those span.
+        """
+        titled = [each for each in messages if each.external_id in self._titled]
+        stored: dict[tuple[str, str | None, datetime, str], set[str]] = {}
+        for space in {each.space for each in titled}:
+            times = {each.at for each in titled if each.space == space}
+            for each in message_rows.at_times(connection, space, times):
+                stored.setdefault((space, *_said(each)), set()).add(each.channel or "")
+        found: set[str] = set()
+        for space, channel in {(each.space, each.channel or "") for each in titled}:
+            ours = [each for each in titled if (each.space, each.channel or "") == (space, channel)]
+            places = [stored.get((space, *_said(each)), set[str]()) for each in ours]
+            for other in set[str]().union(*places) - {channel}:
+                same = [each for each, names in zip(ours, places, strict=True) if other in names]
+                first, last = min(each.at for each in same), max(each.at for each in same)
+                spanned = sum(first <= each.at <= last for each in ours)
+                if len(same) >= RENAMED and 2 * len(same) > spanned:
+                    self._former.add((space, channel, other))
+                if (space, channel, other) in self._former:
+                    found |= {each.id for each in same}
+        return found
 
     def _pair(self, messages: Iterable[Message]) -> Iterator[TurnDraft]:
         """Pair each user message with the assistant's next one in its channel.
@@ -295,6 +344,15 @@ class _MessageImport:
                 self._open[place] = message
             else:
                 yield conversation.make_turn([message])
+
+
+def _said(message: Message) -> tuple[str | None, datetime, str]:
+    """The author, the time and the text of a message; no author for the person whose name the chat has."""
+    return (
+        None if message.author == message.channel else message.author,
+        message.at,
+        message.content,
+    )
 
 
 def export_to(

@@ -42,6 +42,14 @@ def with_external_ids(
     return [(row.channel, row.external_id, row.at) for row in rows if row.space == space]
 
 
+def at_times(connection: Connection, space: str, times: Collection[datetime]) -> list[Message]:
+    """The messages of a space that were written at one of these times."""
+    query = select(*_MESSAGE).where(
+        message.c.space == space, message.c.at.in_(bindparam("times", expanding=True))
+    )
+    return [of_row(row) for row in connection.execute(query, {"times": list(times)})]
+
+
 def turn_of_external_id(
     connection: Connection, space: str, channel: str, external_id: str
 ) -> str | None:
@@ -193,6 +201,11 @@ def set_turns(connection: Connection, turns: Mapping[str, str]) -> None:
     rows = [{"message": id, "turn": turn_id} for id, turn_id in turns.items()]
     if rows:
         connection.execute(query.values(turn_id=bindparam("turn")), rows)
+
+
+def set_content(connection: Connection, id: str, content: str) -> None:
+    """Change the text of a message."""
+    connection.execute(update(message).where(message.c.id == id).values(content=content))
 
 
 def live(connection: Connection, space: str, ids: Collection[str] | None = None) -> list[Message]:

@@ -122,6 +122,11 @@ def _at(connection: Connection, id: str) -> datetime:
     return connection.execute(select(turn.c.at).where(turn.c.id == id)).scalar_one()
 
 
+def set_content(connection: Connection, id: str, content: str) -> None:
+    """Change the text of a turn, which that of one of its messages changed."""
+    connection.execute(update(turn).where(turn.c.id == id).values(content=content))
+
+
 def get(connection: Connection, space: str, ids: Collection[str]) -> dict[str, Turn]:
     """Turns of a space by id, the forgotten ones too."""
     if not ids:

@@ -77,6 +77,7 @@ def _message(raw: dict[str, object], channel: str, zone: tzinfo) -> Iterator[Tal
         at=to_utc(parse_time(raw.get("timestamp")), zone),
         external_id=_external_id(raw.get("id")),
         unique=True,
+        edited=bool(raw.get("timestampEdited")),
         reply_to=_external_id(as_object(raw.get("reference")).get("messageId")),
     )
 

@@ -45,6 +45,9 @@ class TalkMessage:
         external_id: An id that is the same in a later export of the conversation.
         reply_to: The external id of the message that it answers.
         unique: Whether no other message of the program has its external id, so that it is known in a renamed chat.
+        titled: Whether its channel is only the title of a chat, which also is the name of its other person, if it has
+            one. Both can change until a later export.
+        edited: Whether its author changed the text.
         line: The number of its line or record, as in `Problem`.
     """
 
@@ -57,6 +60,8 @@ class TalkMessage:
     external_id: str | None = None
     reply_to: str | None = None
     unique: bool = False
+    titled: bool = False
+    edited: bool = False
     line: int = field(default=0, compare=False)
 
 

@@ -124,6 +124,7 @@ def _message(raw: dict[str, object], chat: _Chat, zone: tzinfo) -> Iterator[Talk
         at=to_utc(at, zone),
         external_id=_external_id(chat, raw.get("id")),
         unique=True,
+        edited="edited" in raw or "edited_unixtime" in raw,
         # A reply to a message of another chat cannot be resolved within this one.
         reply_to=None if raw.get("reply_to_peer_id") else _external_id(chat, reply_to),
     )

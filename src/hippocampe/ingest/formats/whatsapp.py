@@ -175,6 +175,7 @@ def _message(
         channel=channel,
         at=to_utc(written, zone),
         external_id=external_ids.derive(channel, author, written.isoformat(), content),
+        titled=True,
     )
 
 
