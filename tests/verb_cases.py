@@ -395,6 +395,7 @@ _OWN: dict[str, tuple[Arguments, ...]] = {
         },
     ),
     "import_from": (
+        lambda world: {"path": world.file("talk.txt"), "scope": ME, "dry_run": True},
         lambda world: {
             "path": world.file("talk.txt"),
             "scope": ME,

@@ -1022,6 +1022,39 @@ def test_the_user_of_an_assistant_is_who_imports(
     assert found[0].content.startswith("Où poussent les myrtilles ?")
 
 
+@pytest.mark.parametrize("format", [*SAMPLES, "mem0"])
+def test_a_dry_run_tells_what_is_there_already_and_stores_nothing(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path, format: str
+) -> None:
+    path = tmp_path / f"talk.{format}"
+    mem0 = '[{"id": "m1", "memory": "La serre ouvre à huit heures", "user_id": "nora"}]'
+    path.write_text(mem0 if format == "mem0" else SAMPLES[format], encoding="utf-8")
+    dry = hippo.import_from(path, scope=scope, dry_run=True)
+    assert hippo.stats(scope=scope).messages == 0
+    assert hippo.recent(5, scope=scope) == []
+    assert hippo.import_from(path, scope=scope) == dry
+    assert dry.added > 0
+    again = hippo.import_from(path, scope=scope, dry_run=True)
+    assert (again.added, again.known) == (0, dry.added)
+
+
+@pytest.mark.parametrize("format", ["hippocampe", "okf"])
+def test_a_dry_run_of_an_own_export_knows_its_rows(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path, format: str
+) -> None:
+    hippo.remember("The ferry to Skye is blue", scope=scope)
+    hippo.after_turn("Où poussent les myrtilles ?", "Dans les sous-bois.", scope=scope)
+    path = tmp_path / "space"
+    hippo.export_to(path, scope=scope, format=format)
+    here = hippo.import_from(path, scope=scope, dry_run=True)
+    assert (here.added, here.known) == (0, here.read)
+    copy = Scope(space="copy")
+    there = hippo.import_from(path, scope=copy, dry_run=True)
+    assert (there.added, there.problems) == (there.read, ())
+    assert hippo.messages(scope=copy) == []
+    assert hippo.import_from(path, scope=copy) == there
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_an_export_with_a_mark_and_line_ends_of_windows_comes_back(
     hippo: Hippocampe, scope: Scope, tmp_path: Path, encoding: str

@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from hippocampe.cli.from_verb import Override, add, execute, flag, of_verb, text
 from hippocampe.cli.show import talk as show
 from hippocampe.cli.show.layout import count, say
 from hippocampe.config import OBSIDIAN_KEY
-from hippocampe.errors import FolderInUse
+from hippocampe.errors import FolderInUse, StoreMissing
 
 app = typer.Typer()
 PANEL = "Talk"
@@ -162,7 +163,8 @@ add_talk(
     "import",
     verb="import_from",
     panel=PANEL,
-    overrides={"one_space": None},
+    # A dry run shows more than that of the verb.
+    overrides={"one_space": None, "dry_run": None},
     examples=[
         'import "WhatsApp Chat with David.txt"',
         "import conversations.json --format chatgpt",
@@ -182,6 +184,10 @@ def import_file(
         from hippocampe.hippocampe import preview_import
 
         found = preview_import(**arguments)
+        # A new folder is not created to find nothing in it.
+        with suppress(StoreMissing), call.read() as hippo:
+            done = execute(call, hippo, "import_from", arguments | {"dry_run": True})
+            found = replace(found, known=done.result.known)
         call.answer(found, lambda: show.previewed(found, call.config.timezone))
         return
     with call.of_verb("import_from") as hippo:

@@ -22,6 +22,7 @@ def import_from(
     scope: Scope,
     format: str | None = None,
     timezone: str = "Europe/Paris",
+    dry_run: bool = False,
     progress: Any = None,
 ) -> Imported:
     """Call `Hippocampe.import_from` on a file of this machine; the server's progress is not shown."""
@@ -29,7 +30,8 @@ def import_from(
     if file.is_dir():
         raise InvalidInput(f"{path} is a folder, and a server takes a file: pack it as a zip.")
     # The name tells the channel of some formats.
-    query = _query(scope, space, format=format, timezone=timezone, name=file.name)
+    dry = "true" if dry_run else None
+    query = _query(scope, space, format=format, timezone=timezone, name=file.name, dry_run=dry)
     try:
         return decode(Imported, connection.upload(f"/api/import?{query}", file))
     except FileNotFoundError as exc:

@@ -9,7 +9,7 @@ old id, in later loads into that space too: the other one may be gone by then.
 import json
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -112,13 +112,16 @@ def save(store: Store, path: Path, scope: Scope, *, overwrite: bool) -> int:
     return written
 
 
-def load(writer: Writer, path: Path, scope: Scope, progress: Progress | None) -> Imported:
-    """Load an archive into a space; stored rows are left unchanged.
+def load(
+    writer: Writer, path: Path, scope: Scope, progress: Progress | None, *, dry_run: bool = False
+) -> Imported:
+    """Load an archive into a space, or count what that would add; stored rows are left unchanged.
 
     Raises:
         UnreadableFile: The file is not an archive, or of a later version.
     """
-    loading = _RowImport(writer, scope.space, _renaming(writer.corpus.store, path, scope.space))
+    renaming = _renaming(writer.corpus.store, path, scope.space)
+    loading = _RowImport(writer, scope.space, renaming, dry_run)
     try:
         for number, line in _lines(path):
             loading.add(number, line)
@@ -127,6 +130,8 @@ def load(writer: Writer, path: Path, scope: Scope, progress: Progress | None) ->
                 if progress:
                     progress("importing", loading.read, 0)
         loading.store()
+        if dry_run:
+            return loading.result()
         writer.corpus.settings.refresh(scope.space)
         backlog.embed_imported(writer, progress)
     except KeyboardInterrupt as exc:
@@ -135,8 +140,7 @@ def load(writer: Writer, path: Path, scope: Scope, progress: Progress | None) ->
             "are skipped."
         )
         raise
-    known = loading.read - loading.added
-    return Imported(loading.read, loading.added, known, loading.turns, loading.problems.listed())
+    return loading.result()
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -217,6 +221,7 @@ class _RowImport:
     writer: Writer
     space: str
     rename: Callable[[Row], Row]
+    dry_run: bool
     read: int = 0
     added: int = 0
     turns: int = 0
@@ -246,15 +251,35 @@ class _RowImport:
         batch, self.batch, self.characters = self.batch, [], 0
         if not batch:
             return
-        with self.writer.change() as change:
-            added = {
-                name: self._store_table(
-                    change, name, {number: row for number, record, row in batch if record == name}
-                )
-                for name in TABLES
-            }
+        tables = {
+            name: {number: row for number, record, row in batch if record == name}
+            for name in TABLES
+        }
+        if self.dry_run:
+            added = self._counted(tables)
+        else:
+            with self.writer.change() as change:
+                added = {name: self._store_table(change, name, tables[name]) for name in TABLES}
         self.added += sum(added.values())
         self.turns += added["turn"]
+
+    def result(self) -> Imported:
+        """The numbers and the problems so far."""
+        known = self.read - self.added
+        return Imported(self.read, self.added, known, self.turns, self.problems.listed())
+
+    def _counted(self, tables: Mapping[str, dict[int, Row]]) -> dict[str, int]:
+        """The numbers of new rows, which are not stored."""
+        with self.writer.corpus.store.read() as connection:
+            return {
+                name: len(new_rows(connection, TABLES[name], self._values(name, rows)))
+                if rows
+                else 0
+                for name, rows in tables.items()
+            }
+
+    def _values(self, name: str, rows: Mapping[int, Row]) -> list[Row]:
+        return [column_values(TABLES[name], row, self.space) for row in rows.values()]
 
     def _store_table(self, change: UnitOfWork, name: str, rows: dict[int, Row]) -> int:
         """Insert the new rows of one table; return their number."""
@@ -262,8 +287,7 @@ class _RowImport:
         for number, reason in find_conflicts(connection, name, rows, self.space).items():
             self._refuse(number, name, rows.pop(number), reason)
             self.read -= 1
-        values = [column_values(table, row, self.space) for row in rows.values()]
-        fresh = new_rows(connection, table, values)
+        fresh = new_rows(connection, table, self._values(name, rows))
         if not fresh:
             return 0
         connection.execute(insert(table), fresh)

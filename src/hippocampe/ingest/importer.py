@@ -49,6 +49,7 @@ def import_from(
     format: str | None = None,
     timezone: str = "Europe/Paris",
     one_space: bool = False,
+    dry_run: bool = False,
     progress: Progress | None = None,
 ) -> Imported:
     """Read talk or the memories of another program, or an export of ours. What is already there is not added twice.
@@ -63,6 +64,7 @@ def import_from(
         timezone: Timezone of times without one.
         one_space: Leave out messages that name another space, and report them as problems;
             otherwise they go to the space that they name.
+        dry_run: Store nothing, and return what would be added. Statements that would only repeat others count too.
         progress: Called while messages are stored.
 
     Raises:
@@ -73,11 +75,12 @@ def import_from(
     check_text("format", format)
     as_zone(timezone)
     check_flag("one_space", one_space)
+    check_flag("dry_run", dry_run)
     if _is_archive(source, format):
-        return archive.load(writer, source, scope, progress)
+        return archive.load(writer, source, scope, progress, dry_run=dry_run)
     problems = Problems()
-    talk = _MessageImport(writer, scope, one_space, progress, problems)
-    statements = StatementImport(writer, scope, progress, problems)
+    talk = _MessageImport(writer, scope, one_space, dry_run, progress, problems)
+    statements = StatementImport(writer, scope, dry_run, progress, problems)
     try:
         for item in read_file(source, format=format, timezone=timezone):
             if isinstance(item, Problem):
@@ -127,6 +130,7 @@ class ImportPreview:
         first: The first messages.
         statements: The first statements.
         problems: As in `Imported`.
+        known: The number that is stored already, from a dry run of the import; None if there was none.
     """
 
     format: str
@@ -139,6 +143,7 @@ class ImportPreview:
     first: tuple[TalkMessage, ...] = ()
     statements: tuple[Statement, ...] = ()
     problems: tuple[tuple[int, str], ...] = ()
+    known: int | None = None
 
     @property
     def programs(self) -> str:
@@ -197,6 +202,7 @@ class _MessageImport:
     writer: Writer
     scope: Scope
     one_space: bool
+    dry_run: bool
     progress: Progress | None
     problems: Problems
     read: int = 0
@@ -261,7 +267,7 @@ class _MessageImport:
             message = self._open.pop(next(iter(self._open)))
             waiting -= len(message.content)
             drafts.append(conversation.make_turn([message]))
-        while drafts:
+        while drafts and not self.dry_run:
             prepared = conversation.embed_turns(self.writer.corpus.vocabulary, drafts)
             if conversation.store_turns(self.writer, drafts, prepared, self._unique):
                 break
@@ -298,7 +304,7 @@ class _MessageImport:
         return fresh
 
     def _reword(self, message: Message) -> None:
-        if conversation.reword(self.writer, message):
+        if not self.dry_run and conversation.reword(self.writer, message):
             self.known -= 1
             self.added += 1
 

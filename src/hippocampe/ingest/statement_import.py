@@ -40,6 +40,7 @@ class StatementImport:
 
     writer: Writer
     scope: Scope
+    dry_run: bool
     progress: Progress | None
     problems: Problems
     read: int = 0
@@ -66,6 +67,9 @@ class StatementImport:
         now = self.writer.corpus.store.now()
         waiting.sort(key=lambda each: min(each.at or now, now))
         fresh = self._new(waiting)
+        if self.dry_run:
+            self.added += len(fresh)
+            return
         for start in range(0, len(fresh), BATCH):
             self._store_batch(fresh[start : start + BATCH], now)
             if self.progress:
@@ -93,7 +97,8 @@ class StatementImport:
                     self.known += 1
                     if known and item.ends:
                         ended[known] = item.ends
-        self._end(ended)
+        if not self.dry_run:
+            self._end(ended)
         return fresh
 
     def _end(self, ended: Mapping[str, datetime]) -> None:

@@ -196,6 +196,9 @@ def previewed(found: "ImportPreview", timezone: str) -> Shown:
         for at, content in items
     ]
     stored = say("Nothing was stored. Without --dry-run, this comes in.")
+    if found.known:
+        known = say("{number} of these are there already.", number=f"{found.known:,}")
+        stored = f"{known} {say('Nothing was stored. Without --dry-run, the rest comes in.')}"
     return lines(*shown, *first, *_problems(found.problems), stored)
 
 

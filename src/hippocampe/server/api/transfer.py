@@ -46,6 +46,9 @@ async def import_file(
     name: Annotated[
         str, Query(description="The name of the file: a chat of WhatsApp has its channel from it.")
     ] = "import",
+    dry_run: Annotated[
+        bool, Query(description="Store nothing, and answer what would be added.")
+    ] = False,
 ) -> Imported:
     """Import exported conversations, or an export of a space. Idempotent.
 
@@ -56,7 +59,12 @@ async def import_file(
     try:
         await receive(request, path)
         return await hippo.import_from(
-            path, scope=scope, format=format, timezone=timezone, one_space=has_key
+            path,
+            scope=scope,
+            format=format,
+            timezone=timezone,
+            one_space=has_key,
+            dry_run=dry_run,
         )
     except (InvalidInput, UnreadableFile) as exc:
         # The path is on this server.

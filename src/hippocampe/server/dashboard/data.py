@@ -37,7 +37,11 @@ async def preview(page: AdminPage, name: str = "", format: str = "") -> Response
     folder = tempfile.TemporaryDirectory(prefix="hippocampe-import-", ignore_cleanup_errors=True)
     plain = plain_name(name)
     await receive(page.request, Path(folder.name) / plain)
-    token = await imports(page).add(plain, page.scope, page.timezone, folder, format or None)
+    token = await imports(page).add(
+        *(plain, page.scope, page.timezone, folder, format or None),
+        hippo=page.hippo,
+        one_space=page.key is not None,
+    )
     return _shown(page, token)
 
 

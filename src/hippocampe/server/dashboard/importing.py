@@ -3,7 +3,7 @@
 import asyncio
 import tempfile
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_urlsafe
 
@@ -62,6 +62,9 @@ class Imports:
         timezone: str,
         folder: "tempfile.TemporaryDirectory[str]",
         format: str | None = None,
+        *,
+        hippo: AsyncHippocampe,
+        one_space: bool,
     ) -> str:
         """Preview a file of a folder, which this takes over; return the token of the import.
 
@@ -74,10 +77,19 @@ class Imports:
         path = Path(folder.name) / name
         try:
             found = await asyncio.to_thread(preview_import, path, format=format, timezone=timezone)
+            tried = await hippo.import_from(
+                path,
+                scope=scope,
+                format=format,
+                timezone=timezone,
+                one_space=one_space,
+                dry_run=True,
+            )
         except (InvalidInput, UnreadableFile) as exc:
             folder.cleanup()
             raise type(exc)(_without_folder(exc, path)) from exc
         token = token_urlsafe(16)
+        found = replace(found, known=tried.known)
         self._files[token] = Importing(scope.space, name, found, folder, path, timezone, format)
         waiting = [each for each, file in self._files.items() if not file.started or file.ended]
         for old in waiting[: max(len(self._files) - MOST, 0)]:
