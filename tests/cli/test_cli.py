@@ -118,6 +118,17 @@ def test_an_id_is_whole_on_a_terminal_of_80_columns(
     assert max(map(len, audited.splitlines())) <= 80
 
 
+@pytest.mark.parametrize("locale", ["en_GB.UTF-8", "fr_FR.UTF-8"])
+def test_a_day_is_whole_on_a_terminal_of_80_columns(
+    run: Run, said: Callable[..., str], monkeypatch: pytest.MonkeyPatch, locale: str
+) -> None:
+    said("Rose élève des abeilles")
+    monkeypatch.setenv("LC_ALL", locale)
+    shown = run("activity", columns="80").out.splitlines()
+    assert re.match(r"\d{4}-\d\d-\d\d +1 +0 ", shown[-1])
+    assert max(map(len, shown)) <= 80
+
+
 class TestTurns:
     def test_settings_are_shown_with_what_they_may_be(self, run: Run) -> None:
         shown = run("settings").out
@@ -418,6 +429,20 @@ class TestMemories:
         assert run("remember", "Zoé", "--file", "-").code == 2
         assert run("remember", "--file", "-", "--key", "a").code == 2
         assert "cannot read" in run("remember", "--file", str(tmp_path / "no")).err
+
+    def test_a_file_that_powershell_wrote_is_read_and_no_text_is_refused(
+        self, run: Run, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "notes.txt"
+        file.write_text("Zoé joue du tuba\nEve a un kayak\n", encoding="utf-16")
+        assert [each["action"] for each in run("remember", "--file", str(file), "--json").json] == [
+            "inserted"
+        ] * 2
+        file.write_bytes("Zoé".encode("cp1252"))
+        assert run("remember", "--file", str(file)).err.endswith("in UTF-8. Save it so.\n")
+        file.write_text('a\n{"content": "b"}\n{"content": \n', encoding="utf-8")
+        refused = run("remember", "--file", str(file)).err
+        assert "line 3 starts with { but is not a JSON object. Nothing" in refused
 
     def test_an_update_keeps_what_no_option_gives(self, run: Run) -> None:
         run("remember", "Zoé habite à Pau", "--type", "identity", "--subject", "tuba")

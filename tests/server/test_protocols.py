@@ -26,6 +26,17 @@ def streamed(protocol: Any, events: list[Any], size: int = 7) -> Answer:
     return answer
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
+@pytest.mark.parametrize("size", [1, 7, 1_000])
+def test_a_line_of_a_stream_may_end_in_three_ways(end: bytes, size: int) -> None:
+    pieces = [{"choices": [{"delta": {"content": text}}]} for text in ("Du ", "thé")]
+    sent = b"".join(b"data: " + json.dumps(each).encode() + end + end for each in pieces)
+    answer = CHAT.answer()
+    for start in range(0, len(sent), size):
+        answer.feed(sent[start : start + size])
+    assert answer.text == "Du thé"
+
+
 def message(*texts: str) -> Any:
     return {"type": "message", "content": [{"type": "output_text", "text": each} for each in texts]}
 

@@ -385,6 +385,10 @@ def read_content(content: str) -> str:
     if cast("TextIO | None", sys.stdin) is None:
         raise InvalidInput("standard input is closed: give the text itself, or a file.")
     try:
-        return sys.stdin.read()
-    except UnicodeDecodeError as exc:
+        read = sys.stdin.read()
+        # Bytes of another encoding become halves of characters where Python reads on.
+        read.encode()
+        return read
+    except UnicodeError as exc:
+        assert isinstance(exc, UnicodeDecodeError | UnicodeEncodeError)
         raise InvalidInput(f"standard input is not {exc.encoding} text: convert it first.") from exc

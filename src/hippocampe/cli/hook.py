@@ -5,12 +5,13 @@ import os
 import typer
 
 from hippocampe.cli.call import Call, command
+from hippocampe.cli.help import Group
 from hippocampe.client.hooks.events import answer
 from hippocampe.client.hooks.options import Options
 
 app = typer.Typer()
 hook_app = typer.Typer(
-    help="Answer the hooks of a coding agent; each reads JSON on standard input."
+    help="Answer the hooks of a coding agent; each reads JSON on standard input.", cls=Group
 )
 app.add_typer(hook_app, name="hook", rich_help_panel="Server")
 

@@ -1,5 +1,6 @@
 """Commands on memories, facts and reviews, and lists of spaces, users and subjects."""
 
+import codecs
 import json
 import re
 from functools import partial
@@ -123,9 +124,11 @@ def _statements(file: str) -> list[dict[str, Any]]:
         UnreadableFile: The file cannot be read, or is not text.
     """
     try:
-        text = read_content("-") if file == "-" else Path(file).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as exc:
+        text = read_content("-") if file == "-" else _text_of(Path(file).read_bytes())
+    except OSError as exc:
         raise UnreadableFile(f"cannot read {file}: {exc}.") from exc
+    except UnicodeDecodeError as exc:
+        raise UnreadableFile(f"cannot read {file}: it is no text in UTF-8. Save it so.") from exc
     items: list[dict[str, Any]] = []
     for number, line in enumerate(text.split("\n"), 1):
         statement = line.strip()
@@ -134,11 +137,17 @@ def _statements(file: str) -> list[dict[str, Any]]:
             continue
         try:
             items.append(json.loads(statement))
-        except ValueError as exc:
+        except (ValueError, RecursionError) as exc:
             raise InvalidInput(
-                f"line {number} starts with {{ but is not a JSON object: {exc}. Nothing was stored."
+                f"line {number} starts with {{ but is not a JSON object. Nothing was stored."
             ) from exc
     return items
+
+
+def _text_of(content: bytes) -> str:
+    """Decode UTF-8, or UTF-16 as PowerShell writes it."""
+    utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return content.decode("utf-16" if utf16 else "utf-8-sig")
 
 
 add_memories(

@@ -87,18 +87,22 @@ def table(*columns: str, wrapped: tuple[str, ...] = ()) -> "Table":
         """Breaks the widest of the other columns over lines where the last one has no room for an id."""
 
         def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
-            others = self.columns[:-1]
-            widths = [
-                max(
-                    Measurement.get(console, options, each).maximum
-                    for each in (of.header, *of.cells)
-                )
-                for of in others
+            *others, _ = self.columns
+            measured = [
+                [Measurement.get(console, options, each) for each in (of.header, *of.cells)]
+                for of in self.columns
             ]
+            *widths, last = (max(each.maximum for each in column) for column in measured)
+            words = [max(each.minimum for each in column) for column in measured[:-1]]
             # Each has two spaces after it.
-            room = options.max_width - _ID_ROOM - 2 * len(others)
+            room = options.max_width - min(last, _ID_ROOM) - 2 * len(others)
             while sum(widths) > room and max(widths) > _LEAST_WIDTH:
-                widest = widths.index(max(widths))
+                # Lines are broken between words first.
+                slack = [
+                    w if w > max(word, _LEAST_WIDTH) else 0
+                    for w, word in zip(widths, words, strict=True)
+                ]
+                widest = max(range(len(widths)), key=lambda at: (slack[at], widths[at]))
                 widths[widest] -= 1
                 others[widest].width = widths[widest]
                 others[widest].no_wrap = False

@@ -334,5 +334,5 @@ class _Relay(StreamingResponse):
         except httpx.HTTPError:
             self._broken = True
             log.warning("the upstream closed the connection during a stream")
-            yield b"" if last.endswith(b"\n") else b"\n"
+            yield b"" if last.endswith((b"\n", b"\r")) else b"\n"
             yield b"\n" + self._protocol.broken(BROKEN)

@@ -1,5 +1,6 @@
 """A protocol: its requests, copies of them with injections, and its answers. No I/O."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,6 +9,8 @@ from typing import Any, ClassVar
 from hippocampe.integrations.conversation import Conversation, Message, conversation
 from hippocampe.server.proxy.protocols.json_values import Json, all_objects, parsed
 
+_LINE_END = re.compile(rb"\r\n?|\n")
+"""All that may end a line of a stream of events."""
 MAX_LINE_BYTES = 2**24
 """Longest part of an event that is read."""
 
@@ -41,7 +44,7 @@ class Answer(ABC):
 
     def feed(self, piece: bytes) -> None:
         """Parse the next piece of a stream of events."""
-        *lines, rest = (self._line + piece).split(b"\n")
+        *lines, rest = _LINE_END.split(self._line + piece)
         self._line = rest[:MAX_LINE_BYTES]
         for line in lines:
             name, _, value = line.strip().partition(b":")
