@@ -148,5 +148,5 @@ def test_an_incomplete_language_is_a_clear_error(tmp_path: Path, typed: Any) -> 
         assert (done.returncode, done.stdout) == (0, "")
     else:
         assert done.returncode == 1
-        assert done.stderr.startswith("error: language 'xx' has no expressions.toml, ")
+        assert done.stderr.startswith("error: language 'xx' has no columns.toml, ")
     assert "Traceback" not in done.stderr
