@@ -139,6 +139,44 @@ def test_memories_of_another_program_are_shown_before_they_come_in(
     assert {each.content for each in memory.recent(scope=Scope())} == {
         each["memory"] for each in items
     }
+    assert "Déjà gardé" not in shown
+    right = {"X-CSRF-Token": token_of(client), "HX-Request": "true"}
+    body = json.dumps(items).encode()
+    again = client.post("/data/preview?name=mem0.json", content=body, headers=right)
+    assert "<dt>Déjà gardé</dt><dd>2</dd>" in again.text
+    token = again.text.split("/data/import/")[1].split('"')[0]
+    client.post(f"/data/discard/{token}", headers=right)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "merged"),
+    [
+        (
+            "Nora paints lighthouses",
+            "The ferry leaves at noon",
+            "Nora paints lighthouses and the ferry leaves at noon",
+        ),
+        (
+            "Nora habite à Nantes",
+            "Nora peint des phares",
+            "Nora habite à Nantes et peint des phares",
+        ),
+    ],
+)
+def test_a_merged_text_may_supersede_the_other_memory_by_itself(
+    client: httpx.Client, memory: Hippocampe, one: str, other: str, merged: str
+) -> None:
+    older = memory.remember(one, scope=Scope()).memory
+    newer = memory.remember(other, scope=Scope()).memory
+    memory.associate(newer.id, older.id, "related_to", scope=Scope(), review=True)
+    right = {"X-CSRF-Token": token_of(client), "HX-Request": "true"}
+    pair = {"pair": f"{older.id}.{newer.id}", "content": merged}
+    assert client.post("/reviews/merge", data=pair, headers=right).status_code == 200
+    assert memory.get(older.id, scope=Scope()).superseded_by == newer.id
+    undo = {"pair": pair["pair"], "decision": "replace", "text": newer.content}
+    assert client.post("/reviews/undo", params=undo, headers=right).status_code == 200
+    [waiting] = memory.reviews(scope=Scope())
+    assert {waiting.memory.content, waiting.other.content} == {older.content, newer.content}
 
 
 def test_a_space_exported_as_markdown_comes_back_in(

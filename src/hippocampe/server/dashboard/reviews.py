@@ -207,7 +207,9 @@ async def merge(page: WritePage, pair: Text, content: Text) -> Response:
         return _decided_already(page)
     before = (await page.hippo.get(newer, scope=page.scope)).content
     await page.hippo.edit(newer, scope=page.scope, content=content)
-    await page.hippo.settle(newer, older, scope=page.scope, keep=newer)
+    # The new text may have superseded the other one by itself.
+    if (await page.hippo.get(older, scope=page.scope)).current:
+        await page.hippo.settle(newer, older, scope=page.scope, keep=newer)
     kept = before if len(before) <= _LONGEST_KEPT else None
     said, undo = page.say("The pair is one memory now."), _undo("replace", [pair], kept)
     return page.part(toast=said, undo=undo, changed="memory-changed")
