@@ -342,3 +342,13 @@ def test_the_command_line_is_a_client_of_a_server(
     assert [each.content for each in hippo.recent(scope=Scope(space="home"))] == [
         "Nina aime le thé vert"
     ]
+
+
+def test_a_migration_does_not_wait_for_a_process_that_was_started_by_itself(
+    config: Config, folder: Path, tmp_path: Path
+) -> None:
+    started(config).close()
+    target = tmp_path / "copy"
+    moved = command(folder, "migrate", "--to", str(target), "--json")
+    assert moved.returncode == 0, moved.stderr
+    assert (target / "hippocampe.db").is_file()

@@ -87,6 +87,7 @@ def migrate(
 ) -> None:
     """Copy all data between a folder and PostgreSQL, and compare both. Repeat it if it was interrupted."""
     from hippocampe import migration
+    from hippocampe.client import joining
 
     config = call.config
     target = migration.target_of(config, to, index)
@@ -98,7 +99,10 @@ def migrate(
                 "once, and migrate then."
             )
     with terminal.progress() as progress:
-        done = migration.migrate(config, target, progress)
+        # A process that was started by itself holds the folder for minutes after the last hook or tool.
+        done = joining.take_over(
+            config.folder, lambda: migration.migrate(config, target, progress)
+        )
     call.answer(done, lambda: show.migrated(done))
 
 
