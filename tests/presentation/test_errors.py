@@ -76,6 +76,11 @@ def test_a_message_is_found_by_its_form() -> None:
         ),
         ("no words of ours", "no words of ours"),
         (
+            "interrupted: so far, 512 messages are stored. Import the same file again to resume: what is stored is "
+            "skipped.",
+            "interrompu : déjà enregistrés : 512 messages. Réimportez",
+        ),
+        (
             "coalesce_ms must be a whole number from 0 to 9, not 'x'. Nothing was changed.",
             "doit être un nombre entier de 0 à 9, et non 'x'. Rien n’a changé.",
         ),

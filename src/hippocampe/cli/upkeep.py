@@ -100,9 +100,7 @@ def migrate(
             )
     with terminal.progress() as progress:
         # A process that was started by itself holds the folder for minutes after the last hook or tool.
-        done = joining.take_over(
-            config.folder, lambda: migration.migrate(config, target, progress)
-        )
+        done = joining.take_over(config.folder, lambda: migration.migrate(config, target, progress))
     call.answer(done, lambda: show.migrated(done))
 
 

@@ -136,7 +136,7 @@ def load(
         backlog.embed_imported(writer, progress)
     except KeyboardInterrupt as exc:
         exc.add_note(
-            f"{loading.added:,} rows are stored. Import the same file again to resume: stored rows "
+            f"so far, {loading.added:,} rows are stored. Import the same file again to resume: stored rows "
             "are skipped."
         )
         raise

@@ -98,7 +98,7 @@ def import_from(
             if number
         ]
         exc.add_note(
-            f"{' and '.join(stored) or 'No messages'} are stored. Import the same file again to resume: "
+            f"so far, {' and '.join(stored) or 'no messages'} are stored. Import the same file again to resume: "
             "what is stored is skipped."
         )
         raise
