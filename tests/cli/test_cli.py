@@ -798,6 +798,10 @@ class TestTalk:
         assert run("export", str(copy), "--force").code == 0
         run("import", str(copy), "--space", "other")
         assert run("recent", "--space", "other", "--json").json[0]["content"] == "Zoé joue du tuba"
+        done = run("import", "-", "--space", "piped", "--json", typing=printed)
+        assert done.json["added"] == lines
+        dry = run("import", "-", "--space", "piped", "--dry-run", "--json", typing=printed)
+        assert dry.json["known"] == lines
 
     @pytest.mark.parametrize(
         ("command", "says"),

@@ -1104,3 +1104,8 @@ def test_the_order_of_a_date_is_not_guessed(tmp_path: Path) -> None:
     assert read(write(tmp_path, "x.csv", table))[0] == []
     [message], _ = read(write(tmp_path, "x.csv", table.replace(",", ";")), timezone="UTC")
     assert message.at == datetime(2024, 2, 1, tzinfo=UTC)
+
+
+def test_a_table_without_a_text_says_so(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFile, match="names no column with a text"):
+        read(write(tmp_path, "x.csv", "a,b\n1,2\n"))

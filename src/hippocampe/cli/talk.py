@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -164,7 +165,11 @@ add_talk(
     verb="import_from",
     panel=PANEL,
     # A dry run shows more than that of the verb.
-    overrides={"one_space": None, "dry_run": None},
+    overrides={
+        "path": text("The file; notes may be a folder; - is standard input."),
+        "one_space": None,
+        "dry_run": None,
+    },
     examples=[
         'import "WhatsApp Chat with David.txt"',
         "import conversations.json --format chatgpt",
@@ -180,13 +185,24 @@ def import_file(
     **arguments: Any,
 ) -> None:
     """Import talk, memories of another program, or an export of Hippocampe. A file imported again adds nothing twice."""
+    if str(arguments["path"]) == "-":
+        with TemporaryDirectory() as folder:
+            copy = Path(folder, "import")
+            with copy.open("wb") as target:
+                shutil.copyfileobj(sys.stdin.buffer, target)
+            _import(call, dry_run, arguments | {"path": str(copy)})
+    else:
+        _import(call, dry_run, arguments)
+
+
+def _import(call: Call, dry_run: bool, arguments: Mapping[str, Any]) -> None:
     if dry_run:
         from hippocampe.hippocampe import preview_import
 
         found = preview_import(**arguments)
         # A new folder is not created to find nothing in it.
         with suppress(StoreMissing), call.read() as hippo:
-            done = execute(call, hippo, "import_from", arguments | {"dry_run": True})
+            done = execute(call, hippo, "import_from", {**arguments, "dry_run": True})
             found = replace(found, known=done.result.known)
         call.answer(found, lambda: show.previewed(found, call.config.timezone))
         return

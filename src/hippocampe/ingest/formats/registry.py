@@ -61,6 +61,7 @@ _EXPORT = re.compile(
 )
 """The names that programs give to the files of their exports."""
 _NOTE = re.compile(str(MARKDOWN.files))
+_TABLE = re.compile(r".*\.[ct]sv")
 _READABLE = re.compile(r".*\.(?:md|txt|json|jsonl|af|csv|tsv)")
 """The names of the files that may have talk or memories."""
 _COMMON = frozenset((CHATGPT_MEMORIES.name, MARKDOWN.name))
@@ -224,6 +225,9 @@ def _detect(source: Source, default: str | None = None) -> str:
             return each.name
     if default is not None:
         return default
+    if _is_named(source, _TABLE):
+        # Reading it says what is missing.
+        return CSV.name
     programs = ", ".join(dict.fromkeys(each.title for each in FORMATS.values()))
     raise InvalidInput(
         f"cannot tell the format of {source.name}: it looks like no export of {programs}. If it is one, "

@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import tzinfo
 from functools import cache
 
+from hippocampe.errors import UnreadableFile
 from hippocampe.ingest.formats.format import Format
 from hippocampe.ingest.formats.jsonl import parse_message
 from hippocampe.ingest.formats.passages import about
@@ -57,12 +58,18 @@ def _header(line: str) -> tuple[list[str], str] | None:
 
 
 def read_table(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
-    """Read the rows of a table, with dates in ISO 8601, or in an order of day and month that is certain."""
+    """Read the rows of a table, with dates in ISO 8601, or in an order of day and month that is certain.
+
+    Raises:
+        UnreadableFile: No column has a text.
+    """
     source = _readable(source)
     found = _header(next((line.text for line in read_lines(source)), ""))
     if found is None:
-        yield Problem(1, "the first row names no column with a text, such as message or memory")
-        return
+        raise UnreadableFile(
+            f"cannot import {source.name}: its first row names no column with a text, such as message, memory or note, "
+            "beside others."
+        )
     ids = ExternalIds("csv")
     said = not {"author", "role"}.isdisjoint(found[0])
     dates = (row.get("at", "") for _, row in _rows(source, *found) if isinstance(row, dict))
