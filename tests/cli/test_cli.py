@@ -509,7 +509,9 @@ class TestMemories:
         ("locale", "message"),
         [("C.UTF-8", "standard input is closed"), ("fr_FR.UTF-8", "l’entrée standard est fermée")],
     )
-    @pytest.mark.parametrize("typed", [("remember", "-"), ("remember", "--file", "-")])
+    @pytest.mark.parametrize(
+        "typed", [("remember", "-"), ("remember", "--file", "-"), ("import", "-")]
+    )
     def test_standard_input_that_is_closed(
         self, run: Run, folder: Path, typed: tuple[str, ...], locale: str, message: str
     ) -> None:

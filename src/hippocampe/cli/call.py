@@ -382,13 +382,22 @@ def read_content(content: str) -> str:
     """
     if content != "-":
         return content
-    if cast("TextIO | None", sys.stdin) is None:
-        raise InvalidInput("standard input is closed: give the text itself, or a file.")
     try:
-        read = sys.stdin.read()
+        read = standard_input().read()
         # Bytes of another encoding become halves of characters where Python reads on.
         read.encode()
         return read
     except UnicodeError as exc:
         assert isinstance(exc, UnicodeDecodeError | UnicodeEncodeError)
         raise InvalidInput(f"standard input is not {exc.encoding} text: convert it first.") from exc
+
+
+def standard_input() -> "TextIO":
+    """Standard input.
+
+    Raises:
+        InvalidInput: The caller closed it.
+    """
+    if cast("TextIO | None", sys.stdin) is None:
+        raise InvalidInput("standard input is closed: give the text itself, or a file.")
+    return sys.stdin

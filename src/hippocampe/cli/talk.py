@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from hippocampe.cli import terminal
-from hippocampe.cli.call import Call, command, group
+from hippocampe.cli.call import Call, command, group, standard_input
 from hippocampe.cli.from_verb import Override, add, execute, flag, of_verb, text
 from hippocampe.cli.show import talk as show
 from hippocampe.cli.show.layout import count, say
@@ -189,7 +189,7 @@ def import_file(
         with TemporaryDirectory() as folder:
             copy = Path(folder, "import")
             with copy.open("wb") as target:
-                shutil.copyfileobj(sys.stdin.buffer, target)
+                shutil.copyfileobj(standard_input().buffer, target)
             _import(call, dry_run, arguments | {"path": str(copy)})
     else:
         _import(call, dry_run, arguments)
