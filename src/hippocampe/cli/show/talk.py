@@ -198,7 +198,8 @@ def previewed(found: "ImportPreview", timezone: str) -> Shown:
     stored = say("Nothing was stored. Without --dry-run, this comes in.")
     if found.known:
         known = say("{number} of these are there already.", number=f"{found.known:,}")
-        stored = f"{known} {say('Nothing was stored. Without --dry-run, the rest comes in.')}"
+        rest = say("Nothing was stored. Without --dry-run, the rest comes in.")
+        stored = f"{known} {rest}"
     return lines(*shown, *first, *_problems(found.problems), stored)
 
 
