@@ -4,30 +4,26 @@ Identity, important and recent memories. A message that asks about a person or a
 widens it: by memories about the person, or by the turns and live messages that the question means.
 """
 
-import re
-from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TypedDict, cast
+from typing import TypedDict
 
 from sqlalchemy import Connection
 
 from hippocampe.engine.corpus import Corpus
+from hippocampe.injection.asker import TALK, Asker, concerns
 from hippocampe.injection.context_cache import ContextCache, ContextItem
+from hippocampe.injection.events import Events
 from hippocampe.language import open_questions
 from hippocampe.language.open_questions import OpenQuestion
 from hippocampe.language.person import is_about_speaker
-from hippocampe.language.questions import only_asks
-from hippocampe.language.small_talk import is_small_talk
-from hippocampe.language.statement import parse
 from hippocampe.language.subjects import fold_subjects, subjects_of
-from hippocampe.language.temporal.window import TimeWindow, parse_window
-from hippocampe.language.tense import Tense, tense_of
+from hippocampe.language.temporal.window import TimeWindow
 from hippocampe.language.text import STOP_WORDS, fold, keywords, words
 from hippocampe.retrieval import results
 from hippocampe.store import always_on, embeddings, message_rows, turn_rows
-from hippocampe.store.turn_rows import Turn
-from hippocampe.types import Memory, Recollection, Route, Scope, Settings
+from hippocampe.types import Recollection, Route, Scope, Settings
 
 KINDS = 3
 """Kinds of always-on memories, which share `always_on_limit`: identities, important and recent ones."""
@@ -35,21 +31,12 @@ MAX_TURNS = 10
 """Turns that answer an open question."""
 MAX_TURNS_OF_PERIOD = 100
 """Turns of the named period that are scanned for the topic."""
-MAX_PARSED = 30
-"""Turns, live messages and memories, each, that are read for the time of their event: some .3 ms each."""
-PLANNED_BEFORE, TOLD_AFTER = timedelta(days=60), timedelta(days=3)
-"""Time before an event in which it may be planned, and after it in which it may be told."""
-TALK = ("turn", "live")
-"""The kinds of recollections that are talk."""
 MAX_TOLD = 200
 """Memories of the space, most important first, scanned for a user's statements about themselves."""
 OF_OTHERS = 2
 """Memories read per returned one, because some of those about the speaker are about their teller."""
 OF_TALK = 3
 """Turns read per returned turn, because small talk is dropped."""
-_TELLER = frozenset({"speaker", "own"})
-"""Subjects of statements about their teller: "I", "my brother"."""
-_AUTHOR = re.compile(r"^[^:\n]{1,40} ?: ")
 _LONG_AGO = datetime(1, 1, 2, tzinfo=UTC)
 
 
@@ -61,9 +48,9 @@ class _Talk(TypedDict):
     until: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ContextReader:
-    """Reads the always-on context of one turn.
+    """Reads the always-on context of one turn, and tells which found items answer it.
 
     Attributes:
         cache: Cache of the context of ordinary turns.
@@ -74,6 +61,8 @@ class ContextReader:
         question: The question that the message asks of memory, if any.
         window: The time that the question names, if any.
         subject: What the message asks everything about, if it does.
+        asker: The speaker.
+        events: The events that the message asks for, if it does.
     """
 
     corpus: Corpus
@@ -85,6 +74,14 @@ class ContextReader:
     question: OpenQuestion | None
     window: TimeWindow | None
     subject: str | None
+    asker: Asker = field(init=False)
+    events: Events | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        self.asker = Asker(self.corpus, self.scope, self.settings)
+        question, window = self.question, self.window
+        if question is not None and window is not None and question.about == "events":
+            self.events = Events(self.asker, self.text, self.now, question, window)
 
     def cached(self) -> Sequence[ContextItem] | None:
         """The cached context; None if it is stale or this message needs one of its own."""
@@ -105,7 +102,7 @@ class ContextReader:
     def _cache_key(self) -> Hashable:
         return (
             self.scope.space,
-            self._channel(),
+            self.asker.channel,
             self.settings.important_threshold,
             self.settings.recent_hours,
             self.settings.always_on_limit,
@@ -113,149 +110,81 @@ class ContextReader:
         )
 
     def _read(self, person: str | None, subject: str | None) -> list[ContextItem]:
-        is_open = self.question is not None and self.question.is_open
-        since = self.now - timedelta(hours=self.settings.recent_hours)
-        if is_open:
-            since = self.window.start if self.window else _LONG_AGO
-        names, limit = self._names(), self._share() * (2 if is_open else 1)
         with self.corpus.store.read() as connection:
-            if self.window is not None and self.asks_for_events():
-                return [("recent", each, None) for each in self._events(connection, self.window)]
-            listed = always_on.always_on(
-                connection,
-                self.scope.space,
-                self.now,
-                least=self.settings.important_threshold,
-                since=since,
-                until=self.window.end if is_open and self.window else self.now,
-                channel=self._channel(),
-                names=names,
-                limit=limit if names is None else OF_OTHERS * limit,
-            )
-            talk = self._talk(connection, names)
-            known = self._known(connection, person, subject, names)
-            by_path = {
-                path: [results.of_memory(each) for each in found if concerns(each, names)][:limit]
-                for path, found in listed.items()
-            }
-            order = ("identity", "important", "recent")
-            if known and (subject or self.asks_about_asker()):
-                # A question about one person does not get memories about others.
-                order = ()
-            elif is_open and not known:
-                # An open question is answered by the latest memories first.
-                order = ("recent", "important", "identity")
-            found = [("recent", item) for item in talk]
-            found += [("identity", item) for item in known]
-            found += [(path, item) for path in order for item in by_path[path]]
+            if self.events is not None:
+                return [("recent", each, None) for each in self.events.read(connection)]
+            found = list(self._find(connection, person, subject))
             ids = [item.id for _, item in found]
             vectors = embeddings.vectors(connection, self.corpus.vocabulary.embedder.model, ids)
         return [
-            (cast("Route", path), item, vectors[item.id].dense if item.id in vectors else None)
+            (path, item, vectors[item.id].dense if item.id in vectors else None)
             for path, item in found
         ]
 
-    def asks_for_events(self) -> bool:
-        """Return whether the message asks for all events of a time."""
-        return self.question is not None and self.question.about == "events"
+    def _find(
+        self, connection: Connection, person: str | None, subject: str | None
+    ) -> Iterator[tuple[Route, Recollection]]:
+        """The items of the context, the first most useful, each with its path."""
+        for item in self._talk(connection):
+            yield "recent", item
+        known = self._known(connection, person, subject)
+        for item in known:
+            yield "identity", item
+        if known and (subject or self.asks_about_asker()):
+            # A question about one person does not get memories about others.
+            return
+        listed = self._always_on(connection)
+        order: tuple[Route, ...] = ("identity", "important", "recent")
+        if self._is_open() and not known:
+            # An open question is answered by the latest memories first.
+            order = ("recent", "important", "identity")
+        for path in order:
+            for item in listed[path]:
+                yield path, item
 
-    def _events(self, connection: Connection, window: TimeWindow) -> list[Recollection]:
-        """All that was told of the events in the window, in order of time: then, or some days before or afterwards."""
-        space, channel = self.scope.space, self._channel()
-        dated = always_on.dated_in(
-            connection, space, self.now, since=window.start, until=window.end, channel=channel
+    def _always_on(self, connection: Connection) -> dict[str, list[Recollection]]:
+        """The memories of each path that are given to every message."""
+        names, limit = self.asker.names, self._share()
+        since, until = self.now - timedelta(hours=self.settings.recent_hours), self.now
+        if self._is_open():
+            limit *= 2
+            since, until = _LONG_AGO, self.now
+            if self.window is not None:
+                since, until = self.window.start, self.window.end
+        listed = always_on.always_on(
+            connection,
+            self.scope.space,
+            self.now,
+            least=self.settings.important_threshold,
+            since=since,
+            until=until,
+            channel=self.asker.channel,
+            names=names,
+            limit=limit if names is None else OF_OTHERS * limit,
         )
-        found = {each.id: results.of_memory(each) for each in dated}
-        if self._planned():
-            periods = [(self.now - PLANNED_BEFORE, self.now, MAX_PARSED)]
-        else:
-            periods = [
-                (window.start, window.end, MAX_TURNS_OF_PERIOD),
-                (window.end, window.end + TOLD_AFTER, MAX_PARSED),
-            ]
-        for since, until, most in periods:
-            told = self._told(connection, since, min(until, self.now), most)
-            found |= {each.id: each for each in told}
-        theirs = [
-            each
-            for each in found.values()
-            if self._is_theirs(each) and self._is_event(each, window)
-        ]
-        theirs.sort(key=lambda item: item.at or self.now)
-        return theirs[-self.settings.always_on_limit :]
+        return {
+            path: [results.of_memory(each) for each in found if concerns(each, names)][:limit]
+            for path, found in listed.items()
+        }
 
-    def _told(
-        self, connection: Connection, since: datetime, until: datetime, most: int
-    ) -> list[Recollection]:
-        space, channel = self.scope.space, self._channel()
-        where: _Talk = {"channel": channel, "since": since, "until": until}
-        memories = always_on.told_in(
-            connection, space, self.now, since=since, until=until, channel=channel, limit=most
-        )
-        return [
-            *map(results.of_memory, memories),
-            *map(results.of_turn, turn_rows.latest(connection, space, limit=most, **where)),
-            *map(results.of_live, message_rows.latest_live(connection, space, limit=most, **where)),
-        ]
+    def _is_open(self) -> bool:
+        return self.question is not None and self.question.is_open
 
-    def _planned(self) -> bool:
-        return self.question is not None and self.question.planned
+    def admits(self, item: Recollection) -> bool:
+        """Return whether an item that a search found may answer the message.
 
-    def _is_theirs(self, item: Recollection) -> bool:
-        """Return whether an item may be about those whose events the question asks for: the asker, somebody else, or all."""
-        names = self._names()
-        if item.memory is None:
-            return self._took_part(item, names) and self._is_of(item)
-        return self._is_of(item) and (self._asked() is not None or concerns(item.memory, names))
-
-    def _is_of(self, item: Recollection) -> bool:
-        """Return whether those of whom the question asks told an item, are named in it, or are its subjects."""
-        if (asked := self._asked()) is None:
-            return True
-        aliases = self.corpus.aliases.of(self.scope.space)
-        asked |= {other for name in asked for other in aliases.get(name, ())}
-        about = item.memory.subjects if item.memory is not None else ()
-        named = words(item.content) if self._asks_of_another() else ()
-        return not asked.isdisjoint([*fold_subjects([item.author or "", *about]), *named])
-
-    def _asks_of_another(self) -> bool:
-        return self.question is not None and self.question.of != ""
-
-    def _asked(self) -> set[str] | None:
-        """The names of those of whom the question asks; None if it asks of all."""
-        if self.question is not None and self.question.of:
-            return set(self.question.of.split())
-        asker = self.scope.user if is_about_speaker(self.text) else None
-        return set(fold_subjects([asker])) if asker else None
-
-    def may_tell(self, item: Recollection) -> bool:
-        """Return whether an item that a search found may answer: nothing of another time, if the message asks for events."""
-        if item.kind == "note" or self.window is None or not self.asks_for_events():
-            return True
-        theirs = self._is_of if self._asks_of_another() else self.concerns_asker
-        if not theirs(item):
+        Small talk and earlier questions resemble a question, but do not answer it. A question about the asker, about
+        events or about the talk of a time is answered by what concerns them.
+        """
+        if item.kind in TALK:
+            if not self.asker.is_told(item):
+                return False
+            of_talk = self.question is not None and self.question.about == "talk"
+            if of_talk and self.window is not None and not (item.at and item.at in self.window):
+                return False
+        if self.asks_about_asker() and not self.asker.is_concerned(item):
             return False
-        untimed = self._planned() and item.at == _told_at(item) and not self._time(item)
-        return untimed or self._is_event(item, self.window)
-
-    def _is_event(self, item: Recollection, window: TimeWindow) -> bool:
-        """Return whether an item tells of something in a window: told then, dated then, or said to be then."""
-        if item.at is None or (item.kind in TALK and not self.tells(item)):
-            return False
-        dated = item.at != _told_at(item) or not self._planned()
-        if dated and window.start <= item.at < window.end:
-            return True
-        said = self._time(item)
-        return said is not None and said.start < window.end and said.end > window.start
-
-    def _time(self, item: Recollection) -> TimeWindow | None:
-        """The time that an item names, if any."""
-        said = _AUTHOR.sub("", item.content.partition("\n")[0])
-        told, zone = _told_at(item) or self.now, self.settings.timezone
-        found = parse_window(said, now=told, timezone=zone, ahead=True)
-        if found is None or tense_of(parse(said)) is not Tense.PAST:
-            return found
-        return parse_window(said, now=told, timezone=zone)
+        return self.events is None or self.events.may_include(item)
 
     def _share(self) -> int:
         """Always-on memories of one kind; an open question, which few kinds answer, gets twice as many."""
@@ -286,24 +215,13 @@ class ContextReader:
         of_speaker = name.split() == words(self.scope.user or "")
         return of_speaker or name in self.corpus.aliases.of(self.scope.space)
 
-    def _names(self) -> frozenset[str] | None:
-        """The names of the speaker; None if what others told is theirs too, or nobody knows who speaks."""
-        user = self.scope.user
-        if user is None or self.settings.shared_memories:
-            return None
-        name = fold(user)
-        aliases = self.corpus.aliases.of(self.scope.space)
-        # SQLite knows no case of accented letters.
-        written = (user, user.lower(), user.upper(), user.title())
-        return frozenset({*written, name, *aliases.get(name, ())})
-
-    def _talk(self, connection: Connection, names: frozenset[str] | None) -> list[Recollection]:
+    def _talk(self, connection: Connection) -> list[Recollection]:
         """The talk that a question asks about: the latest, or that of a period and its topic."""
         question, window = self.question, self.window
         if question is None or question.about != "talk" or (question.topic and window is None):
             return []
         where: _Talk = {
-            "channel": question.room or self._channel(),
+            "channel": question.room or self.asker.channel,
             "since": window.start if window else None,
             "until": window.end if window else None,
         }
@@ -313,63 +231,33 @@ class ContextReader:
             return [
                 results.of_turn(turn)
                 for turn in turns
-                if not question.topic.isdisjoint(words(turn.content))
-                and self._took_part(turn, names)
+                if not question.topic.isdisjoint(words(turn.content)) and self.asker.took_part(turn)
             ][:MAX_TURNS]
         limit = self.settings.live_limit
-        most = OF_TALK * MAX_TURNS if names is None else MAX_TURNS_OF_PERIOD
+        most = OF_TALK * MAX_TURNS if self.asker.names is None else MAX_TURNS_OF_PERIOD
         turns = [
             turn
             for turn in turn_rows.latest(connection, space, limit=most, **where)
-            if self._took_part(turn, names)
+            if self.asker.took_part(turn)
         ]
         live = message_rows.latest_live(connection, space, limit=OF_TALK * limit, **where)
-        talk = [item for item in map(results.of_turn, turns) if self.tells(item)][:MAX_TURNS]
-        talk += [item for item in map(results.of_live, live) if self.tells(item)][:limit]
+        talk = [item for item in map(results.of_turn, turns) if self.asker.is_told(item)][
+            :MAX_TURNS
+        ]
+        talk += [item for item in map(results.of_live, live) if self.asker.is_told(item)][:limit]
         return sorted(talk, key=lambda item: item.at or self.now, reverse=True)
-
-    def _took_part(self, turn: Turn | Recollection, names: Collection[str] | None) -> bool:
-        """Return whether the speaker may have taken part in a turn: their own, or one of this room or a live one."""
-        if names is None or turn.author is None or fold(turn.author) in names:
-            return True
-        return (turn.channel or "") in (self.scope.channel or "", *self.settings.live_rooms)
-
-    def concerns_asker(self, item: Recollection) -> bool:
-        """Return whether an item that a search found may answer a question of the speaker about themselves.
-
-        Not if others told it about themselves, or where the speaker was not.
-        """
-        names = self._names()
-        if item.memory is not None:
-            return concerns(item.memory, names)
-        return self._took_part(item, names)
-
-    def tells(self, item: Recollection) -> bool:
-        """Return whether talk is more than small talk, and a turn more than a question that nobody answered.
-
-        Each line may begin with its speaker.
-        """
-        users = (name for name in (item.author, self.scope.user) if name)
-        names = (*self.settings.companion_names, *users)
-        lines = (_AUTHOR.sub("", line) for line in item.content.splitlines())
-        of_turn = item.kind == "turn"
-        return not all(
-            is_small_talk(each, names=names) or (of_turn and only_asks(each)) for each in lines
-        )
 
     def _known(
         self,
         connection: Connection,
         person: str | None,
         subject: str | None,
-        own: frozenset[str] | None,
     ) -> list[Recollection]:
         """Memories about a person or a subject, most important first.
 
-        Statements in the first person are about their user. "My brother" is the brother of the speaker, whose names
-        are `own`.
+        Statements in the first person are about their user. "My brother" is the brother of the speaker.
         """
-        space, channel = self.scope.space, self._channel()
+        space, channel, own = self.scope.space, self.asker.channel, self.asker.names
         limit = 2 * self._share()
         if person:
             names = set(fold_subjects([person]))
@@ -411,23 +299,3 @@ class ContextReader:
             key=lambda each: (-each.importance, -each.created_at.timestamp()),
         )
         return [results.of_memory(memory) for memory in ordered[:limit]]
-
-    def _channel(self) -> str | None:
-        return self.scope.channel if self.settings.channel_scope else None
-
-
-def _told_at(item: Recollection) -> datetime | None:
-    return item.at if item.memory is None else item.memory.created_at
-
-
-def concerns(memory: Memory, names: Collection[str] | None) -> bool:
-    """Return whether a memory found for a person, by who told it and by its subjects, concerns them.
-
-    What others say of themselves does not, though they name that person: "I plan a party for Mickael".
-
-    Args:
-        memory: The memory.
-        names: The names of the person; None if all memories concern them.
-    """
-    told_by_other = memory.user is not None and names is not None and fold(memory.user) not in names
-    return not told_by_other or parse(memory.content).subject not in _TELLER

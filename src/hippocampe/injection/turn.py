@@ -18,7 +18,7 @@ from hippocampe.engine.outages import log
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.errors import EmbedderUnavailable, HippocampeError, IndexUnavailable
 from hippocampe.injection.channel_history import Channel
-from hippocampe.injection.context import TALK, ContextReader
+from hippocampe.injection.context import ContextReader
 from hippocampe.injection.context_cache import ContextItem
 from hippocampe.injection.render import Rendered, render_for
 from hippocampe.injection.selection import Candidate, considered, least_score, merge, select
@@ -29,7 +29,7 @@ from hippocampe.language.temporal.window import TimeWindow, parse_window
 from hippocampe.retrieval import recall
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.store.retrievals import Line
-from hippocampe.types import Injection, Recollection, Scope, Settings, Trace
+from hippocampe.types import Injection, Scope, Settings, Trace
 
 SEARCH_LIMIT = 20
 """Search hits that are considered."""
@@ -165,13 +165,7 @@ class Turn:
         else:
             always_on = _of_context(cached or ())
         is_open = subject is not None or (question is not None and question.is_open)
-        if reader.asks_about_asker():
-            found = [c for c in found if reader.concerns_asker(c.item)]
-        # Small talk and earlier questions resemble a question, but do not answer it.
-        found = [c for c in found if c.item.kind not in TALK or reader.tells(c.item)]
-        found = [c for c in found if reader.may_tell(c.item)]
-        if question is not None and question.about == "talk" and window is not None:
-            found = [c for c in found if c.item.kind not in TALK or _is_within(c.item, window)]
+        found = [each for each in found if reader.admits(each.item)]
         ordered = [*always_on, *found] if is_open else [*found, *always_on]
         return [*ordered, *self._named_notes()]
 
@@ -191,7 +185,7 @@ class Turn:
                 self.text, now=self.now, timezone=self.settings.timezone, ahead=True
             )
             return (question, window) if window and window.end > self.now else (None, None)
-        if question and question.planned and window and not window.start <= self.now < window.end:
+        if question and question.planned and window and self.now not in window:
             # What is planned for Monday was not told on the Monday before.
             return None, None
         return question, window
@@ -308,10 +302,6 @@ def _read_context(reader: ContextReader) -> _PathResult:
     items = reader.load()
     stopwatch.end("context")
     return _PathResult(_of_context(items), stopwatch.spent)
-
-
-def _is_within(item: Recollection, window: TimeWindow) -> bool:
-    return item.at is not None and window.start <= item.at < window.end
 
 
 def _of_context(items: Sequence[ContextItem]) -> list[Candidate]:

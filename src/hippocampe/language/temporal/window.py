@@ -65,6 +65,9 @@ class TimeWindow:
     span: tuple[int, int]
     kind: WindowKind
 
+    def __contains__(self, moment: datetime) -> bool:
+        return self.start <= moment < self.end
+
 
 @dataclass(frozen=True, slots=True)
 class _Expression:
