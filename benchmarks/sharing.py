@@ -15,7 +15,7 @@ from typing import Any
 import common
 from filling import Plan, fill
 from hippocampe import Config, Hippocampe, Scope
-from hippocampe.client.joining import join
+from hippocampe.client.local import LocalConnection
 from hippocampe.system.owner import read_owner
 from hook import HOOK, timed, told
 
@@ -55,10 +55,9 @@ def starts(folder: Path, plan: Plan, count: int) -> dict[str, float]:
     for number, (prompt, _) in enumerate(plan.questions(7)[:count]):
         took, _ = timed([*HOOK, *where], told(prompt, number))
         times.append(took)
-        memory = join(Config(folder))
-        assert memory is not None
-        memory.leave()
-        memory.close()
+        owner = LocalConnection(folder)
+        owner.call("leave")
+        owner.close()
         while read_owner(folder) is not None:
             time.sleep(0.02)
     return common.percentiles(times)

@@ -19,7 +19,7 @@ from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.errors import InvalidInput, StoreError, UnreadableFile
 from hippocampe.hippocampe import preview_import
-from hippocampe.ingest import archive, conversation, importer, problems
+from hippocampe.ingest import archive, conversation, message_import, problems
 from hippocampe.ingest.formats.registry import read_file
 from hippocampe.types import Memory
 
@@ -865,12 +865,12 @@ def test_long_messages_and_open_questions_do_not_pile_up(
     hashed: None, open_hippo: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Transactions end by size too, and a question without an answer is stored alone in time."""
-    monkeypatch.setattr(importer, "BATCH_CHARACTERS", 1_000)
-    monkeypatch.setattr(importer, "MAX_OPEN", 5)
+    monkeypatch.setattr(message_import, "BATCH_CHARACTERS", 1_000)
+    monkeypatch.setattr(message_import, "MAX_OPEN", 5)
     drafts: list[int] = []
-    store = importer.conversation.store_turns
+    store = conversation.store_turns
     monkeypatch.setattr(
-        importer.conversation,
+        conversation,
         "store_turns",
         lambda *given: (drafts.append(len(given[1])), store(*given)),
     )

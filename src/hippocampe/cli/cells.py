@@ -1,7 +1,7 @@
 """Commands on a whole data folder: done on each cell of a divided one, with one result."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -61,26 +61,13 @@ def verified(call: Call, **absent: Any) -> tuple[Verification, bool]:
 
 def _verification(cells: Sequence[Verification]) -> Verification:
     """The verifications of all cells as one; places and damages are given the number of their cell."""
-
-    def named(number: int, places: Sequence[str]) -> tuple[str, ...]:
-        return tuple(f"cell {number}: {place}" for place in places)
-
-    of_cells = [*enumerate(cells)]
     # The error of a cell that could not be opened names it, or the first one, which has the keys of all.
     databases = dict.fromkeys(
         f"cell {n}: {each.database}" if each.checked else each.database
-        for n, each in of_cells
+        for n, each in enumerate(cells)
         if each.database != "ok"
     )
-    # The folder of the first cell holds those of the others, which name their files themselves.
-    twice = tuple(f"{FOLDER}/{n}/" for n, each in of_cells if n and each.checked)
-    places = [
-        {
-            word: named(n, [place for place in some if n or not place.startswith(twice)])
-            for word, some in each.present.items()
-        }
-        for n, each in of_cells
-    ]
+    damaged = (_of_cell(n, each.damaged_files) for n, each in enumerate(cells))
     return Verification(
         ok=all(cell.ok for cell in cells),
         checked=_summed(cell.checked for cell in cells),
@@ -88,11 +75,25 @@ def _verification(cells: Sequence[Verification]) -> Verification:
         unknown_to_store=_joined(cell.unknown_to_store for cell in cells),
         pending=sum(cell.pending for cell in cells),
         database="\n".join(databases) or "ok",
-        present=_joined(places),
+        present=_joined(_places(cells)),
         differing_in_index=_joined(cell.differing_in_index for cell in cells),
         damaged=_joined(cell.damaged for cell in cells),
-        damaged_files=(*chain(*(named(n, each.damaged_files) for n, each in of_cells)),),
+        damaged_files=(*chain(*damaged),),
     )
+
+
+def _places(cells: Sequence[Verification]) -> Iterator[dict[str, tuple[str, ...]]]:
+    """The places where each cell still has a word, without the files of others: the folder of the first holds theirs."""
+    others = tuple(f"{FOLDER}/{n}/" for n, each in enumerate(cells) if n and each.checked)
+    for n, cell in enumerate(cells):
+        yield {
+            word: _of_cell(n, [place for place in places if n or not place.startswith(others)])
+            for word, places in cell.present.items()
+        }
+
+
+def _of_cell(number: int, places: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"cell {number}: {place}" for place in places)
 
 
 def spaces(call: Call, cells: Sequence[Mapping[str, Counts]]) -> dict[str, Counts]:

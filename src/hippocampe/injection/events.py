@@ -20,7 +20,7 @@ from hippocampe.types import Recollection
 MAX_OF_PERIOD = 100
 """Turns, live messages and memories, each, that were told in the time of the events."""
 MAX_PARSED = 30
-"""Those told at another time that are read for the time of their event: some .3 ms each."""
+"""Texts told at another time that are read for the time of their event: some .3 ms each."""
 PLANNED_BEFORE, TOLD_AFTER = timedelta(days=60), timedelta(days=3)
 """Time before an event in which it may be planned, and after it in which it may be told."""
 

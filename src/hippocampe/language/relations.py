@@ -176,17 +176,13 @@ def _relation(statement: Statement, wording: Wording, match: re.Match[str]) -> R
     # "a cinq ans de plus que moi" is no age, but not the same as one.
     if statement.unclear and (wording.kind != "number" or statement.negations):
         return None
-    groups = match.groupdict()
-    place = next((each for each in ("owner", "mine") if each in groups), None)
-    owner = _owner(statement, _words(statement, match, place)) if place else ""
+    owner = _owner_of(statement, wording, match)
     written = _words(statement, match, "value")
     stated = written
     if wording.kind != "number":
         stated = _without(_DETERMINERS - _INDEFINITE, stated)
-    if owner is None or not stated or (wording.owned and place and not owner):
+    if owner is None or not stated:
         return None
-    if wording.shared_owner and owner in ("", "we", "user"):
-        owner = "we"
     head, rest = _split_value(stated, wording.kind, lowercase=statement.lowercase)
     rest += _words(statement, match, "rest")
     value = _value(statement, wording, head)
@@ -211,6 +207,16 @@ def _relation(statement: Statement, wording: Wording, match: re.Match[str]) -> R
         sure=_is_sure(statement, wording, written, head, rest),
         beside=_is_beside(statement, wording, match),
     )
+
+
+def _owner_of(statement: Statement, wording: Wording, match: re.Match[str]) -> str | None:
+    """The owner that a match names; empty for none, and None for one that is not clear."""
+    groups = match.groupdict()
+    place = next((each for each in ("owner", "mine") if each in groups), None)
+    owner = _owner(statement, _words(statement, match, place)) if place else ""
+    if wording.owned and place and not owner:
+        return None
+    return "we" if wording.shared_owner and owner in ("", "we", "user") else owner
 
 
 def _is_beside(statement: Statement, wording: Wording, match: re.Match[str]) -> bool:
@@ -260,23 +266,29 @@ def _is_sure(
                 return False
             return not norms or _leaves_number(norms)
         case "name" | "place":
-            joined = _without(_PREPOSITIONS | _DETERMINERS, rest[1:])
-            if norms and norms[0] in _UNION and _is_any_name(statement, wording, joined):
-                return False  # one of several
-            if wording.joins and not _is_known(wording, head):
-                return False
-            if wording.kind == "place" and not _is_known(wording, head) and _visits(head, norms):
-                return False
-            of_person = wording.aspect == "state" and "first_names" in wording.known
-            lasts = not (of_person and norms) or _lasts(norms)
-            return lasts and (
-                _is_any_name(statement, wording, head) or _is_introduced(statement, head)
-            )
+            return _is_sure_name(statement, wording, head, rest)
         case "text":
             labelled = any(word.norm == "=" for word in statement.core)
             return not wording.owned or labelled or _can_be_value(statement, wording, written)
         case _:
             return True
+
+
+def _is_sure_name(
+    statement: Statement, wording: Wording, head: Sequence[Word], rest: Sequence[Word]
+) -> bool:
+    norms = [word.norm for word in rest]
+    joined = _without(_PREPOSITIONS | _DETERMINERS, rest[1:])
+    if norms and norms[0] in _UNION and _is_any_name(statement, wording, joined):
+        return False  # one of several
+    if not _is_known(wording, head):
+        visited = wording.kind == "place" and _visits(head, norms)
+        if wording.joins or visited:
+            return False
+    of_person = wording.aspect == "state" and "first_names" in wording.known
+    if of_person and norms and not _lasts(norms):
+        return False
+    return _is_any_name(statement, wording, head) or _is_introduced(statement, head)
 
 
 def _is_for_doing(statement: Statement, rest: Sequence[Word]) -> bool:

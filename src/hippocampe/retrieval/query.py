@@ -88,10 +88,7 @@ def analyse(
     features = _features(vocabulary, scope.space, listed, unknown, fresh, asks, window)
     own = _own_names(scope, aliases) if is_first_person(query) else frozenset[str]()
     asker = own if is_about_speaker(query) else frozenset[str]()
-    names = named_in(query, features.words, unknown)
-    names |= {word for group in named.groups for word in group[0].split()}
-    # The asker is known by name, with a capital or without.
-    names |= set(words(scope.user or "")) & set(features.words)
+    names = _names(query, features.words, unknown, named, scope.user)
     return AnalysedQuery(
         spoken=plain,
         topic=topic,
@@ -184,6 +181,20 @@ def _features(
         window=(window.start.timestamp(), window.end.timestamp()) if window else None,
         topics=tuple(topics_of(word) for word in words),
     )
+
+
+def _names(
+    query: str,
+    listed: Sequence[str],
+    unknown: Collection[str],
+    people: _People,
+    user: str | None,
+) -> frozenset[str]:
+    """The words of a query that name somebody, or something."""
+    names = named_in(query, listed, unknown)
+    names |= {word for group in people.groups for word in group[0].split()}
+    # The asker is known by name, with a capital or without.
+    return names | set(words(user or "")).intersection(listed)
 
 
 def named_in(query: str, listed: Sequence[str], unknown: Collection[str]) -> frozenset[str]:

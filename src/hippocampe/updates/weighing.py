@@ -187,12 +187,17 @@ def conclude(
     care = needs_care(evidence)
     least = thresholds["careful"] if care else thresholds["merge"] * share_to_merge(aligned)
     if read and why is None and merge_probability(shares, evidence) >= least:
-        # A reinforced statement is not stored, so it must add no word, and tell of the same time.
-        repeats = outcome == "same" and told == known and not _adds(aligned)
-        if repeats:
-            return _weighed(Verdict.REINFORCED, "same", aligned, merge)
-        return _weighed(Verdict.UPDATED, "update" if outcome == "same" else outcome, aligned, merge)
+        return _merged(aligned, outcome, merge, at_one_time=told == known)
     return _weighed(Verdict.UNSURE, why or f"perhaps {outcome}", aligned, merge)
+
+
+def _merged(aligned: Alignment, outcome: str, merge: float, *, at_one_time: bool) -> Decision:
+    """Repeat or replace: a repeated statement is not stored, so it must add no word, and tell of the same time."""
+    if outcome != "same":
+        return _weighed(Verdict.UPDATED, outcome, aligned, merge)
+    if at_one_time and not _adds(aligned):
+        return _weighed(Verdict.REINFORCED, outcome, aligned, merge)
+    return _weighed(Verdict.UPDATED, "update", aligned, merge)
 
 
 def _weighed(verdict: Verdict, why: str, aligned: Alignment, merge: float) -> Decision:
