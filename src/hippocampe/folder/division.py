@@ -9,8 +9,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from hippocampe.cells import (
     FOLDER,
     MAX_CELLS,
@@ -24,13 +22,14 @@ from hippocampe.cells import (
 from hippocampe.client import joining
 from hippocampe.config import DATABASE, Config
 from hippocampe.engine import api_keys
-from hippocampe.errors import FolderInUse, InvalidInput, StoreBusy
+from hippocampe.errors import InvalidInput, StoreBusy
 from hippocampe.folder.lock import FolderLock
 from hippocampe.folder.relocation import spaces_of
 from hippocampe.store import meta
 from hippocampe.store.store import BACKUPS, Store
 from hippocampe.store.translation import translated
 from hippocampe.system import atomic_file, free_space, private
+from hippocampe.system.exclusive import exclusive
 from hippocampe.system.local_socket import DIVISION, is_held
 from hippocampe.types import Scope
 
@@ -154,19 +153,11 @@ def back_up(
 @contextmanager
 def _only_backup(root: Path) -> Generator[None]:
     """Be the only one that fills a backup of all cells in the data folder, and remove what killed ones left there."""
-    lock = FileLock(root / FOLDER / BACKUP_LOCK, mode=0o600)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout as exc:
-        raise FolderInUse(
-            f"cannot back up {root}: another backup of all its cells is being made. Wait until it has ended."
-        ) from exc
-    try:
+    refusal = f"cannot back up {root}: another backup of all its cells is being made. Wait until it has ended."
+    with exclusive(root / FOLDER / BACKUP_LOCK, refusal):
         for killed in (root / BACKUPS).glob(f"*{atomic_file.PARTIAL}*/"):
             shutil.rmtree(killed, ignore_errors=True)
         yield
-    finally:
-        lock.release()
 
 
 def _copy_cells(divided: Divided, copy: Callable[[Path, Path], object], target: Divided) -> None:

@@ -6,11 +6,10 @@ import secrets
 import socket
 import sys
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from filelock import FileLock, Timeout
 from starlette.types import ASGIApp
 
 if sys.platform != "win32":
@@ -18,7 +17,7 @@ if sys.platform != "win32":
 
 from hippocampe.cells import FOLDER, Divided
 from hippocampe.config import Config
-from hippocampe.errors import FolderInUse, InvalidInput, ServerUnavailable
+from hippocampe.errors import InvalidInput, ServerUnavailable
 from hippocampe.hippocampe import KeyRegister
 from hippocampe.server.app import LARGER, MAX_BODY_BYTES
 from hippocampe.server.cells.router import Router
@@ -29,6 +28,7 @@ from hippocampe.server.http.speaker_path import SpeakerPath
 from hippocampe.server.proxy.providers import ProviderErrors
 from hippocampe.server.serving import KeyNeed, Server, listening, signals_taken, url_of
 from hippocampe.system import private
+from hippocampe.system.exclusive import exclusive
 from hippocampe.system.local_socket import LOCK
 
 CARD = "router.json"
@@ -93,24 +93,10 @@ def serve(
         keys.close()
 
 
-@contextmanager
-def _only_router(root: Path) -> Generator[None]:
-    """Lock the folder of the cells, as the owner of a data folder does: two routers would share sockets.
-
-    Raises:
-        FolderInUse: Another router serves it.
-    """
-    lock = FileLock(root / FOLDER / LOCK, mode=0o600)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout as exc:
-        raise FolderInUse(
-            f"cannot serve {root}: another server with cells serves it. Stop that one first."
-        ) from exc
-    try:
-        yield
-    finally:
-        lock.release()
+def _only_router(root: Path) -> AbstractContextManager[None]:
+    """Lock the folder of the cells, as the owner of a data folder does: two routers would share sockets."""
+    refusal = f"cannot serve {root}: another server with cells serves it. Stop that one first."
+    return exclusive(root / FOLDER / LOCK, refusal)
 
 
 @contextmanager
