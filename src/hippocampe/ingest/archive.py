@@ -38,7 +38,7 @@ from hippocampe.ingest.archive_rows import (
     parse_row,
     stored_rows,
 )
-from hippocampe.ingest.formats.source import Source, read_lines
+from hippocampe.ingest.formats.source import file_source, read_lines
 from hippocampe.ingest.memory_writes import parse_statement
 from hippocampe.ingest.problems import Problems
 from hippocampe.language.subjects import subjects_of
@@ -61,15 +61,11 @@ def is_archive(path: Path) -> bool:
     if path.is_dir() or zipfile.is_zipfile(path):
         return bundle.is_bundle(path)
     try:
-        with _source(path).open() as stream:
+        with file_source(path).open() as stream:
             first = json.loads(stream.readline(MAX_HEADER_CHARACTERS).decode("utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(first, dict) and FORMAT in first
-
-
-def _source(path: Path) -> Source:
-    return Source(path, None, lambda: path.open("rb"))
 
 
 def count_rows(path: Path) -> dict[str, int]:
@@ -153,7 +149,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         yield from bundle.read_rows(path)
         return
     try:
-        lines = read_lines(_source(path), longest=MAX_LINE_BYTES)
+        lines = read_lines(file_source(path), longest=MAX_LINE_BYTES)
         first = next(lines, None)
         header: object = json.loads(first.text[:MAX_HEADER_CHARACTERS] if first else "{}")
         if not isinstance(header, dict) or cast("dict[str, Any]", header).get(FORMAT) != VERSION:

@@ -71,6 +71,11 @@ class Source:
             return stream.read(size)
 
 
+def file_source(path: Path) -> Source:
+    """A file as a source."""
+    return Source(path, None, lambda: path.open("rb"))
+
+
 class _AsUtf8(io.RawIOBase):
     """A stream of text in another encoding, as UTF-8."""
 
@@ -126,7 +131,7 @@ def open_sources(path: Path, wanted: Callable[[str], bool]) -> list[Source]:
         return _folder(path, wanted)
     with path.open("rb") as stream:
         if stream.read(4) != b"PK\x03\x04":
-            return [Source(path, None, lambda: path.open("rb"))]
+            return [file_source(path)]
     with checked_archive(path, wanted) as archive:
         members = _wanted(archive, wanted)
     # One directory for all members: each of thousands of notes would read it again. The last of them closes the file.
