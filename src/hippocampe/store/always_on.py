@@ -149,9 +149,8 @@ def told_in(
         limit: Maximum number.
     """
     query = (_QUERIES if channel is None else _QUERIES_IN_CHANNEL)["recent"].limit(_MOST)
-    values = {"space": space, "now": now, "since": since, "until": until, "most": limit}
-    rows = connection.execute(query, values | ({} if channel is None else {"channel": channel}))
-    return [of_row(row) for row in rows]
+    values = {"space": space, "now": now, "since": since, "until": until, "channel": channel}
+    return [of_row(row) for row in connection.execute(query, values | {"most": limit})]
 
 
 def dated_in(
@@ -173,7 +172,7 @@ def dated_in(
     living = _OF_SPACE if channel is None else _OF_SPACE.where(_IN_CHANNEL)
     each = living.order_by(memory.c.created_at.desc()).limit(SCANNED).subquery()
     query = select(each).where(each.c.occurred_at >= since, each.c.occurred_at < until)
-    values = {"space": space, "now": now} | ({} if channel is None else {"channel": channel})
+    values = {"space": space, "now": now, "channel": channel}
     return [of_row(row) for row in connection.execute(query, values)]
 
 
