@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -14,6 +14,12 @@ Aliases = Mapping[str, frozenset[str]]
 NO_OTHER_NAMES: Final[Aliases] = MappingProxyType({})
 Renaming = tuple[tuple[str, ...], str]
 """An alias, as words, and the canonical name that replaces it."""
+
+
+def named_in(aliases: Aliases, spoken: Collection[str]) -> list[str]:
+    """Return the names with other names whose words all are among some folded words."""
+    said = frozenset(spoken)
+    return [name for name in aliases if said.issuperset(name.split())]
 
 
 class CanonicalNames:

@@ -147,15 +147,15 @@ def subject_of(text: str) -> str | None:
 
 def speaks_of_memory(text: str) -> bool:
     """Return whether `parse` may find a question. Cheaper than `parse`, which needs the time named in the text."""
-    return any(
-        (len(tokens := _words(part)) <= MAX_WORDS and _phrases().any.search(_line(tokens)))
-        or any(each.search(fold(part[: MAX_WORDS * 40])) for each in _event_patterns())
-        for part in asked_in(text)
-    )
+    return any(map(_may_ask, asked_in(text)))
 
 
-def _event_patterns() -> Iterator[re.Pattern[str]]:
-    return chain.from_iterable(_phrases().events.values())
+def _may_ask(question: str) -> bool:
+    phrases, tokens = _phrases(), _words(question)
+    if len(tokens) <= MAX_WORDS and phrases.any.search(_line(tokens)):
+        return True
+    folded = fold(question[: MAX_WORDS * 40])
+    return any(each.search(folded) for each in chain.from_iterable(phrases.events.values()))
 
 
 def recalled(text: str) -> str | None:

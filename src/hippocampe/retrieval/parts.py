@@ -19,6 +19,7 @@ from hippocampe.language.follow_ups import (
     times_in,
     with_name,
 )
+from hippocampe.language.names import named_in
 from hippocampe.language.questions import asked_in, is_about_told, refers
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.statement import parse
@@ -61,13 +62,13 @@ def parts_of(corpus: Corpus, message: str, request: RecallRequest, now: datetime
 
 def _by_other_names(corpus: Corpus, question: str, request: RecallRequest) -> list[str]:
     """A question with each other name of the first one in it that has any: what users say of themselves lacks their names."""
-    aliases, said = corpus.aliases.of(request.scope.space), words(question)
-    for name in aliases:
-        if (spoken := set(name.split())) <= set(said):
-            others = sorted(aliases[name] - {name})
-            known = corpus.vocabulary.counts(request.scope.space, words(" ".join(others)))
-            there = [each for each in others if known.keys() >= set(words(each))][:MOST_NAMES]
-            return [each for other in there if (each := with_name(question, spoken, other))]
+    aliases = corpus.aliases.of(request.scope.space)
+    for name in named_in(aliases, words(question))[:1]:
+        others = sorted(aliases[name] - {name})
+        known = corpus.vocabulary.counts(request.scope.space, words(" ".join(others)))
+        there = [each for each in others if known.keys() >= set(words(each))][:MOST_NAMES]
+        asked = ((with_name(question, set(name.split()), other)) for other in there)
+        return [each for each in asked if each]
     return []
 
 
@@ -85,15 +86,27 @@ def _complete(
     if not (follows or is_elliptical(question, named)):
         return [(question,)]
     befores = [_Before(told, told)] if told else _before(corpus, request, now)
-    return [_completed(corpus, question, message, request, before) for before in befores]
+    found = [
+        _completed(corpus, question, request, before, of_somebody=of_somebody, follows=follows)
+        for before in befores
+    ]
+    if told:
+        # The statements around the question give its topic.
+        named = befores[0].named_in(question)
+        return [found[0] or ((question, message) if follows and not named else (question,))]
+    return [(*complete, question) for complete in found]
 
 
 def _completed(
-    corpus: Corpus, question: str, message: str, request: RecallRequest, before: _Before
+    corpus: Corpus,
+    question: str,
+    request: RecallRequest,
+    before: _Before,
+    *,
+    of_somebody: bool,
+    follows: bool,
 ) -> Part:
-    of_somebody = refers(question) or continues(question)
-    follows = of_somebody or refers_to_thing(question)
-    told = _around(question, message)
+    """A question that `follows` what was said before it, in complete forms."""
     named, names_before = before.named_in(question), before.named_in(before.text)
     complete: list[str] = []
     if other := asked_of_another(question, before.text, named, names_before):
@@ -104,10 +117,7 @@ def _completed(
     of_before = is_elliptical(question, named) or (follows and not of_somebody and not named)
     if before.text and of_before:
         complete.append(_follow_up(question, before.text, named))
-    if told:
-        # The statements around the question give its topic.
-        return tuple(complete) or ((question, message) if follows and not named else (question,))
-    return (*complete, question)
+    return tuple(complete)
 
 
 def _follow_up(question: str, before: str, named: Set[str]) -> str:

@@ -11,6 +11,7 @@ from hippocampe.embed.local import MODEL
 from hippocampe.embed.questions import asks_for_several
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.vocabulary import MAX_WORD_CHARACTERS, Vocabulary, spoken, text_words
+from hippocampe.language import names as known_names
 from hippocampe.language import questions
 from hippocampe.language.kin import kin_asked
 from hippocampe.language.manners import asks_nothing, without_address
@@ -72,9 +73,10 @@ def analyse(
     topic = recalled(query.replace(window.text, " ", 1) if window else query)
     asked = topic or query
     asks = questions.asks(query)
-    named = _people(corpus, query, scope)
+    spoken_words = words(query)
+    named = _people(corpus, query, spoken_words, scope)
     added = dict.fromkeys(name for group in named.groups for name in group)
-    text = " ".join((asked, *(name for name in added if name not in words(query))))
+    text = " ".join((asked, *(name for name in added if name not in spoken_words)))
     # One word for all names of a person: an answer uses only one of them.
     significant = text_words(" ".join((asked, *(group[0] for group in named.groups))))
     # A query without words, such as an emoji, counts as one word.
@@ -134,9 +136,9 @@ class _People(NamedTuple):
     called: dict[str, str]
 
 
-def _people(corpus: Corpus, query: str, scope: Scope) -> _People:
-    aliases, spoken_words = corpus.aliases.of(scope.space), frozenset(words(query))
-    names = [name for name in aliases if spoken_words.issuperset(name.split())]
+def _people(corpus: Corpus, query: str, spoken_words: Sequence[str], scope: Scope) -> _People:
+    aliases = corpus.aliases.of(scope.space)
+    names = known_names.named_in(aliases, spoken_words)
     if scope.user and is_first_person(query):
         names += fold_subjects([scope.user])
     found = _People(names, [], {})
