@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 
 from sqlalchemy import Connection
 
@@ -25,7 +26,7 @@ PLANNED_BEFORE, TOLD_AFTER = timedelta(days=60), timedelta(days=3)
 """Time before an event in which it may be planned, and after it in which it may be told."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Events:
     """The events that a question asks for.
 
@@ -104,24 +105,27 @@ class Events:
             return False
         if item.memory is None:
             return self.asker.took_part(item)
-        return self._asked() is not None or concerns(item.memory, self.asker.names)
+        return self._asked is not None or concerns(item.memory, self.asker.names)
 
     def _is_of(self, item: Recollection) -> bool:
         """Return whether those of whom the question asks told an item, are named in it, or are its subjects."""
-        if (asked := self._asked()) is None:
+        if self._asked is None:
             return True
-        aliases = self.asker.corpus.aliases.of(self.asker.scope.space)
-        asked |= {other for name in asked for other in aliases.get(name, ())}
         about = item.memory.subjects if item.memory is not None else ()
         named = words(item.content) if self.question.of else ()
-        return not asked.isdisjoint([*fold_subjects([item.author or "", *about]), *named])
+        return not self._asked.isdisjoint([*fold_subjects([item.author or "", *about]), *named])
 
-    def _asked(self) -> set[str] | None:
-        """The names of those of whom the question asks; None if it asks of all."""
+    @cached_property
+    def _asked(self) -> frozenset[str] | None:
+        """The names of those of whom the question asks, with their aliases; None if it asks of all."""
         if self.question.of:
-            return set(self.question.of.split())
-        asker = self.asker.scope.user if is_about_speaker(self.text) else None
-        return set(fold_subjects([asker])) if asker else None
+            names = self.question.of.split()
+        elif (user := self.asker.scope.user) and is_about_speaker(self.text):
+            names = fold_subjects([user])
+        else:
+            return None
+        aliases = self.asker.corpus.aliases.of(self.asker.scope.space)
+        return frozenset(names).union(*(aliases.get(name, ()) for name in names))
 
     def _is_event(self, item: Recollection) -> bool:
         """Return whether an item tells of something in the window: told then, dated then, or said to be then."""
