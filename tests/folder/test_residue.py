@@ -1,5 +1,6 @@
 """The search of texts in the files of a data folder."""
 
+import struct
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from hippocampe.folder.residue import held
 
 BLOCK = 1 << 20
 NAMES = [b"tablealiasalias", b"CREATE TABLE alias (space TEXT, alias TEXT)"]
-FIRST_NAMES = "Léa Ali Lia Eve Eva Ada Anne Léo Ida Val Mary Max Art Al".split()
+FIRST_NAMES = "Léa Ali Lia Eve Eva Ada Anne Léo Ida Val Mary Max Art Box".split()
 
 
 def found(tmp_path: Path, content: bytes) -> set[str]:
@@ -60,6 +61,24 @@ def test_an_id_that_spells_a_name_is_not_the_name(tmp_path: Path, made: str) -> 
     assert held(path, {"1234": {b"1234"}}, []) == {"1234"}
     path.write_text(made)
     assert held(path, {made: {made.encode()}}, []) == {made}
+
+
+@pytest.mark.parametrize("page", [512, 4096, 65536])
+def test_a_checksum_that_spells_a_name_is_not_the_name(tmp_path: Path, page: int) -> None:
+    path = tmp_path / "hippocampe.db-wal"
+    names = {"Al": {b"Al"}, "Bo": {b"Bo"}, "Di": {b"Di"}}
+    header = struct.pack(">IIII8sII", 0x377F0682, 3007000, page, 0, b"..AlBo..", 0, 0)
+    checksums, empty = struct.pack(">II8s8s", 1, 0, b"AlBo....", b"....AlBo"), bytes(page)
+    frames = (checksums + empty) * (2 * BLOCK // page)
+    path.write_bytes(header + frames)
+    assert held(path, names, []) == set()
+    path.write_bytes(header + frames + checksums + b"Bo" + empty[4:] + b"Di" + frames)
+    assert held(path, names, []) == {"Bo", "Di"}
+    # A log that was cut within a frame.
+    path.write_bytes(header + frames + checksums + b".Di")
+    assert held(path, names, []) == {"Di"}
+    path.write_bytes(header[:8] + b"AlBo" + frames)
+    assert held(path, names, []) == {"Al", "Bo"}
 
 
 def test_an_empty_file_holds_nothing(tmp_path: Path) -> None:

@@ -6,10 +6,11 @@ serving process must never open it directly.
 
 import json
 import re
+import struct
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from hippocampe.errors import StoreError
 from hippocampe.language.text import fold
@@ -20,6 +21,11 @@ _EMPTY: Final = bytes(1 << 20)
 """An empty block, of the size that is read at once."""
 _MADE: Final = re.compile(f"(?=({MADE}))".encode())
 """As a lookahead, it finds those that overlap: a file holds its fields without separators."""
+_LOG: Final = struct.Struct(">4sII20x")
+"""The header of a write-ahead log of SQLite: magic number, version, bytes of a page (https://sqlite.org/walformat)."""
+_LOG_MAGIC: Final = frozenset({b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83"})
+_FRAME_HEADER: Final = bytes(24)
+"""As many bytes as precede each page of the log; a checksum in them may spell a short name."""
 
 
 def found_in_files(
@@ -80,8 +86,9 @@ def held(path: Path, needles: Mapping[str, set[bytes]], names: Sequence[bytes]) 
     # Hits are judged once, when what is around them has been read.
     window, judged, more = b"", 0, True
     with path.open("rb") as file:
+        blocks = _blocks(file)
         while more and len(found) < len(needles):
-            block = file.read(len(_EMPTY))
+            block = next(blocks, b"")
             more = bool(block)
             if block == _EMPTY and not window.strip(b"\0"):
                 # The index preallocates its files: most of a small folder is empty.
@@ -96,6 +103,23 @@ def held(path: Path, needles: Mapping[str, set[bytes]], names: Sequence[bytes]) 
             judged = max(end, judged)
             window, judged = window[max(0, judged - around) :], min(judged, around)
     return found
+
+
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
+    """The content of a file, with the checksums of a write-ahead log cleared."""
+    header = file.read(_LOG.size)
+    frame = 0
+    if len(header) == _LOG.size and header[:4] in _LOG_MAGIC:
+        frame = len(_FRAME_HEADER) + _LOG.unpack(header)[2]
+    # A page has 64 KiB at most.
+    frames = len(_EMPTY) // frame if frame else 0
+    yield bytes(_LOG.size) if frames else header
+    while block := file.read(frames * frame or len(_EMPTY)):
+        cleared = bytearray(block)
+        for number in range(frames):
+            at = number * frame
+            cleared[at : at + len(_FRAME_HEADER)] = _FRAME_HEADER
+        yield bytes(cleared[: len(block)])
 
 
 def _hits(needle: bytes, window: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -291,7 +291,7 @@ def names(connection: Connection) -> tuple[str, ...]:
     The file has the texts of a row after each other, and the index has columns as keys.
     """
     rows = connection.exec_driver_sql(
-        "SELECT type || name || tbl_name, coalesce(sql, '') FROM sqlite_schema UNION SELECT name || value, '' FROM meta"
+        "SELECT type || name || tbl_name, coalesce(sql, '') FROM sqlite_schema UNION SELECT name || value, '' FROM meta UNION SELECT name, '' FROM sqlite_sequence"
     )
     columns = {column.name for table in metadata.sorted_tables for column in table.columns}
     return (*columns, *(name for row in rows for name in row if name))
