@@ -629,6 +629,7 @@ def measure(
         session=scope.session[rows],
         at=scope.at[rows],
         importance=scope.importance[rows],
+        uses=np.full(len(rows), np.nan, np.float32),
         place=own & traits.PLACE > 0,
         topics=known.topics[texts.ids],
         values=own >> traits.VALUES,

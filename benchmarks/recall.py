@@ -31,11 +31,7 @@ MOST_KINDS = 20
 BINS = 10
 LEAST = 0.3
 """The lowest threshold that the settings accept for injections."""
-STAGES = {
-    "late interaction": "late_damped",
-    "late, neighbours": "near_damped",
-    "late, meaning": "meaning_near",
-}
+STAGES = {"late interaction": "late"}
 """Rows ranked by a single signal over the fused candidates."""
 WHOLE = "hybrid (the whole)"
 

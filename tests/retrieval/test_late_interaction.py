@@ -81,12 +81,6 @@ def test_only_the_first_texts_are_read_closely() -> None:
     assert (len(found.words), len(found.passages), len(found.mass)) == (2, 1, 1)
 
 
-def test_a_query_without_words_meets_nothing() -> None:
-    found = match([], [], texts([0], [1]))
-    assert found.words.shape == (2, 0)
-    assert not found.passages.any()
-
-
 @given(st.lists(st.lists(st.integers(0, 4), max_size=40), min_size=1, max_size=12))
 def test_agrees_with_a_plain_loop(rows: list[list[int]]) -> None:
     query, rarity = [0, 2, 4], [2.0, 1.0, 0.5]

@@ -98,9 +98,9 @@ def test_a_turn_is_logged_with_everything_but_content(
     ]
     assert [item.signals for item in logged.items] == [
         {},
-        {"late": 7.25, "late_damped": 0.6667},
+        {"late": 7.25, "phrase": 0.6667},
         {},
-        {"late": 7.25, "late_damped": 0.6667},
+        {"late": 7.25, "phrase": 0.6667},
         {},
     ]
 

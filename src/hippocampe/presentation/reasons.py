@@ -11,18 +11,15 @@ LEAST_SHOWN = 0.05
 
 REASONS = {
     "matching words, in the text or around it": (
-        *("late", "late_damped", "near", "near_damped", "passage", "density", "mass", "soft"),
-        "rarest",
+        *("late", "passage", "density", "mass", "soft", "rarest"),
     ),
     "read as an answer": ("reader",),
-    "close in meaning": ("dense", "window", "meaning", "meaning_near"),
-    "the same words": ("bm25", "exact", "exact_near", "phrase"),
+    "close in meaning": ("dense", "window"),
+    "the same words": ("bm25", "exact", "phrase"),
     "about the same topic": ("covered",),
     "all that was asked for": ("met_both",),
     "better than the other candidates": ("ahead", "rivals"),
-    "a matching conversation": (
-        *("before", "after", "before_2", "after_2", "around", "session", "session_top"),
-    ),
+    "a matching conversation": ("before", "after", "before_2", "session", "session_top"),
     "the answer to a similar question": ("answers", "answers_before"),
     "said by the person in the question": ("named",),
     "states a date": ("date_asked",),

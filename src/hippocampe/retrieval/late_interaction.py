@@ -73,7 +73,7 @@ def match(
     """Compare query words with the words of texts.
 
     Args:
-        query: Shape (query words, dimensions), normalised vectors of the query's words in order.
+        query: Shape (query words, dimensions), normalised vectors of the query's words in order, at least one.
         rarity: Shape (query words,), inverse document frequencies.
         literal: Shape (query words,), true for words that only match themselves (numbers).
         vectors: Of all known words.
@@ -83,9 +83,6 @@ def match(
     Returns:
         The best match of every query word in every text, and the rest for the first `own` texts.
     """
-    if not len(query):
-        none = np.zeros(own, dtype=np.float32)
-        return Matches(np.zeros((len(texts), 0), dtype=np.float32), none, none, none, none)
     cosines = _cosines(query, literal, vectors, texts.ids)
     starts = texts.starts[: own + 1]
     powers = _cubed(cosines[:, : int(starts[-1])])

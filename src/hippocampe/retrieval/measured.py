@@ -75,11 +75,10 @@ class CandidateFeatures:
         authors: The author of each of the n, if known.
         session: Shape (n,): a number for each session, -1 for none.
         at: Shape (n,): seconds since the epoch, NaN if unknown.
-        importance: Shape (n,): 0 to 1, NaN without one, such as for turns; None if all are NaN.
-        uses: Shape (n,): number of recalls, NaN if not counted; None likewise.
-        place: Shape (n,): whether it states a place; None if unknown.
-        topics: Shape (all words of `texts`,): the topics of each word, from `topics.topics_of`; None
-            if unknown.
+        importance: Shape (n,): 0 to 1, NaN without one, such as for turns.
+        uses: Shape (n,): number of recalls, NaN if not counted.
+        place: Shape (n,): whether it states a place.
+        topics: Shape (all words of `texts`,): the topics of each word, from `topics.topics_of`.
         of_other: Shape (n,): whether it is another user's statement about themselves; None unless the query
             is about the asker.
         values: Shape (n,): the kinds of value that each states, from `values.values_stated`.
@@ -103,13 +102,13 @@ class CandidateFeatures:
     authors: Sequence[str | None]
     session: Integers
     at: NDArray[np.float64]
-    importance: Floats | None = None
-    uses: Floats | None = None
-    place: Flags | None = None
-    topics: NDArray[np.uint64] | None = None
+    importance: Floats
+    uses: Floats
+    place: Flags
+    topics: NDArray[np.uint64]
+    values: Integers
+    names: Integers
     of_other: Flags | None = None
-    values: Integers | None = None
-    names: Integers | None = None
     kin: Flags | None = None
     owners: Sequence[str | None] = ()
     asked: frozenset[str] = frozenset()

@@ -103,7 +103,7 @@ def _share(met: Floats, rarity: Floats, needed: NDArray[np.bool_]) -> Floats:
 def with_meanings(query: QueryFeatures, candidates: CandidateFeatures, met: Floats) -> Floats:
     """Match each candidate with each word, shape (n, words), where a value also matches the name of its kind
     ("born on 14 March" matches "birthday"), and a relative its other names ("mum" matches "mère")."""
-    if query.values and candidates.values is not None:
+    if query.values:
         stated = candidates.values & query.values == query.values
         named = _marks(query, query.value_words)
         met = np.maximum(met, VALUE_MET * stated[:, None] * named)
@@ -125,14 +125,14 @@ def _value_signals(
     signals: dict[str, Column] = {
         "value_missing": 0.0, "value_of_other": another, "name_missing": 0.0,
     }  # fmt: skip
-    if query.values and candidates.values is not None:
+    if query.values:
         stated = candidates.values & query.values
         of_other = named == 0.0
         if candidates.kin is not None:
             of_other |= ~candidates.kin.any(axis=1)
         signals["value_missing"] = stated != query.values
         signals["value_of_other"] = another | ((stated > 0) & of_other)
-    if "name" in query.asks and candidates.names is not None:
+    if "name" in query.asks:
         # A name in the question is not the name that it asks for.
         asked = _marks(query, query.names | _words_of(query.asker))
         known = (found.words[: len(candidates.names)] >= SAME)[:, asked].sum(axis=1)
@@ -147,7 +147,7 @@ def _names_another(query: QueryFeatures, candidates: CandidateFeatures, named: F
 
     A memory nearer to the question than all of those does not count: the answer may omit the name.
     """
-    if candidates.names is None or query.kin or not query.names or not named.any():
+    if query.kin or not query.names or not named.any():
         return np.zeros(len(named), bool)
     other = (named == 0.0) & (candidates.names > 0)
     # Statements and messages of a person name them elsewhere.

@@ -219,8 +219,6 @@ def own_log_odds(model: Model, measured: Floats) -> Floats:
 
 def rival_log_odds(odds: Floats) -> Floats:
     """For each candidate, the log of the sum of the odds of all others: shape (n,)."""
-    if not len(odds):
-        return odds
     highest = max(float(odds.max()), NO_RIVAL_LOG_ODDS)
     shares = np.exp(odds - highest)
     others = np.maximum(shares.sum() - shares, 0.0) + np.exp(NO_RIVAL_LOG_ODDS - highest)
@@ -235,8 +233,6 @@ def rival_adjustment(weights: Floats, measured: Floats, others: Floats) -> Float
         measured: Shape (n, len(SIGNALS)).
         others: From `rival_log_odds`.
     """
-    if not len(measured):
-        return others
     taken, contributed = weights @ blend(measured).T * min(len(measured) / USUAL_CANDIDATES, 1.0)
     return contributed - taken * others
 
@@ -247,16 +243,12 @@ def intercept(model: Model, measured: Floats) -> Floats:
     With fewer candidates than in training, each is likelier to be the answer, but it is also likelier
     that none is: hence half of the logarithm.
     """
-    if not len(measured):
-        return np.zeros(0, np.float32)
     fewer = float(np.log(USUAL_CANDIDATES / np.clip(len(measured), 5, USUAL_CANDIDATES)))
     return blend(measured) @ model.bias + np.float32(0.5 * fewer)
 
 
 def contributions(model: Model, measured: Floats) -> Floats:
     """The contribution of each signal to the log-odds of each candidate: shape (n, len(SIGNALS))."""
-    if not len(measured):
-        return np.zeros((0, len(SIGNALS)), dtype=np.float32)
     shares = blend(measured)
     seen = standardise(measured, model.usual)
     added = np.zeros(measured.shape, dtype=np.float32)

@@ -39,10 +39,9 @@ WINDOW_SLACK: Final = (2 * 86_400.0, 10 * 86_400.0)
 MIN_FOR_WINDOW: Final = 10
 """Below this number of candidates, a match of the time window is weak evidence."""
 SIGNALS: Final = (
-    *("late", "near", "late_damped", "near_damped", "passage", "phrase", "density", "mass"),
-    *("exact", "exact_near", "soft", "rarest", "dense", "window", "bm25", "meaning"),
-    *("meaning_near", "before", "after", "before_2", "after_2", "around", "session"),
-    *("session_top", "covered", "ahead", "length", "length_extreme"),
+    *("late", "passage", "phrase", "density", "mass", "exact", "soft", "rarest", "dense"),
+    *("window", "bm25", "before", "after", "before_2", "session", "session_top", "covered"),
+    *("ahead", "length", "length_extreme"),
     *("length_if_first_person", "question", "answers", "answers_before", "named", "other_named"),
     *("date_asked", "date_missing", "number_asked", "number_missing", "place_asked"),
     *("place_missing", "says_no_more", "chatter", "best_late", "query_length", "typical_length"),
@@ -67,15 +66,14 @@ def rarity(frequencies: Integers, documents: int) -> Floats:
 
 
 def measure(query: QueryFeatures, candidates: CandidateFeatures) -> Floats:
-    """Measure every signal of every candidate: shape (n, len(SIGNALS)), NaN if absent."""
+    """Measure every signal of every candidate, at least one: shape (n, len(SIGNALS)), NaN if absent."""
     n = len(candidates.dense)
-    if not n:
-        return np.zeros((0, len(SIGNALS)), dtype=np.float32)
     literal = np.array([is_literal(word) for word in query.words], dtype=bool)
     found = match(query.vectors, query.rarity, literal, candidates.vectors, candidates.texts, n)
     found = _with_owners(query, candidates, found)
-    met = _word_signals(query, candidates, found)
-    beside = _place_signals(query, candidates, met["near_damped"], found)
+    near = _with_neighbours(candidates, found)
+    met = _word_signals(query, candidates, found, near)
+    beside = _place_signals(query, candidates, found, near)
     met_words = np.maximum(found.words[:n] ** 3, _met(query, candidates))
     met_words = with_meanings(query, candidates, met_words)
     measured: dict[str, Column] = {
@@ -106,60 +104,54 @@ def _with_owners(query: QueryFeatures, candidates: CandidateFeatures, found: Mat
     return replace(found, words=matched)
 
 
-def _word_signals(
-    query: QueryFeatures, candidates: CandidateFeatures, found: Matches
-) -> dict[str, Floats]:
-    n = len(candidates.dense)
-    weights = query.rarity
-    total = max(float(weights.sum()), 1e-9)
-    own, near = found.words[:n], found.words[:n].copy()
-    exact = own >= SAME
-    exact_near = exact.copy()
+def _with_neighbours(candidates: CandidateFeatures, found: Matches) -> Floats:
+    """The matches of each candidate, or those of the turns beside, which weigh less: shape (n, words)."""
+    near = found.words[: len(candidates.dense)]
     for column, share in enumerate(NEIGHBOUR_WEIGHTS):
         rows = candidates.neighbours[:, column]
-        there = np.where(rows[:, None] >= 0, found.words[rows], 0.0)
-        near = np.maximum(near, there * share)
-        if share > 0.5:
-            exact_near |= there >= SAME
-    lengths = np.diff(candidates.texts.starts[: n + 1]).astype(np.float32)
-    damping = 1.0 + 0.25 * np.log1p(lengths)
-    window = np.where(np.isnan(candidates.window), candidates.dense, candidates.window)
-    measured = {
+        near = np.maximum(near, np.where(rows[:, None] >= 0, found.words[rows], 0.0) * share)
+    return near
+
+
+def _lengths(candidates: CandidateFeatures) -> Integers:
+    """Shape (n,): the number of words of each candidate."""
+    return np.diff(candidates.texts.starts[: len(candidates.dense) + 1])
+
+
+def _word_signals(
+    query: QueryFeatures, candidates: CandidateFeatures, found: Matches, near: Floats
+) -> dict[str, Floats]:
+    weights, own = query.rarity, found.words[: len(near)]
+    total = max(float(weights.sum()), 1e-9)
+    return {
         "late": late(own, weights),
-        "near": late(near, weights),
         "passage": found.passages,
         "phrase": found.phrases,
-        "density": found.mass / np.maximum(lengths, 1.0),
+        "density": found.mass / np.maximum(_lengths(candidates).astype(np.float32), 1.0),
         "mass": np.log1p(found.mass),
-        "exact": exact @ weights / total,
-        "exact_near": exact_near @ weights / total,
+        "exact": (own >= SAME) @ weights / total,
         "soft": (near > 0.55) @ weights / total,
-        "rarest": own[:, int(weights.argmax())] ** 3 if len(weights) else np.zeros(n),
+        "rarest": own[:, int(weights.argmax())] ** 3,
         "dense": candidates.dense,
-        "window": window,
+        "window": np.where(np.isnan(candidates.window), candidates.dense, candidates.window),
         "bm25": candidates.bm25 / total,
     }
-    measured["late_damped"] = measured["late"] / damping
-    measured["near_damped"] = measured["near"] / damping
-    measured["meaning"] = measured["late"] * candidates.dense
-    measured["meaning_near"] = measured["near"] * window
-    return measured
 
 
 def _place_signals(
-    query: QueryFeatures, candidates: CandidateFeatures, strength: Floats, found: Matches
+    query: QueryFeatures, candidates: CandidateFeatures, found: Matches, near: Floats
 ) -> dict[str, Floats]:
     """Measure the match of the neighbouring turns and of the rest of the session with the query."""
     scores = late(found.words, query.rarity)
     rows = candidates.neighbours
     beside = np.where(rows >= 0, scores[rows], np.nan)
-    second, top = _session(candidates.session, strength)
+    # A long text matches more by chance.
+    damping = 1.0 + 0.25 * np.log1p(_lengths(candidates).astype(np.float32))
+    second, top = _session(candidates.session, late(near, query.rarity) / damping)
     return {
         "before_2": beside[:, 0],
         "before": beside[:, 1],
         "after": beside[:, 2],
-        "after_2": beside[:, 3],
-        "around": np.fmax(beside[:, 1], beside[:, 2]),
         "session": second,
         "session_top": top,
     }
@@ -191,12 +183,11 @@ def _topic_signals(
     query: QueryFeatures, candidates: CandidateFeatures, found: Matches, met: Floats
 ) -> dict[str, NDArray[np.floating]]:
     """Measure the part of the query matched by a similar word or a word of the same topic."""
-    n = len(candidates.dense)
-    own = found.words[:n]
+    own = found.words[: len(candidates.dense)]
     total = max(float(query.rarity.sum()), 1e-9)
     covered = met @ query.rarity / total
     # "dev = Mickael" matches both names in a question about him, but answers nothing.
-    lengths = np.diff(candidates.texts.starts[: n + 1])
+    lengths = _lengths(candidates)
     unmet = 1.0 - (own >= SAME) @ query.rarity / total
     return {
         "covered": covered,
@@ -232,7 +223,7 @@ def _met(query: QueryFeatures, candidates: CandidateFeatures) -> Floats:
     n = len(candidates.dense)
     met = np.zeros((n, len(query.words)), dtype=np.float32)
     asked = topic_numbers(query.topics)
-    if candidates.topics is None or not asked:
+    if not asked:
         return met
     starts = candidates.texts.starts[: n + 1]
     filled = starts[:-1] < starts[1:]
@@ -256,7 +247,7 @@ def _kind_signals(
 ) -> dict[str, Column]:
     """Compare the kind of each text with the kind of answer that the query asks for."""
     n = len(candidates.dense)
-    lengths = np.log1p(np.diff(candidates.texts.starts[: n + 1]))
+    lengths = np.log1p(_lengths(candidates))
     length = np.clip((lengths - lengths.mean()) / (lengths.std() + 0.01), -2.0, 2.0)
     previous = candidates.neighbours[:, 1]
     answers = np.where(previous >= 0, candidates.question[previous], False)
@@ -264,8 +255,7 @@ def _kind_signals(
     known = {a: not asked.isdisjoint(words(a)) for a in set(candidates.authors) if a}
     named = np.array([known.get(a or "", False) for a in candidates.authors])
     when, number = "when" in query.asks, "number" in query.asks
-    where = "where" in query.asks and candidates.place is not None
-    place = np.zeros(n, dtype=bool) if candidates.place is None else candidates.place
+    where = "where" in query.asks
     greetings = sum(bits & GREETING > 0 for bits in query.topics) / max(len(query.topics), 1)
     inside = np.nan
     if query.window is not None:
@@ -279,7 +269,7 @@ def _kind_signals(
     typical = float(np.clip(lengths.mean() - 3.7, -1.5, 1.5))
     # With a companion that writes at length, the user's own turns are the short ones, and a question
     # about "me" is answered there. Memories do not have two speakers.
-    spoken = candidates.importance is None or np.isnan(candidates.importance)
+    spoken = np.isnan(candidates.importance)
     shorter = length * ("first_person" in query.asks) * np.clip(typical / 0.3, 0.0, 1.0)
     return {
         "length": length,
@@ -294,13 +284,13 @@ def _kind_signals(
         "date_missing": ~candidates.date[:n] & when,
         "number_asked": candidates.number[:n] & number,
         "number_missing": ~candidates.number[:n] & number,
-        "place_asked": place & where,
-        "place_missing": ~place & where,
+        "place_asked": candidates.place & where,
+        "place_missing": ~candidates.place & where,
         "chatter": greetings,
         "query_length": float(np.log1p(len(query.words))),
         "typical_length": typical,
         "in_window": inside,
-        "importance": np.nan if candidates.importance is None else candidates.importance,
-        "use": np.nan if candidates.uses is None else np.log1p(candidates.uses),
+        "importance": candidates.importance,
+        "use": np.log1p(candidates.uses),
         "of_other": np.nan if candidates.of_other is None else candidates.of_other,
     }
