@@ -19,7 +19,7 @@ import json
 import platform
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -47,7 +47,6 @@ from hippocampe.updates.learnt import (
     Linear,
     Model,
     log_softmax,
-    to_json,
 )
 from hippocampe.updates.weighing import merge_probability, needs_care, veto, worth_weighing
 
@@ -300,7 +299,10 @@ def main() -> None:
         "measured": measured,
     }
     model = Model(names, alone, both, MODEL, thresholds, provenance)
-    options.output.write_text(json.dumps(to_json(model), ensure_ascii=False) + "\n")
+    stored = asdict(model)
+    for each in ("alone", "both"):
+        stored[each] = {name: np.round(array, 5).tolist() for name, array in stored[each].items()}
+    options.output.write_text(json.dumps(stored, ensure_ascii=False) + "\n")
     common.save(options.out, "learn_decide", {"thresholds": thresholds, "measured": measured})
     print(json.dumps(thresholds))
     for part, each in measured.items():

@@ -1,6 +1,5 @@
 """The numbers of the learnt model: evidence says what it says, and storing keeps the model."""
 
-import json
 import random
 
 import numpy as np
@@ -9,25 +8,20 @@ import pytest
 from hippocampe.language.statement import parse
 from hippocampe.updates.alignment import align
 from hippocampe.updates.evidence import Evidence, common_subsequence, evidence_of
-from hippocampe.updates.learnt import OUTCOMES, from_json, load_model, log_softmax, to_json
+from hippocampe.updates.learnt import OUTCOMES, load_model, log_softmax
 
 
 def told(old: str, new: str) -> Evidence:
     return evidence_of(align(parse(old), parse(new)), 0.6)
 
 
-def test_the_model_survives_storing() -> None:
+def test_probabilities_add_up_to_one() -> None:
     model = load_model()
-    again = from_json(json.loads(json.dumps(to_json(model))))
     evidence = [told("Le marché est le mardi", "Le marché est désormais le jeudi")]
     logits = np.array([[2, 1, 0, -1, 0.5]], np.float32)
-    for first, second in (
-        (model.by_evidence(evidence), again.by_evidence(evidence)),
-        (model.by_both(evidence, logits), again.by_both(evidence, logits)),
-    ):
-        assert first.shape == (1, len(OUTCOMES))
-        assert first.sum() == pytest.approx(1.0, abs=1e-4)
-        assert np.array_equal(first, second)
+    for shares in (model.by_evidence(evidence), model.by_both(evidence, logits)):
+        assert shares.shape == (1, len(OUTCOMES))
+        assert shares.sum() == pytest.approx(1.0, abs=1e-4)
 
 
 def test_the_weights_say_where_they_are_from() -> None:

@@ -107,7 +107,7 @@ class Statement:
             return ()
         last = min(len(self.words) - 1, _MAX_BEFORE)
         starts = [at for at in range(1, last + 1) if _begins_clause(self.words[at])]
-        return tuple(self._from(at) for at in starts if _states_nothing(self.words[:at]))
+        return tuple(self._of(self.words[at:]) for at in starts if _states_nothing(self.words[:at]))
 
     @cached_property
     def labelled(self) -> Statement | None:
@@ -117,10 +117,6 @@ class Statement:
             return None
         first = self.words[opens[0]]._replace(pause=False, opens=False)
         return self._of((*self.words[: opens[0]], _EQUALS, first, *self.words[opens[0] + 1 :]))
-
-    def _from(self, at: int) -> Statement:
-        """Return the statement without its first words."""
-        return self._of(self.words[at:])
 
     def _of(self, words: tuple[Word, ...]) -> Statement:
         """Return the statement with other words."""
@@ -147,7 +143,7 @@ class Statement:
 
     @cached_property
     def subject(self) -> str:
-        """Kind of subject, one of `tokens.SUBJECTS`."""
+        """Kind of subject, from `tokens.subject_kind`."""
         return subject_kind(self.tokens)
 
     @cached_property

@@ -16,17 +16,6 @@ from hippocampe.language.grammar import Grammar, plain_stem
 from hippocampe.language.text import STOP_WORDS
 from hippocampe.language.tokenizer import Word, tokenize, told_by_accent
 
-SUBJECTS: Final = (
-    "definite",
-    "own",
-    "other_own",
-    "indefinite",
-    "speaker",
-    "third",
-    "name",
-    "other",
-)
-"""Kinds of subject: "the dog", "my dog", "his dog", "a dog", "I", "he", "Rex"."""
 _SUBJECT_OF_ROLE: Final = (
     ("definite", "definite"), ("own", "own"), ("others_own", "other_own"), ("indefinite", "indefinite"),
     ("first_person", "speaker"), ("third_person", "third"),
@@ -143,7 +132,12 @@ def first_verb(tokens: Sequence[Token], known: Grammar) -> int:
 
 
 def subject_kind(tokens: Sequence[Token]) -> str:
-    """Return the kind of subject, one of `SUBJECTS`."""
+    """Return the kind of subject.
+
+    Returns:
+        `definite` ("the dog"), `own` ("my dog"), `other_own` ("his dog"), `indefinite` ("a dog"), `speaker` ("I"),
+        `third` ("he"), `name` ("Rex") or `other`.
+    """
     at = 0
     while (
         at < len(tokens) - 1

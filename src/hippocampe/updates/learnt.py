@@ -66,7 +66,7 @@ class Model:
         provenance: The conditions of its training.
     """
 
-    names: tuple[str, ...]
+    names: Sequence[str]
     alone: Linear
     both: Linear
     embedder: str
@@ -108,42 +108,8 @@ def log_softmax(logits: Floats) -> Floats:
 def load_model() -> Model:
     """The shipped model."""
     source = resources.files("hippocampe") / "data" / "decide.json"
-    return from_json(json.loads(source.read_text(encoding="utf-8")))
-
-
-def from_json(stored: Mapping[str, Any]) -> Model:
-    """Rebuild a model from what `to_json` made."""
-    alone, both = (
-        Linear(**{name: np.array(values, np.float32) for name, values in stored[each].items()})
-        for each in ("alone", "both")
-    )
-    return Model(
-        names=tuple(stored["names"]),
-        alone=alone,
-        both=both,
-        embedder=stored["embedder"],
-        thresholds=stored["thresholds"],
-        provenance=stored["provenance"],
-    )
-
-
-def to_json(model: Model) -> dict[str, Any]:
-    """A model as JSON, with the conditions of its training."""
-
-    def numbers(linear: Linear) -> dict[str, Any]:
-        arrays = {
-            "mean": linear.mean,
-            "deviation": linear.deviation,
-            "weights": linear.weights,
-            "bias": linear.bias,
-        }
-        return {name: np.round(values, 5).tolist() for name, values in arrays.items()}
-
-    return {
-        "provenance": dict(model.provenance),
-        "embedder": model.embedder,
-        "thresholds": dict(model.thresholds),
-        "names": list(model.names),
-        "alone": numbers(model.alone),
-        "both": numbers(model.both),
-    }
+    stored: dict[str, Any] = json.loads(source.read_text(encoding="utf-8"))
+    for each in ("alone", "both"):
+        numbers = {name: np.array(values, np.float32) for name, values in stored[each].items()}
+        stored[each] = Linear(**numbers)
+    return Model(**stored)
