@@ -112,10 +112,10 @@ def _serve(
         stopwatch.end("queue")
         text = cut(" ".join(texts), MAX_QUERY_CHARACTERS)
         lines: tuple[Line, ...] = ()
-        injection = forgetting.serve(context, state, text, scope, settings, stopwatch, missing)
+        now = corpus.store.now()
+        turn = Turn(corpus, state, text, scope, settings, now, stopwatch, missing)
+        injection = forgetting.serve(context, turn)
         if injection is None:
-            now = corpus.store.now()
-            turn = Turn(corpus, state, text, scope, settings, now, stopwatch, missing)
             injection, lines = turn.serve(channel)
             given = [(item.kind, item.id) for item in injection.items]
             state.channels.tell(scope, "given", given)
