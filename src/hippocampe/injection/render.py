@@ -71,6 +71,24 @@ class Rendered:
 
 
 @dataclass(frozen=True, slots=True)
+class _Reader:
+    """The language and the time of the reader of the text."""
+
+    language: Language
+    now: datetime
+    timezone: str
+
+    def say(self, text: str, **values: str) -> str:
+        return translate(text, self.language).format(**values)
+
+    def ago(self, at: datetime) -> str:
+        return relative_time(at, now=self.now, timezone=self.timezone, language=self.language)
+
+    def day(self, at: datetime) -> str:
+        return day_label(at, now=self.now, timezone=self.timezone, language=self.language)
+
+
+@dataclass(frozen=True, slots=True)
 class _Line:
     item: Recollection
     text: str
@@ -131,6 +149,7 @@ def render(
     # Many items are of one section.
     cost_of_header = cache(cost)
 
+    reader = _Reader(language, now, timezone)
     opening, closing = _frame(language)
     frame = sum(cost(line) for line in (*opening, *closing))
     room = budget - frame
@@ -138,11 +157,11 @@ def render(
     no_room: list[Recollection] = []
     for item in items:
         section = _section(item)
-        header = _header(section, language)
+        header = _header(section, reader)
         header_cost = 0 if section in sections else cost_of_header(header)
         line = _fit(
             item,
-            lambda content, item=item: _write(item, content, language, now, timezone),
+            lambda content, item=item: _write(item, content, reader),
             room=room - header_cost,
             alone=budget - frame - cost_of_header(header),
             cost=cost,
@@ -156,7 +175,7 @@ def render(
         return Rendered("", 0, (), tuple(no_room))
     lines, shown = [*opening], list[Recollection]()
     for section in sorted(sections, key=lambda each: each[0]):
-        lines.append(_header(section, language))
+        lines.append(_header(section, reader))
         for line in _in_order(section, sections[section]):
             lines.append(line.text)
             shown.append(line.item)
@@ -200,31 +219,28 @@ def _section(item: Recollection) -> tuple[int, str]:
     return ORDER.index(kind), room
 
 
-def _header(section: tuple[int, str], language: Language) -> str:
+def _header(section: tuple[int, str], reader: _Reader) -> str:
     number, room = section
     match ORDER[number]:
         case "memory":
-            header = translate("Memory: facts you know", language)
+            header = reader.say("Memory: facts you know")
         case "self":
-            header = translate("Self: what you know about yourself", language)
+            header = reader.say("Self: what you know about yourself")
         case "goal":
-            header = translate("Goals: what you are after", language)
+            header = reader.say("Goals: what you are after")
         case "fact":
-            header = translate("Facts: values kept under a name", language)
+            header = reader.say("Facts: values kept under a name")
         case "turn":
-            header = translate(
-                "Past exchanges: relevant extracts, not the present conversation", language
-            )
+            header = reader.say("Past exchanges: relevant extracts, not the present conversation")
         case "live" if room:
-            header = translate(
-                "Live context: relevant extracts from {room}, not a whole conversation", language
-            ).format(room=room[0].upper() + room[1:])
-        case "live":
-            header = translate(
-                "Live context: relevant extracts, not a whole conversation", language
+            header = reader.say(
+                "Live context: relevant extracts from {room}, not a whole conversation",
+                room=room[0].upper() + room[1:],
             )
+        case "live":
+            header = reader.say("Live context: relevant extracts, not a whole conversation")
         case _:
-            header = translate("Notes: extracts from files", language)
+            header = reader.say("Notes: extracts from files")
     return f"[{header}]"
 
 
@@ -235,72 +251,61 @@ def _in_order(section: tuple[int, str], lines: list[_Line]) -> list[_Line]:
     return sorted(lines, key=lambda line: (line.item.at is not None, line.item.at or 0))
 
 
-def _write(
-    item: Recollection, content: str, language: Language, now: datetime, timezone: str
-) -> str:
+def _write(item: Recollection, content: str, reader: _Reader) -> str:
     """The line of an item; `content` is already sanitised."""
     if item.memory is None:
-        return _write_extract(item, content, language, now, timezone)
+        return _write_extract(item, content, reader)
     memory = item.memory
-    when = relative_time(memory.created_at, now=now, timezone=timezone, language=language)
+    when = reader.ago(memory.created_at)
     if memory.occurred_at is not None:
-        when = _told_of(when, memory, memory.occurred_at, language, now, timezone)
-    elif memory.current and _is_confirmed(memory, now, timezone):
+        when = _told_of(when, memory, memory.occurred_at, reader)
+    elif memory.current and _is_confirmed(memory, reader):
         # Repeated, or changed by hand: it held then.
-        then = relative_time(memory.updated_at, now=now, timezone=timezone, language=language)
-        when = translate("{when}, confirmed {then}", language).format(when=when, then=then)
+        when = reader.say("{when}, confirmed {then}", when=when, then=reader.ago(memory.updated_at))
     if memory.superseded_at is not None:
-        then = relative_time(memory.superseded_at, now=now, timezone=timezone, language=language)
-        when = translate("{when}, replaced {then}", language).format(when=when, then=then)
+        then = reader.ago(memory.superseded_at)
+        when = reader.say("{when}, replaced {then}", when=when, then=then)
     if speaker := _speaker(memory):
-        content = translate("{who}: {said}", language).format(who=speaker, said=content)
+        content = reader.say("{who}: {said}", who=speaker, said=content)
     if memory.key is not None and item.kind in ("memory", "summary"):
         content = f"{quote_label(memory.key)} = {content}"
     return f"{BULLET}{content} ({when})"
 
 
-def _write_extract(
-    item: Recollection, content: str, language: Language, now: datetime, timezone: str
-) -> str:
+def _write_extract(item: Recollection, content: str, reader: _Reader) -> str:
     """The line of an exchange, a live message or a note: who said it, where and when."""
     when = ""
     if item.kind == "live" and item.at is not None:
-        when = clock_label(item.at, timezone, language, now=now)
+        when = clock_label(item.at, reader.timezone, reader.language, now=reader.now)
     elif item.at is not None:
-        when = relative_time(item.at, now=now, timezone=timezone, language=language)
+        when = reader.ago(item.at)
     numbered = item.kind == "turn" and _NUMBERED.search(item.channel or "")
     names = (item.author, None if item.kind == "live" or numbered else item.channel)
     head = ", ".join(filter(None, (quote_label(name) for name in names if name)))
     if head:
         who = f"{head} ({when})" if when else head
-        return BULLET + translate("{who}: {said}", language).format(who=who, said=content)
+        return BULLET + reader.say("{who}: {said}", who=who, said=content)
     return f"{BULLET}{content} ({when})" if when else BULLET + content
 
 
-def _is_confirmed(memory: Memory, now: datetime, timezone: str) -> bool:
+def _is_confirmed(memory: Memory, reader: _Reader) -> bool:
     """Return whether a memory was stated again on a later day than the first; a replay knows nothing of later times."""
-    first, last = (
-        at.astimezone(as_zone(timezone)).date() for at in (memory.created_at, memory.updated_at)
-    )
-    return last > first and memory.updated_at <= now
+    zone = as_zone(reader.timezone)
+    first, last = (at.astimezone(zone).date() for at in (memory.created_at, memory.updated_at))
+    return last > first and memory.updated_at <= reader.now
 
 
-def _told_of(
-    told: str, memory: Memory, at: datetime, language: Language, now: datetime, timezone: str
-) -> str:
+def _told_of(told: str, memory: Memory, at: datetime, reader: _Reader) -> str:
     """The time of telling, and the day of an event on another day: "tomorrow" in the text is none of the reader.
 
     The hour of an event is seldom known, and of "last week" not even the day.
     """
-    told_at = memory.created_at
-    of_event, of_telling = (
-        day_label(each, now=now, timezone=timezone, language=language) for each in (at, told_at)
-    )
-    if of_event == of_telling:
+    day = reader.day(at)
+    if day == reader.day(memory.created_at):
         return told
-    if is_vague_event(memory.content, at, now=told_at, timezone=timezone):
-        return translate("told {when}", language).format(when=told)
-    return translate("told {when}; date: {day}", language).format(when=told, day=of_event)
+    if is_vague_event(memory.content, at, now=memory.created_at, timezone=reader.timezone):
+        return reader.say("told {when}", when=told)
+    return reader.say("told {when}; date: {day}", when=told, day=day)
 
 
 def _speaker(memory: Memory) -> str:

@@ -146,7 +146,7 @@ def _place_signals(
     rows = candidates.neighbours
     beside = np.where(rows >= 0, scores[rows], np.nan)
     # A long text matches more by chance.
-    damping = 1.0 + 0.25 * np.log1p(_lengths(candidates).astype(np.float32))
+    damping = (1.0 + 0.25 * np.log1p(_lengths(candidates))).astype(np.float32)
     second, top = _session(candidates.session, late(near, query.rarity) / damping)
     return {
         "before_2": beside[:, 0],
