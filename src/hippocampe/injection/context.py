@@ -60,9 +60,11 @@ class ContextReader:
         now: The time of the turn.
         question: The question that the message asks of memory, if any.
         window: The time that the question names, if any.
-        subject: What the message asks everything about, if it does.
+        subject: What the message asks everything about, other than the speaker, if it does.
         asker: The speaker.
         events: The events that the message asks for, if it does.
+        of_asker: Whether the speaker asks what is known of them.
+        person: The speaker, if they introduce themselves or ask about themselves.
     """
 
     corpus: Corpus
@@ -76,26 +78,42 @@ class ContextReader:
     subject: str | None
     asker: Asker = field(init=False)
     events: Events | None = field(init=False, default=None)
+    of_asker: bool = field(init=False)
+    person: str | None = field(init=False)
 
     def __post_init__(self) -> None:
         self.asker = Asker(self.corpus, self.scope, self.settings)
         question, window = self.question, self.window
         if question is not None and window is not None and question.about == "events":
             self.events = Events(self.asker, self.text, self.now, question, window)
+        # "Tout sur moi", "all about myself".
+        subject = self.subject or ""
+        by_name = is_about_speaker(subject) and STOP_WORDS.issuperset(words(subject))
+        asks_who = question is not None and question.is_open and question.about == "person"
+        self.of_asker = asks_who or by_name
+        self.subject = None if self.of_asker else self.subject
+        self.person = open_questions.introduced(
+            self.text, companions=self.settings.companion_names, is_known=self._is_known
+        )
+        if self.person is None and self.of_asker:
+            self.person = self.scope.user
+
+    def _is_ordinary(self) -> bool:
+        """Return whether the context does not depend on the message."""
+        return self.question is None and self.person is None and not self.subject
 
     def cached(self) -> Sequence[ContextItem] | None:
         """The cached context; None if it is stale or this message needs one of its own."""
-        if self.question is not None or self._person() is not None or self._subject():
+        if not self._is_ordinary():
             return None
         return self.cache.get(self._cache_key(), self.corpus.store.memory_changes, self.now)
 
     def load(self) -> Sequence[ContextItem]:
         """Read the context from the store; cache it unless it depends on the message."""
-        person, subject = self._person(), self._subject()
         # Counted before reading: a concurrent change must invalidate the cached entry.
         changes = self.corpus.store.memory_changes
-        items = self._read(person, subject)
-        if person is None and self.question is None and subject is None:
+        items = self._read()
+        if self._is_ordinary():
             self.cache.put(self._cache_key(), changes, self.now, items)
         return items
 
@@ -109,11 +127,11 @@ class ContextReader:
             None if self.settings.shared_memories else self.scope.user,
         )
 
-    def _read(self, person: str | None, subject: str | None) -> list[ContextItem]:
+    def _read(self) -> list[ContextItem]:
         with self.corpus.store.read() as connection:
             if self.events is not None:
                 return [("recent", each, None) for each in self.events.read(connection)]
-            found = list(self._find(connection, person, subject))
+            found = list(self._find(connection))
             ids = [item.id for _, item in found]
             vectors = embeddings.vectors(connection, self.corpus.vocabulary.embedder.model, ids)
         return [
@@ -121,16 +139,14 @@ class ContextReader:
             for path, item in found
         ]
 
-    def _find(
-        self, connection: Connection, person: str | None, subject: str | None
-    ) -> Iterator[tuple[Route, Recollection]]:
+    def _find(self, connection: Connection) -> Iterator[tuple[Route, Recollection]]:
         """The items of the context, the first most useful, each with its path."""
         for item in self._talk(connection):
             yield "recent", item
-        known = self._known(connection, person, subject)
+        known = self._known(connection)
         for item in known:
             yield "identity", item
-        if known and (subject or self.asks_about_asker()):
+        if known and (self.subject or self.of_asker):
             # A question about one person does not get memories about others.
             return
         listed = self._always_on(connection)
@@ -182,33 +198,13 @@ class ContextReader:
             of_talk = self.question is not None and self.question.about == "talk"
             if of_talk and self.window is not None and not (item.at and item.at in self.window):
                 return False
-        if self.asks_about_asker() and not self.asker.is_concerned(item):
+        if self.of_asker and not self.asker.is_concerned(item):
             return False
         return self.events is None or self.events.may_include(item)
 
     def _share(self) -> int:
         """Always-on memories of one kind; an open question, which few kinds answer, gets twice as many."""
         return -(-self.settings.always_on_limit // KINDS)
-
-    def asks_about_asker(self) -> bool:
-        """Return whether the speaker asks what is known of them."""
-        question = self.question
-        if question is not None and question.is_open and question.about == "person":
-            return True
-        # "Tout sur moi", "all about myself".
-        subject = self.subject or ""
-        return is_about_speaker(subject) and STOP_WORDS.issuperset(words(subject))
-
-    def _subject(self) -> str | None:
-        """The person or thing that the message asks everything about, other than the speaker."""
-        return None if self.asks_about_asker() else self.subject
-
-    def _person(self) -> str | None:
-        """The speaker, if they introduce themselves or ask about themselves."""
-        name = open_questions.introduced(
-            self.text, companions=self.settings.companion_names, is_known=self._is_known
-        )
-        return self.scope.user if name is None and self.asks_about_asker() else name
 
     def _is_known(self, name: str) -> bool:
         """Return whether a folded name is the speaker's, or has an alias."""
@@ -247,32 +243,25 @@ class ContextReader:
         talk += [item for item in map(results.of_live, live) if self.asker.is_told(item)][:limit]
         return sorted(talk, key=lambda item: item.at or self.now, reverse=True)
 
-    def _known(
-        self,
-        connection: Connection,
-        person: str | None,
-        subject: str | None,
-    ) -> list[Recollection]:
+    def _known(self, connection: Connection) -> list[Recollection]:
         """Memories about a person or a subject, most important first.
 
         Statements in the first person are about their user. "My brother" is the brother of the speaker.
         """
         space, channel, own = self.scope.space, self.asker.channel, self.asker.names
-        limit = 2 * self._share()
-        if person:
-            names = set(fold_subjects([person]))
-        elif subject:
-            limit = self.settings.always_on_limit
-            named = frozenset(words(subject))
+        limit = self.settings.always_on_limit
+        if self.person:
+            limit = limit if self.of_asker else 2 * self._share()
+            names = set(fold_subjects([self.person]))
+        elif self.subject:
+            named = frozenset(words(self.subject))
             names = {each for each in subjects_of(self.text) if named.issuperset(words(each))}
-            names |= set(fold_subjects([subject, " ".join(keywords(subject))]))
+            names |= set(fold_subjects([self.subject, " ".join(keywords(self.subject))]))
         else:
             return []
         aliases = self.corpus.aliases.of(space)
         names |= {other for each in names for other in aliases.get(each, ())}
-        if self.asks_about_asker():
-            limit = self.settings.always_on_limit
-        if person:
+        if self.person:
             own = None if own is None else frozenset(names)
         elif not is_about_speaker(self.text):
             own = None
