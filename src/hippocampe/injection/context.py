@@ -16,6 +16,7 @@ from hippocampe.injection.asker import TALK, Asker, concerns
 from hippocampe.injection.context_cache import ContextCache, ContextItem
 from hippocampe.injection.events import Events
 from hippocampe.language import open_questions
+from hippocampe.language.names import with_other_names
 from hippocampe.language.open_questions import OpenQuestion
 from hippocampe.language.person import is_about_speaker
 from hippocampe.language.subjects import fold_subjects, subjects_of
@@ -259,10 +260,9 @@ class ContextReader:
             names |= set(fold_subjects([self.subject, " ".join(keywords(self.subject))]))
         else:
             return []
-        aliases = self.corpus.aliases.of(space)
-        names |= {other for each in names for other in aliases.get(each, ())}
+        names = with_other_names(names, self.corpus.aliases.of(space))
         if self.person:
-            own = None if own is None else frozenset(names)
+            own = None if own is None else names
         elif not is_about_speaker(self.text):
             own = None
         about = always_on.about_names(

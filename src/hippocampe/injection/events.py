@@ -7,6 +7,7 @@ from functools import cached_property
 from sqlalchemy import Connection
 
 from hippocampe.injection.asker import TALK, Asker, concerns, without_author
+from hippocampe.language.names import with_other_names
 from hippocampe.language.open_questions import OpenQuestion
 from hippocampe.language.person import is_about_speaker
 from hippocampe.language.statement import parse
@@ -125,7 +126,7 @@ class Events:
         else:
             return None
         aliases = self.asker.corpus.aliases.of(self.asker.scope.space)
-        return frozenset(names).union(*(aliases.get(name, ()) for name in names))
+        return with_other_names(names, aliases)
 
     def _is_event(self, item: Recollection) -> bool:
         """Return whether an item tells of something in the window: told then, dated then, or said to be then."""

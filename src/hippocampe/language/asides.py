@@ -9,7 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from hippocampe.language.lexicon import load_all, words_of
+from hippocampe.language.kin import relation
+from hippocampe.language.lexicon import words_of
 from hippocampe.language.text import APOSTROPHE, STOP_WORDS, fold, words
 from hippocampe.language.word_classes import word_classes
 
@@ -25,16 +26,9 @@ _TITLE: Final = re.compile(
     r"(?P<rest>(?:,|\s[(—–]|\s[^\W\d_A-Z]).*)",
     re.DOTALL,
 )
-_KIN: Final = frozenset(
-    word for listed in load_all("words")["kin"].values() for word in listed.split()
-)
 _POSSESSIVES: Final = words_of("possessives")
-_NO_VERBS: Final = (
-    words_of("persons")
-    | words_of("articles")
-    | words_of("possessives")
-    | words_of("coordinators")
-    | words_of("union")
+_NO_VERBS: Final = _POSSESSIVES.union(
+    *map(words_of, ("persons", "articles", "coordinators", "union"))
 )
 _HAVE_UNACCENTED: Final = words_of("have_unaccented")
 
@@ -70,7 +64,7 @@ def _without_title(text: str) -> Plain | None:
     title = words(found["title"])
     first = fold(found["title"].split()[0])
     owned = first in _POSSESSIVES or first.endswith("'s")
-    if not owned or title[-1] not in _KIN or _is_common(found["name"]):
+    if not owned or not relation(title[-1]) or _is_common(found["name"]):
         return None
     return Plain(f"{found['name']}{found['rest']}", _meaning(found["title"]))
 
@@ -89,7 +83,7 @@ def _without_insertion(text: str) -> Plain | None:
         return (
             None if _is_named(inserted) else Plain(f"{subject} {found['rest']}", _meaning(inserted))
         )
-    if not _KIN.intersection(words(subject)) or len(subject.split()) > _MAX_SUBJECT_WORDS:
+    if not any(map(relation, words(subject))) or len(subject.split()) > _MAX_SUBJECT_WORDS:
         return None
     if _is_named(inserted):
         return Plain(f"{inserted} {found['rest']}", _meaning(subject))

@@ -26,6 +26,12 @@ MOST_CONTINUING = 5
 _WRITTEN = re.compile(r"\w+(?:['’-]\w+)*")
 _PIECES = re.compile(rf"({_WRITTEN.pattern})")
 _POSSESSIVE = re.compile(r"['’]s?$")
+_STAND_INS = words_of("stand_ins", file="questions")
+_EMPTY_WORDS = STOP_WORDS | words_of("frame", file="questions") | _STAND_INS
+_FOR_OTHERS = words_of("grammar.third_person") | _STAND_INS
+"""Words that stand for somebody else."""
+_VERBS = words_of("grammar.auxiliary") - words_of("grammar.at")
+_BEFORE_NOUNS = words_of("grammar.at") | words_of("grammar.of")
 
 
 def is_elliptical(question: str, names: Collection[str] = ()) -> bool:
@@ -42,7 +48,7 @@ def is_elliptical(question: str, names: Collection[str] = ()) -> bool:
         return False
     if not names and not asks_own(question) and is_small_talk(question):
         return False
-    said = frozenset(words(of_others)) - _empty_words() - times_in(question)
+    said = frozenset(words(of_others)) - _EMPTY_WORDS - times_in(question)
     return said.issubset(names) and not (names and _tells_of_whom(question))
 
 
@@ -50,9 +56,9 @@ def _tells_of_whom(question: str) -> bool:
     """Return whether what a question names does or is something: "when is Julie off?", not "c'est quand pour Julie ?"."""
     spoken = [word.norm for word in parse(question).words]
     return not (
-        _verbs().isdisjoint(spoken)
+        _VERBS.isdisjoint(spoken)
         or spoken[-1] in words_of("grammar.of")
-        or not _standing_for_others().isdisjoint(spoken)
+        or not _FOR_OTHERS.isdisjoint(spoken)
     )
 
 
@@ -68,7 +74,7 @@ def corrects(text: str, names: Collection[str] = ()) -> bool:
     if len(said) > MOST_ELLIPTICAL or said.isdisjoint(correcting) or asks_anything(text):
         return False
     values = times_in(text).union(names) - correcting
-    return bool(values) and said <= values | correcting | _empty_words()
+    return bool(values) and said <= values | correcting | _EMPTY_WORDS
 
 
 def times_in(text: str) -> frozenset[str]:
@@ -123,13 +129,13 @@ def asked_of_another(question: str, before: str, names: Set[str], replaced: Set[
         return None
     written = _WRITTEN.findall(question)[len(words(opening[0])) :]
     spoken = {word for each in written for word in words(each)}
-    content = spoken - _empty_words() - times_in(question) - names
-    if not _verbs().isdisjoint(spoken) or bool(names) == bool(content):
+    content = spoken - _EMPTY_WORDS - times_in(question) - names
+    if not _VERBS.isdisjoint(spoken) or bool(names) == bool(content):
         return None
     if names:
         written = [each for each in written if not names.isdisjoint(words(each))]
     else:
-        written = list(dropwhile(lambda each: fold(each) in _before_nouns(), written))
+        written = list(dropwhile(lambda each: fold(each) in _BEFORE_NOUNS, written))
     return with_name(before, replaced, " ".join(written))
 
 
@@ -152,30 +158,8 @@ def with_name(text: str, replaced: Set[str], name: str) -> str | None:
 def _carried(before: str, replaced: Collection[str]) -> Iterator[str]:
     for written in _WRITTEN.findall(before):
         spoken = words(written)
-        if not _empty_words().issuperset(spoken) and not set(replaced).issuperset(spoken):
+        if not _EMPTY_WORDS.issuperset(spoken) and not set(replaced).issuperset(spoken):
             yield written
-
-
-@cache
-def _empty_words() -> frozenset[str]:
-    return (
-        STOP_WORDS | words_of("frame", file="questions") | words_of("stand_ins", file="questions")
-    )
-
-
-@cache
-def _verbs() -> frozenset[str]:
-    return words_of("grammar.auxiliary") - words_of("grammar.at")
-
-
-@cache
-def _standing_for_others() -> frozenset[str]:
-    return words_of("grammar.third_person") | words_of("stand_ins", file="questions")
-
-
-@cache
-def _before_nouns() -> frozenset[str]:
-    return words_of("grammar.at") | words_of("grammar.of")
 
 
 @cache

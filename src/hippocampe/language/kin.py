@@ -6,13 +6,12 @@ The words are data: `kin`, `mine`, `owner_links` and `names_a_relative` in `lang
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import accumulate
 from typing import Final
 
-from hippocampe.language.lexicon import languages, load, words_of
+from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.text import fold, words, written_words
 
 Kin = tuple[frozenset[str], ...]
@@ -59,6 +58,17 @@ _MUTUAL: Final = frozenset(
     ("friend", "colleague", "neighbour", "flatmate", "cousin", "sibling_in_law", "former_partner")
 )
 """Further words of `kin` for somebody who is the same to the other."""
+_OWN_WORDS: Final[dict[str, frozenset[str]]] = {
+    kin: frozenset(listed.split()) for kin, listed in load_all("words")["kin"].items()
+}
+"""The words for each relative, friend or colleague."""
+_RELATION_OF: Final = {word: kin for kin, listed in _OWN_WORDS.items() for word in listed}
+_KIN_OF: Final = {word: kin for word, kin in _RELATION_OF.items() if kin not in _NO_RELATIVES}
+_WORDS_OF: Final = {
+    kin: listed.union(*(_OWN_WORDS.get(other, ()) for other in _ALSO.get(kin, ())))
+    for kin, listed in _OWN_WORDS.items()
+}
+"""The words for each of them, and for those who may be meant by them."""
 _MINE: Final = words_of("mine")
 _LINKS: Final = words_of("names_a_relative")
 _DETERMINERS: Final = words_of("determiners")
@@ -95,7 +105,7 @@ def relatives_in(text: str, names: Collection[str]) -> list[Relative]:
         names: Folded names of people in it.
     """
     spoken = words(text)
-    kin_at = {at: kin for at, word in enumerate(spoken) if (kin := _kin_of().get(word))}
+    kin_at = {at: kin for at, word in enumerate(spoken) if (kin := _KIN_OF.get(word))}
     compounds = _hyphenated(text) if kin_at else frozenset[int]()
     found: list[Relative] = []
     for at, kin in kin_at.items():
@@ -152,8 +162,8 @@ def are_two(kin: str, other: str) -> bool:
 
 def kin_words(kin: str) -> frozenset[str]:
     """Return the folded words for a relative, and for those of whom one is such a relative."""
-    others = (_words_of()[other] for other in _INVERSE.get(kin, ()))
-    return _words_of()[kin].union(*others)
+    others = (_WORDS_OF[other] for other in _INVERSE.get(kin, ()))
+    return _WORDS_OF[kin].union(*others)
 
 
 def _hyphenated(text: str) -> frozenset[int]:
@@ -166,7 +176,7 @@ def _is_other(spoken: Sequence[str], at: int) -> bool:
     """Return whether a word for a relative is a part of one for another: "beau frère", "wife's brother", "mother in law"."""
     before = spoken[at - 1] if at else ""
     joined = {before + spoken[at], "".join(spoken[at : at + 3])} - {spoken[at]}
-    return before in _relations() or not joined.isdisjoint(_relations())
+    return before in _RELATION_OF or not joined.isdisjoint(_RELATION_OF)
 
 
 def _is_of(spoken: Sequence[str], first: int) -> bool:
@@ -204,54 +214,20 @@ def _linked(spoken: Sequence[str], names: Collection[str]) -> str | None:
 
 def kin_asked(question: str) -> Kin:
     """Return the words of each relative that a question names, in the order of the question."""
-    named = dict.fromkeys(kin for word in words(question) if (kin := _kin_of().get(word)))
-    return tuple(_words_of()[kin] for kin in named)
+    named = dict.fromkeys(kin for word in words(question) if (kin := _KIN_OF.get(word)))
+    return tuple(_WORDS_OF[kin] for kin in named)
 
 
 def begins_with_teller(statement: str) -> bool:
     """Return whether a statement begins with its teller or with a relative of theirs: "On a fini", "Maman est là"."""
-    return any(word in _TELLERS or word in _kin_of() for word in words(statement)[:1])
+    return any(word in _TELLERS or word in _KIN_OF for word in words(statement)[:1])
 
 
 def names_relation(question: str) -> bool:
     """Return whether a question names a relative, a friend, a colleague: it is not about the speaker alone."""
-    return not _relations().isdisjoint(words(question))
+    return not _RELATION_OF.keys().isdisjoint(words(question))
 
 
 def relation(word: str) -> str:
     """Return the key in the table `kin` of a folded word: "soeur" → `sister`, "coworker" → `colleague`; "" without one."""
-    return _relation_of().get(word, "")
-
-
-@cache
-def _relation_of() -> dict[str, str]:
-    return dict(_listed())
-
-
-@cache
-def _relations() -> frozenset[str]:
-    return frozenset(word for word, _ in _listed())
-
-
-@cache
-def _kin_of() -> dict[str, str]:
-    return {word: kin for word, kin in _listed() if kin not in _NO_RELATIVES}
-
-
-def _listed() -> Iterator[tuple[str, str]]:
-    """Each word of the lexicons for a relative, a friend, a colleague, with its kind."""
-    for language in languages():
-        for kin, words_of_kin in load(language, "words")["kin"].items():
-            for word in words_of_kin.split():
-                yield word, kin
-
-
-@cache
-def _words_of() -> dict[str, frozenset[str]]:
-    own: dict[str, set[str]] = {}
-    for word, kin in _kin_of().items():
-        own.setdefault(kin, set()).add(word)
-    return {
-        kin: frozenset(words_.union(*(own.get(other, ()) for other in _ALSO.get(kin, ()))))
-        for kin, words_ in own.items()
-    }
+    return _RELATION_OF.get(word, "")

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from functools import cache
 from typing import Final
 
-from hippocampe.language.lexicon import load_all
+from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.open_questions import recalled
 from hippocampe.language.person import is_about_speaker, is_to_somebody
 from hippocampe.language.questions import is_question
@@ -24,6 +24,10 @@ _CODE: Final = re.compile(
     r"(?<!\w)\w+\([^()\s]*(?:\([^()]*\))?[^()]*\)\s*[:;{.]|[;{}]\s*$|=>|==|\+=|</\w+>|\b(?:def|class) \w+[(:]"
     r"|\bimport \w+$|^\s*(?:https?://|www\.)\S+\s*$",
     re.MULTILINE,
+)
+_AROUND_SUMS: Final = STOP_WORDS.union(
+    "x",
+    *(words_of(role, file="questions") for role in ("manners.sums", "fillers", "memory.greetings")),
 )
 _SUM: Final = re.compile(r"\d\s*[+*^=]\s*\d|\d\s+[-x/×÷]\s+\d")
 
@@ -99,20 +103,12 @@ def _is_sum(text: str, companions: Collection[str]) -> bool:
         return False
     called = frozenset(word for name in companions for word in words(name))
     said = (word for word in words(_task().sub(" ", fold(text))) if not word.isdigit())
-    return all(word in _around_sums() or word in called for word in said)
+    return all(word in _AROUND_SUMS or word in called for word in said)
 
 
 def _is_personal(text: str) -> bool:
-    return is_about_speaker(_lookup().sub(" ", _task().sub(" ", fold(text)))) or is_to_somebody(
-        _task().sub(" ", fold(text))
-    )
-
-
-@cache
-def _around_sums() -> frozenset[str]:
-    questions = load_all("questions")
-    spoken = (questions["manners"]["sums"], questions["fillers"], questions["memory"]["greetings"])
-    return STOP_WORDS.union("x", *(each.split() for each in spoken))
+    asked = _task().sub(" ", fold(text))
+    return is_about_speaker(_lookup().sub(" ", asked)) or is_to_somebody(asked)
 
 
 @cache

@@ -22,6 +22,12 @@ def named_in(aliases: Aliases, spoken: Collection[str]) -> list[str]:
     return [name for name in aliases if said.issuperset(name.split())]
 
 
+def with_other_names(names: Iterable[str], aliases: Aliases) -> frozenset[str]:
+    """Return names with the other names of each."""
+    known = frozenset(names)
+    return known.union(*(aliases.get(name, ()) for name in known))
+
+
 class CanonicalNames:
     """Maps every name of an alias group to one canonical name.
 

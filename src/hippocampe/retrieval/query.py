@@ -1,7 +1,7 @@
 """Query analysis by rules: words and vector, aliases, the named time, and the kind of answer."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
@@ -9,13 +9,14 @@ import numpy as np
 
 from hippocampe.embed.local import MODEL
 from hippocampe.embed.questions import asks_for_several
+from hippocampe.embed.word_space import Floats
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.vocabulary import MAX_WORD_CHARACTERS, Vocabulary, spoken, text_words
 from hippocampe.language import names as known_names
 from hippocampe.language import questions
 from hippocampe.language.kin import kin_asked
 from hippocampe.language.manners import asks_nothing, without_address
-from hippocampe.language.names import Aliases
+from hippocampe.language.names import with_other_names
 from hippocampe.language.open_questions import recalled
 from hippocampe.language.person import is_about_speaker, is_first_person
 from hippocampe.language.subjects import fold_subjects, subjects_of
@@ -72,7 +73,6 @@ def analyse(
     window = _window(query, now, chosen.timezone)
     topic = recalled(query.replace(window.text, " ", 1) if window else query)
     asked = topic or query
-    asks = questions.asks(query)
     spoken_words = words(query)
     named = _people(corpus, query, spoken_words, scope)
     added = dict.fromkeys(name for group in named.groups for name in group)
@@ -87,19 +87,24 @@ def analyse(
         dense, fresh = vocabulary.embedder.embed_query(text, spoken(unknown))
     else:
         listed, unknown = [word for word in listed if word not in unknown], []
-    features = _features(vocabulary, scope.space, listed, unknown, fresh, asks, window)
-    own = _own_names(scope, aliases) if is_first_person(query) else frozenset[str]()
-    asker = own if is_about_speaker(query) else frozenset[str]()
-    names = _names(query, features.words, unknown, named, scope.user)
+    vectors, rarity = _measured(vocabulary, scope.space, listed, unknown, fresh)
+    user = fold_subjects([scope.user or ""]) if is_first_person(query) else ()
+    own = with_other_names(user, aliases)
+    names = _names(query, listed, unknown, named, scope.user)
     return AnalysedQuery(
         spoken=plain,
         topic=topic,
         text=text,
         dense=dense,
-        features=replace(
-            features,
+        features=QueryFeatures(
+            words=tuple(listed),
+            vectors=vectors,
+            rarity=rarity,
+            asks=questions.asks(query),
+            window=(window.start.timestamp(), window.end.timestamp()) if window else None,
+            topics=tuple(map(topics_of, listed)),
             names=names - {word for name in own for word in name.split()},
-            asker=asker,
+            asker=own if is_about_speaker(query) else frozenset(),
             values=values_asked(query),
             value_words=value_words(query),
             kin=kin_asked(query),
@@ -150,39 +155,29 @@ def _people(corpus: Corpus, query: str, spoken_words: Sequence[str], scope: Scop
     return found
 
 
-def _features(
+def _measured(
     vocabulary: Vocabulary,
     space: str,
     words: Sequence[str],
     unknown: Sequence[str],
     fresh: Vectors,
-    asks: frozenset[str],
-    window: TimeWindow | None,
-) -> QueryFeatures:
-    """The features of a query.
+) -> tuple[Vectors, Floats]:
+    """The vectors of the words of a query, placed in the word space, and their rarity.
 
     Args:
         words: Its distinct words in order.
         unknown: The words that the vocabulary lacks.
         fresh: Embeddings of the unknown words that are `spoken`, shape (words, dimensions).
     """
-    lexicon = vocabulary
     new = set(unknown)
-    known = lexicon.ids([word for word in words if word not in new])
-    frequencies, items = lexicon.frequencies(space, known)
-    vectors = np.zeros((len(words), lexicon.width), np.float32)
+    known = vocabulary.ids([word for word in words if word not in new])
+    frequencies, items = vocabulary.frequencies(space, known)
+    vectors = np.zeros((len(words), vocabulary.width), np.float32)
     counts = np.zeros(len(words), np.int64)
     there = np.array([word not in new for word in words], bool)
-    vectors[there], counts[there] = lexicon.vectors_of(known)[known], frequencies
-    vectors[~there] = lexicon.place(unknown, fresh)
-    return QueryFeatures(
-        words=tuple(words),
-        vectors=vectors,
-        rarity=signals.rarity(counts, items),
-        asks=asks,
-        window=(window.start.timestamp(), window.end.timestamp()) if window else None,
-        topics=tuple(topics_of(word) for word in words),
-    )
+    vectors[there], counts[there] = vocabulary.vectors_of(known)[known], frequencies
+    vectors[~there] = vocabulary.place(unknown, fresh)
+    return vectors, signals.rarity(counts, items)
 
 
 def _names(
@@ -213,12 +208,6 @@ def named_in(query: str, listed: Sequence[str], unknown: Collection[str]) -> fro
         return frozenset()
     names = {word for name in subjects_of(query) for word in words(name)}
     return frozenset(names & capital).intersection(listed)
-
-
-def _own_names(scope: Scope, aliases: Aliases) -> frozenset[str]:
-    """The folded names of the user of a scope, with their aliases."""
-    names = fold_subjects([scope.user]) if scope.user else ()
-    return frozenset(names).union(*(aliases.get(name, ()) for name in names))
 
 
 def _known_names(vocabulary: Vocabulary, space: str, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import IndexUnavailable
-from hippocampe.language.names import Aliases
+from hippocampe.language.names import Aliases, with_other_names
 from hippocampe.language.relations import relations_of
 from hippocampe.language.subjects import fold_subjects
 from hippocampe.language.text import fold, keywords
@@ -78,8 +78,7 @@ def _find(
     """Load the nominated memories, by id."""
     memory = draft.memory
     scope = (change.connection, memory.space, memory.collection)
-    names = set(fold_subjects((*memory.subjects, *draft.names)))
-    names |= {other for name in names for other in aliases.get(name, ())}
+    names = with_other_names(fold_subjects((*memory.subjects, *draft.names)), aliases)
     terms = set(keywords(memory.content))
     found = {
         old.id: old
