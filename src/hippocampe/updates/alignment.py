@@ -31,6 +31,8 @@ class Alignment:
         new: The new one.
         best_old: The best similarity of each old content word to a new one, 0 to 1, by spelling, kin, name and value.
         best_new: The best similarity of each new content word to an old one.
+        open_old: Positions of the old content tokens that the new statement does not repeat.
+        open_new: Positions of the new content tokens that the old statement lacks.
         replaced: Positions of the old tokens that another word of the new statement replaces.
     """
 
@@ -38,25 +40,18 @@ class Alignment:
     new: Statement
     best_old: tuple[float, ...]
     best_new: tuple[float, ...]
+    open_old: list[int]
+    open_new: list[int]
     replaced: frozenset[int]
-
-    @property
-    def open_old(self) -> list[int]:
-        """Positions of the old content tokens that the new statement does not repeat."""
-        return _open(self.old, self.best_old)
-
-    @property
-    def open_new(self) -> list[int]:
-        """Positions of the new content tokens that the old statement lacks."""
-        return _open(self.new, self.best_new)
 
 
 def align(old: Statement, new: Statement) -> Alignment:
     """Align two statements, each with at least one content word."""
     ours, theirs = ([each.tokens[at] for at in each.content] for each in (old, new))
     best_old, best_new = _best(ours, theirs), _best(theirs, ours)
-    replaced = _replaced(old, new, _open(old, best_old), _open(new, best_new))
-    return Alignment(old, new, best_old, best_new, replaced)
+    open_old, open_new = _open(old, best_old), _open(new, best_new)
+    replaced = _replaced(old, new, open_old, open_new)
+    return Alignment(old, new, best_old, best_new, open_old, open_new, replaced)
 
 
 def _open(reading: Statement, best: Sequence[float]) -> list[int]:
