@@ -11,13 +11,12 @@ from sqlalchemy import ColumnElement
 
 from hippocampe.errors import InvalidInput
 from hippocampe.language.datetimes import as_utc
-from hippocampe.language.subjects import fold_subjects
+from hippocampe.retrieval.request import check_subjects, check_types
 from hippocampe.store import listing
 from hippocampe.store.schema import instant, memory, microseconds
 from hippocampe.store.store import Store
 from hippocampe.types import (
     CATEGORIES,
-    DEFAULT_IMPORTANCE,
     MEMORY_COLLECTIONS,
     Change,
     ChangeKind,
@@ -40,7 +39,6 @@ from hippocampe.validation import (
     check_metadata,
     check_number,
     check_skip,
-    check_subject_names,
     check_text,
 )
 
@@ -114,12 +112,12 @@ def memories(
         "user": labels.user,
         "channel": labels.channel,
     }
-    any_of = {
-        "types": None if types is None else check_list("types", types, most=MAX_CHOICES),
-        "subjects": None if subjects is None else fold_subjects(check_subject_names(subjects)),
-    }
+    any_of = {"types": check_types(types), "subjects": check_subjects(subjects)}
     pairs = {} if metadata is None else check_metadata(metadata)
-    _check_labels(equal, any_of["types"])
+    if collection is not None:
+        check_choice("collection", collection, MEMORY_COLLECTIONS)
+    if category is not None:
+        check_choice("category", category, sorted(frozenset[str]().union(*CATEGORIES.values())))
     query = _digest(
         [
             *(scope.space, equal, any_of, pairs, str(start), str(end)),
@@ -180,12 +178,7 @@ def changes(
     chosen = get_args(ChangeKind) if kinds is None else check_list("kinds", kinds, most=MAX_CHOICES)
     wanted = [check_choice("kind", each, get_args(ChangeKind)) for each in chosen]
     start, end = as_utc(since, name="since"), as_utc(until, name="until")
-    any_of = {
-        "types": None if types is None else check_list("types", types, most=MAX_CHOICES),
-        "subjects": None if subjects is None else fold_subjects(check_subject_names(subjects)),
-    }
-    for name in any_of["types"] or ():
-        check_choice("type", name, DEFAULT_IMPORTANCE)
+    any_of = {"types": check_types(types), "subjects": check_subjects(subjects)}
     conditions = _filters(scope.space, {"user": Scope(user=user).user}, any_of, {})
     with store.read() as connection:
         return listing.changes(
@@ -198,16 +191,6 @@ def changes(
             limit=check_limit(limit),
             skip=check_skip(skip),
         )
-
-
-def _check_labels(equal: dict[str, str | None], types: Sequence[str] | None) -> None:
-    if equal["collection"] is not None:
-        check_choice("collection", equal["collection"], MEMORY_COLLECTIONS)
-    if equal["category"] is not None:
-        categories = frozenset[str]().union(*CATEGORIES.values())
-        check_choice("category", equal["category"], sorted(categories))
-    for name in types or ():
-        check_choice("type", name, DEFAULT_IMPORTANCE)
 
 
 def _filters(

@@ -25,13 +25,18 @@ from hippocampe.errors import EmbedderUnavailable, ModelUnavailable
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.questions import is_telling
 from hippocampe.language.search_terms import search_terms
-from hippocampe.language.subjects import fold_subjects
 from hippocampe.language.text import fold
 from hippocampe.protocols import Vector
 from hippocampe.retrieval import candidates, features, reading, results, scoring, signals
 from hippocampe.retrieval.parts import parts_of
 from hippocampe.retrieval.query import AnalysedQuery, analyse
-from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS, RecallRequest, check_request
+from hippocampe.retrieval.request import (
+    MAX_QUERY_CHARACTERS,
+    RecallRequest,
+    check_request,
+    check_subjects,
+    check_types,
+)
 from hippocampe.retrieval.signals import SIGNALS
 from hippocampe.retrieval.spelling import spelled
 from hippocampe.store import listing
@@ -52,7 +57,6 @@ from hippocampe.validation import (
     check_limit,
     check_list,
     check_metadata,
-    check_subject_names,
     check_text,
     clean_text,
 )
@@ -135,8 +139,8 @@ def recall(
             scope=scope,
             limit=check_limit(limit),
             collections=check_list("collections", collections, most=MAX_CHOICES),
-            types=None if types is None else check_list("types", types, most=MAX_CHOICES),
-            subjects=None if subjects is None else fold_subjects(check_subject_names(subjects)),
+            types=check_types(types),
+            subjects=check_subjects(subjects),
             category=check_text("category", category),
             since=as_utc(since, name="since"),
             until=as_utc(until, name="until"),

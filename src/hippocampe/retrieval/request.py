@@ -1,14 +1,22 @@
 """The checked arguments of a recall."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import inf
 from typing import get_args
 
 from hippocampe.errors import InvalidInput
+from hippocampe.language.subjects import fold_subjects
 from hippocampe.protocols import Filter
 from hippocampe.types import DEFAULT_IMPORTANCE, MEMORY_COLLECTIONS, RECALL_COLLECTIONS, Mode, Scope
-from hippocampe.validation import check_choice, check_number
+from hippocampe.validation import (
+    MAX_CHOICES,
+    check_choice,
+    check_list,
+    check_number,
+    check_subject_names,
+)
 
 MAX_QUERY_CHARACTERS = 4_000
 
@@ -74,6 +82,29 @@ class RecallRequest:
         )
 
 
+def check_types(types: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return the types of memories to filter by; None for all.
+
+    Raises:
+        InvalidInput: There is no such type.
+    """
+    if types is None:
+        return None
+    return tuple(
+        check_choice("type", name, DEFAULT_IMPORTANCE)
+        for name in check_list("types", types, most=MAX_CHOICES)
+    )
+
+
+def check_subjects(subjects: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return the folded subjects to filter by; None for all.
+
+    Raises:
+        InvalidInput: They are not a list of texts.
+    """
+    return None if subjects is None else fold_subjects(check_subject_names(subjects))
+
+
 def check_request(request: RecallRequest) -> RecallRequest:
     """Return a request whose values are allowed.
 
@@ -82,8 +113,6 @@ def check_request(request: RecallRequest) -> RecallRequest:
     """
     for name in request.collections:
         check_choice("collection", name, RECALL_COLLECTIONS)
-    for name in request.types or ():
-        check_choice("type", name, DEFAULT_IMPORTANCE)
     check_choice("mode", request.mode, get_args(Mode))
     if request.min_score is not None:
         check_number("min_score", request.min_score, 0, 1)
