@@ -18,10 +18,11 @@ from hippocampe.engine.vocabulary import Prepared
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.extraction.exchange import Exchange, messages_of, prompt_of, read_exchange, supports
-from hippocampe.extraction.proposals import ProposedStatements, draft_of, names_in, read_ids
+from hippocampe.extraction.proposals import ProposedStatements, draft_of, read_ids
 from hippocampe.ingest.remember import decide_and_store, embed_drafts
 from hippocampe.language.prompts import prompt
 from hippocampe.language.small_talk import reports_small_talk
+from hippocampe.language.subjects import proper_names_in
 from hippocampe.language.text import words
 from hippocampe.retrieval import recall
 from hippocampe.retrieval.request import RecallRequest
@@ -203,7 +204,7 @@ def _is_from_assistant_only(content: str, exchange: Exchange) -> bool:
     for memory in exchange.known.values():
         known.update(words(memory.content))
     known.update(word for name in exchange.names for word in words(name))
-    return not names_in(content).isdisjoint(suggested - known)
+    return not proper_names_in(content).isdisjoint(suggested - known)
 
 
 def _new_ones(corpus: Corpus, exchange: Exchange, drafts: Sequence[Draft]) -> list[Draft]:

@@ -14,9 +14,7 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.errors import InvalidInput
 from hippocampe.ingest.draft import event_time, make_draft, mask_keyed
 from hippocampe.language.datetimes import parse_ttl
-from hippocampe.language.difference import proper_names
-from hippocampe.language.statement import parse
-from hippocampe.language.subjects import subjects_of
+from hippocampe.language.subjects import proper_names_in, subjects_of
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,
     MAX_LABEL_CHARACTERS,
@@ -154,15 +152,9 @@ def draft_of(
 
 def _may_replace(new: Memory, old: Memory, speakers: Collection[str]) -> bool:
     """Return whether a statement may replace a memory that the model names: not one about somebody else."""
-    ours, theirs = names_in(new.content), names_in(old.content)
+    ours, theirs = proper_names_in(new.content), proper_names_in(old.content)
     others = ours and theirs and ours.isdisjoint(theirs) and theirs.isdisjoint(speakers)
     return may_be_same(new, old) and not others
-
-
-def names_in(text: str) -> frozenset[str]:
-    """The proper names in a text, folded."""
-    statement = parse(text)
-    return frozenset(proper_names(statement.words, statement))
 
 
 def _remaining(lifetime: timedelta | None, passed: timedelta) -> timedelta | None:

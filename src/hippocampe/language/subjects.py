@@ -8,6 +8,12 @@ from hippocampe.language.statement import parse
 from hippocampe.language.text import fold
 
 
+def proper_names_in(text: str) -> frozenset[str]:
+    """Return the folded words of the proper names in a text."""
+    statement = parse(text)
+    return frozenset(proper_names(statement.words, statement))
+
+
 def subjects_of(text: str) -> frozenset[str]:
     """Return the likely subjects of `text`, folded: its proper names and the subject of its relation.
 

@@ -23,7 +23,7 @@ from hippocampe.language.names import named_in
 from hippocampe.language.questions import asked_in, is_about_told, refers
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.statement import parse
-from hippocampe.language.subjects import fold_subjects
+from hippocampe.language.subjects import fold_subjects, proper_names_in
 from hippocampe.language.text import words
 from hippocampe.retrieval.relatives import with_names_of_relatives
 from hippocampe.retrieval.request import RecallRequest
@@ -82,7 +82,7 @@ def _complete(
     follows = of_somebody or refers_to_thing(question)
     if not follows and len(words(question)) > MOST_ELLIPTICAL:
         return [(question,)]
-    named, told = _proper_names(question), _around(question, message)
+    named, told = proper_names_in(question), _around(question, message)
     if not (follows or is_elliptical(question, named)):
         return [(question,)]
     befores = [_Before(told, told)] if told else _before(corpus, request, now)
@@ -122,16 +122,10 @@ def _completed(
 
 def _follow_up(question: str, before: str, named: Set[str]) -> str:
     """An elliptical question with the words of the previous message, without the names and times that it replaces."""
-    replaced = _proper_names(before) if named or asks_own(question) else set[str]()
+    replaced = proper_names_in(before) if named or asks_own(question) else frozenset[str]()
     if times_in(question):
         replaced |= times_in(before)
     return completed(question, before, replaced)
-
-
-def _proper_names(text: str) -> set[str]:
-    """The folded words of the proper names in a text."""
-    statement = parse(text)
-    return set(proper_names(statement.words, statement))
 
 
 def _around(question: str, message: str) -> str:
@@ -168,9 +162,9 @@ class _Before:
     latest: str = ""
     speakers: frozenset[str] = frozenset()
 
-    def named_in(self, text: str) -> set[str]:
+    def named_in(self, text: str) -> frozenset[str]:
         """The folded words of the proper names in a text, and of those who spoke."""
-        return _proper_names(text) | self.speakers.intersection(words(text))
+        return proper_names_in(text) | self.speakers.intersection(words(text))
 
 
 def _before(corpus: Corpus, request: RecallRequest, now: datetime) -> list[_Before]:
@@ -204,18 +198,18 @@ def _before(corpus: Corpus, request: RecallRequest, now: datetime) -> list[_Befo
 
 def _antecedent(texts: Iterable[str], speakers: frozenset[str]) -> _Before:
     """The last of some texts, newest first, that says what a question after it is about."""
-    follow_ups: list[tuple[str, set[str]]] = []
+    follow_ups: list[tuple[str, Set[str]]] = []
     for text in texts:
-        named = _proper_names(text) | speakers.intersection(words(text))
+        named = proper_names_in(text) | speakers.intersection(words(text))
         if is_small_talk(text):
             continue
-        if not is_elliptical(text, _proper_names(text) | speakers):
+        if not is_elliptical(text, proper_names_in(text) | speakers):
             return _Before(text, _latest(text, named, follow_ups[::-1]), speakers)
         follow_ups.append((text, named))
     return _Before(speakers=speakers)
 
 
-def _latest(text: str, named: Set[str], follow_ups: Sequence[tuple[str, set[str]]]) -> str:
+def _latest(text: str, named: Set[str], follow_ups: Sequence[tuple[str, Set[str]]]) -> str:
     """The last of the follow-ups of a text that names somebody, completed; the text if none does."""
     latest = text
     for follow_up, names in follow_ups:

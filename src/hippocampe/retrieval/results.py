@@ -7,9 +7,8 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from hippocampe.engine.documents import piece_text
-from hippocampe.language.difference import proper_names
 from hippocampe.language.follow_ups import corrects
-from hippocampe.language.statement import parse
+from hippocampe.language.subjects import proper_names_in
 from hippocampe.retrieval.candidates import Hits
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.store import associations, memories, message_rows, notes, turn_rows
@@ -179,13 +178,6 @@ def _rows(
     return rows
 
 
-def _corrects(text: str) -> bool:
-    if len(text) > LONGEST_CORRECTION:
-        return False
-    statement = parse(text)
-    return corrects(text, proper_names(statement.words, statement))
-
-
 def _with_corrections(
     connection: Connection, space: str, turns: Collection[Turn]
 ) -> Iterator[Turn]:
@@ -196,7 +188,11 @@ def _with_corrections(
         after = following.get(each.next_id or "")
         if after is not None and after.session == each.session and after.author == each.author:
             said = after.content.partition("\n")[0]
-            if after.forgotten_at is None and _corrects(said):
+            if (
+                after.forgotten_at is None
+                and len(said) <= LONGEST_CORRECTION
+                and corrects(said, proper_names_in(said))
+            ):
                 line = f"{after.author}: {said}" if after.author else said
                 each = replace(each, content=f"{each.content}\n{line}")
         yield each
