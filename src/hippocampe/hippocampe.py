@@ -653,9 +653,9 @@ class Hippocampe(Verbs, Here):
             self._runner.start()
         self._sharing = None
         if corpus.store.shared:
-            from hippocampe.injection import sharing
+            from hippocampe.injection.sharing import Sharing
 
-            self._sharing = sharing.share(lambda: self._context, self._turns)
+            self._sharing = Sharing(lambda: self._context, self._turns)
         if note_sync is not None:
             note_sync.start(
                 lambda step: self._write(lambda context: step(context.writer)),

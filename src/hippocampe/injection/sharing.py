@@ -31,16 +31,15 @@ class Sharing:
     """Receives events of other processes and broadcasts injections.
 
     Args:
-        context: Returns the context that serves now.
-        store: The database.
+        context: Returns the context that serves now, of a database.
         turns: What this process gave in each channel.
     """
 
-    def __init__(
-        self, context: Callable[[], Context], store: PostgresStore, turns: TurnState
-    ) -> None:
+    def __init__(self, context: Callable[[], Context], turns: TurnState) -> None:
+        corpus = context().corpus
+        assert isinstance(corpus.store, PostgresStore)
         self._context = context
-        self._store = store
+        self._store = corpus.store
         self._turns = turns
         self._channels = turns.channels
         self._alive: dict[str, float] = {}
@@ -48,10 +47,9 @@ class Sharing:
         # Not in the turn, which does not wait for it; one thread, so that messages keep their order.
         self._telling = ThreadPoolExecutor(1, thread_name_prefix="hippocampe-telling")
         turns.channels.tell = self._tell
-        corpus = context().corpus
-        url = corpus.config.database_listen_url or store.url
+        url = corpus.config.database_listen_url or self._store.url
         attempt = partial(corpus.outages.attempt, MESSAGES)
-        self._listener = Listener(store, url, self._hear, attempt)
+        self._listener = Listener(self._store, url, self._hear, attempt)
 
     @property
     def processes(self) -> int:
@@ -142,10 +140,3 @@ class Sharing:
             (id, contents.get(id, ""), vectors[id].dense if id in vectors else None)
             for _, id in items
         ]
-
-
-def share(context: Callable[[], Context], turns: TurnState) -> Sharing:
-    """Begin to share; see `Sharing`."""
-    store = context().corpus.store
-    assert isinstance(store, PostgresStore)
-    return Sharing(context, store, turns)
