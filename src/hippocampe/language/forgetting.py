@@ -160,7 +160,8 @@ class _Forms:
             named, end = text[verb.end() : unwanted.start()], unwanted.end()
         if any(quote in named for quote in _QUOTES):
             return None
-        named = self._without_politeness(named)
+        # Without the politeness after it.
+        named = self._after.sub("", named).strip().strip(" ,;.!?…")
         remembered = unwanted is not None or self._memory.search(named) is not None
         # "Delete that I was in prison" is meant of memory, "delete that file" is not.
         unsure = bool(verb["removes"]) and not remembered
@@ -224,11 +225,6 @@ class _Forms:
         """The request whose topic points at names in the rest of the message ("that story"), with these as its topic."""
         names = subjects_of(request.rest) if self._points.match(request.topic) else ()
         return replace(request, topic=" ".join(names), sure=False) if names else request
-
-    def _without_politeness(self, named: str) -> str:
-        """The named thing, without the politeness after it."""
-        shorter = self._after.sub("", named).strip()
-        return shorter.strip(" ,;.!?…")
 
     def agrees(self, text: str) -> bool:
         said = {word.strip(".,!;") for word in text.lower().split()}

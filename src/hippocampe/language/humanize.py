@@ -31,8 +31,7 @@ def relative_time(
         InvalidInput: A datetime is naive, or the timezone is unknown.
     """
     forms: Mapping[str, str] = load(language, "time")["said"]
-    zone = as_zone(timezone)
-    there, here = _local(as_utc(at, name="at"), zone), _local(as_utc(now, name="now"), zone)
+    there, here = _local(at, timezone), _local(now, timezone, "now")
     gap = there.astimezone(UTC) - here.astimezone(UTC)
     days = (there.date() - here.date()).days
     if abs(gap) < timedelta(minutes=1):
@@ -63,8 +62,7 @@ def day_label(at: datetime, *, now: datetime, timezone: str | ZoneInfo, language
         InvalidInput: A datetime is naive, or the timezone is unknown.
     """
     forms: Mapping[str, str] = load(language, "time")["said"]
-    zone = as_zone(timezone)
-    there, here = (_local(as_utc(each, name="at"), zone).date() for each in (at, now))
+    there, here = _local(at, timezone).date(), _local(now, timezone, "now").date()
     near = {-1: "yesterday", 0: "today", 1: "tomorrow"}.get((there - here).days)
     return forms[near] if near else _day(there, here, language)
 
@@ -107,8 +105,7 @@ def clock_label(
     Raises:
         InvalidInput: A datetime is naive, or the timezone is unknown.
     """
-    there = _local(as_utc(at, name="at"), as_zone(timezone))
-    here = _local(as_utc(now, name="now"), as_zone(timezone))
+    there, here = _local(at, timezone), _local(now, timezone, "now")
     forms = load(language, "time")["said"]
     clock: str = forms["clock" if there.year == here.year else "clock_of_another_year"]
     if "MMM" not in clock:
@@ -131,7 +128,7 @@ def day(at: datetime, *, timezone: str | ZoneInfo, language: Language) -> str:
     """
     from babel.dates import format_date
 
-    return format_date(_local(as_utc(at, name="at"), as_zone(timezone)), "long", locale=language)
+    return format_date(_local(at, timezone), "long", locale=language)
 
 
 def date_and_time(at: datetime, *, timezone: str | ZoneInfo, language: Language) -> str:
@@ -147,12 +144,12 @@ def date_and_time(at: datetime, *, timezone: str | ZoneInfo, language: Language)
     """
     from babel.dates import format_datetime
 
-    there = _local(as_utc(at, name="at"), as_zone(timezone))
-    return format_datetime(there, "EEE d MMM y, HH:mm", locale=language)
+    return format_datetime(_local(at, timezone), "EEE d MMM y, HH:mm", locale=language)
 
 
-def _local(at: datetime, zone: ZoneInfo) -> datetime:
+def _local(at: datetime, timezone: str | ZoneInfo, name: str = "at") -> datetime:
+    instant = as_utc(at, name=name)
     try:
-        return at.astimezone(zone)
+        return instant.astimezone(as_zone(timezone))
     except OverflowError:  # datetime.min and datetime.max cannot be converted
-        return at
+        return instant

@@ -114,7 +114,8 @@ class _Clause:
             if part.norm in _HE_OR_SHE:
                 return (_UNKNOWN,), True
             person = self.persons.get(at)
-            if person is None and part.norm in _MINE and not self._owned_kin(at):
+            owns_kin = at + 1 in self.persons or at + 2 in self.persons
+            if person is None and part.norm in _MINE and not owns_kin:
                 return (self.teller,), True
             if person is None or self._goes_on(at):
                 continue
@@ -139,7 +140,8 @@ class _Clause:
                 if self.parts[before].norm == _POSSESSIVE and before:
                     return self._person_at(before - 1)
             if at + 1 < len(self.parts) and self.is_of(at + 1):
-                owner = self._after_of(at + 1)
+                after = range(at + 2, len(self.parts))
+                owner = next((place for place in after if not self._is_determiner(place)), None)
                 return None if owner is None else self._person_at(owner)
         return None
 
@@ -149,15 +151,8 @@ class _Clause:
         part = self.parts[at]
         return (part.norm,) if part.named else None if part.person is None else (part.person,)
 
-    def _after_of(self, at: int) -> int | None:
-        after = range(at + 1, len(self.parts))
-        return next((place for place in after if not self._is_determiner(place)), None)
-
     def _is_determiner(self, at: int) -> bool:
         return self.parts[at].norm in _DETERMINERS or self.parts[at].norm in _OTHERS_OWN
-
-    def _owned_kin(self, at: int) -> bool:
-        return any(place in self.persons for place in (at + 1, at + 2))
 
     def _goes_on(self, at: int) -> bool:
         """Return whether a relative is named as the owner of another one: "my wife" in "my wife's sister"."""
