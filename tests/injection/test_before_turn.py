@@ -696,13 +696,13 @@ class TestWhatWasGiven:
         for number in range(6):
             begin(channel)
             channel.give(*item(number), 3)
-            channel.end(())
+            channel.end(set())
         begin(channel)
         for number, expected in ((0, None), (2, None), (3, "too_similar"), (5, "too_similar")):
             known, vector = item(number)
             assert channel.refused(replace(known, id="new"), vector, 0.99) == expected
         other = HashedEmbedder(16).embed(["le bateau d rentre"])[0]
-        channel.end(())
+        channel.end(set())
         assert channel.refused(
             Recollection("x", "memory", "le bateau d rentre", 1), other, 0.9
         ) is (None)

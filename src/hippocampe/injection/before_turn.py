@@ -88,7 +88,7 @@ def _serve(
     keep: bool | None,
 ) -> Injection | Burst:
     corpus = context.corpus
-    texts, skipped = read_messages(message, role, longest=MAX_QUERY_CHARACTERS)
+    texts, skipped = read_messages(message, role)
     settings, missing = _load_settings(corpus, state, scope, stopwatch)
     if keep is not None:
         settings = replace(settings, keep_injections=keep)

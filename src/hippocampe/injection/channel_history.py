@@ -147,15 +147,12 @@ class Channel:
             (self._before or self._now).popleft()
             self._compared = None
 
-    def end(self, no_room: Sequence[Recollection]) -> None:
-        """End a turn; items without room were not injected."""
-        self._end({item.id for item in no_room})
-
     def give_up(self) -> None:
         """Cancel a turn that failed: nothing was injected."""
-        self._end(set(self._injected_now))
+        self.end(set(self._injected_now))
 
-    def _end(self, withheld: Set[str]) -> None:
+    def end(self, withheld: Set[str]) -> None:
+        """End a turn; some items, such as those without room, were not injected."""
         self._compared = None
         for id in withheld:
             self.last_injected.pop(id, None)

@@ -5,6 +5,7 @@ from typing import cast
 
 from hippocampe.language.markers import without_injection
 from hippocampe.language.text import cut, without_control
+from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS
 from hippocampe.validation import MAX_BURST
 
 MAX_READ_CHARACTERS = 200_000
@@ -14,7 +15,7 @@ SKIPPED_ROLES = ("system", "developer", "tool", "function")
 """Roles of messages that are not from a user."""
 
 
-def read_messages(message: object, role: str, *, longest: int) -> tuple[list[str], str | None]:
+def read_messages(message: object, role: str) -> tuple[list[str], str | None]:
     """The texts to answer, without earlier injections; or none, and the reason.
 
     Never raises: values that are not messages are skipped.
@@ -22,7 +23,6 @@ def read_messages(message: object, role: str, *, longest: int) -> tuple[list[str
     Args:
         message: One message or several; the latest are read.
         role: The role of messages without one.
-        longest: Characters used of each.
     """
     texts: list[str] = []
     skipped = "nothing was said"
@@ -40,7 +40,7 @@ def read_messages(message: object, role: str, *, longest: int) -> tuple[list[str
         # Lone surrogates are valid in Python, but not in SQLite or the tokenizer.
         text = without_control(text.encode("utf-8", "replace").decode()).strip()
         if text:
-            texts.append(cut(text, longest))
+            texts.append(cut(text, MAX_QUERY_CHARACTERS))
     return texts[::-1], None if texts else skipped
 
 

@@ -79,7 +79,7 @@ def _preview(
     role: str,
     channel: Channel,
 ) -> Injection:
-    texts, skipped = read_messages(message, role, longest=MAX_QUERY_CHARACTERS)
+    texts, skipped = read_messages(message, role)
     settings = corpus.settings.of(scope.space)
     if not settings.auto_retrieve_enabled:
         skipped = "switched off"
@@ -88,5 +88,5 @@ def _preview(
     if skipped is not None:
         return skip(stopwatch, skipped)
     text, now = cut(" ".join(texts), MAX_QUERY_CHARACTERS), corpus.store.now()
-    turn = Turn(corpus, state, text, scope, patient(settings), now, stopwatch, [])
+    turn = Turn(corpus, state, text, scope, patient(settings), now, stopwatch)
     return turn.serve(channel)[0]

@@ -68,16 +68,8 @@ def _serve(
     if not settings.auto_retrieve_enabled:
         return skip(Stopwatch(), SWITCHED_OFF)
     scope = Scope(space=entry.space, user=entry.user, channel=entry.channel)
-    turn = Turn(
-        then,
-        state,
-        entry.message_preview,
-        scope,
-        patient(settings),
-        entry.created_at,
-        Stopwatch(),
-        [],
-    )
+    message, at = entry.message_preview, entry.created_at
+    turn = Turn(then, state, message, scope, patient(settings), at)
     injection, _ = turn.serve(channels.channel(scope))
     injected = tuple(_injected(injection))
     return replace(injection, trace=Trace(injected, missing=injection.trace.missing))

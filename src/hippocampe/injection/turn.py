@@ -113,8 +113,8 @@ class Turn:
     scope: Scope
     settings: Settings
     now: datetime
-    stopwatch: Stopwatch
-    missing: list[str]
+    stopwatch: Stopwatch = field(default_factory=Stopwatch)
+    missing: list[str] = field(default_factory=list[str])
     stages: dict[str, float] = field(default_factory=dict[str, float])
     abandoned: set[str] = field(default_factory=set[str])
 
@@ -206,7 +206,7 @@ class Turn:
             except BaseException:
                 channel.give_up()
                 raise
-            channel.end(rendered.no_room)
+            channel.end({item.id for item in rendered.no_room})
         return rendered
 
     def _result(self, name: str, path: Future[_PathResult]) -> list[Candidate]:
