@@ -1,8 +1,7 @@
 """A two-second cache of the always-on context, which most turns leave unchanged.
 
 In memory only, and bounded. The cache is our own because an entry also expires when memories change, and its
-age is measured on the clock of
-the turns: on top of `cachetools.TTLCache` it would be no shorter.
+age is measured on the clock of the turns: on top of `cachetools.TTLCache` it would be no shorter.
 """
 
 import threading

@@ -116,12 +116,8 @@ def fuse(connection: Connection, hits: Hits, request: RecallRequest, now: dateti
         for source, found in _of_memories(connection, hits, request, now).items():
             hits.rankings[source] = found
             hits.kinds.update((id, "memory") for id in found)
-    weights = {name: WEIGHTS[name.split()[0]] for name in hits.rankings}
-    best = [
-        id
-        for id in fusion.fuse(hits.rankings, weights)[:NEIGHBOURS_OF_BEST]
-        if hits.kinds[id] == "turn"
-    ]
+    fused = fusion.fuse(hits.rankings, WEIGHTS)
+    best = [id for id in fused[:NEIGHBOURS_OF_BEST] if hits.kinds[id] == "turn"]
     if best:
         beside = turn_rows.beside(
             connection,
@@ -134,8 +130,9 @@ def fuse(connection: Connection, hits: Hits, request: RecallRequest, now: dateti
         )
         hits.rankings["beside"] = beside
         hits.kinds.update((id, "turn") for id in beside)
+        fused = fusion.fuse(hits.rankings, WEIGHTS)
     most = MOST_MEMORIES_SCORED if list(request.kinds()) == ["memory"] else MOST_SCORED
-    return fusion.fuse(hits.rankings, weights)[: max(most, request.limit)]
+    return fused[: max(most, request.limit)]
 
 
 def _of_memories(

@@ -14,11 +14,11 @@ def fuse(rankings: Mapping[str, Sequence[str]], weights: Mapping[str, float]) ->
 
     Args:
         rankings: Per source, ids from best to worst.
-        weights: Per source; a source without one weighs 1.
+        weights: Per first word of a source; a source without one weighs 1.
     """
     scores: dict[str, float] = {}
     for source, ranking in rankings.items():
-        weight = weights.get(source, 1.0)
+        weight = weights.get(source.partition(" ")[0], 1.0)
         for position, item in enumerate(ranking, 1):
             scores[item] = scores.get(item, 0.0) + weight / (RRF_K + position)
     return sorted(scores, key=scores.__getitem__, reverse=True)

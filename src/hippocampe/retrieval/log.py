@@ -25,9 +25,8 @@ from hippocampe.validation import check_id, check_limit, only_channel
 
 MAX_BUFFERED = 500
 """Retrievals that wait to be logged: a few seconds of turns at full load."""
-# Longer than any secret, so that a secret is masked before the preview is cut.
-# Longer than any secret, so that the preview is masked whole.
 PREVIEW_CHARACTERS = 120
+# Longer than any secret, so that a secret is masked before the preview is cut.
 _PREVIEWED_CHARACTERS = 10_000
 
 

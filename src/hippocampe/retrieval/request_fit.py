@@ -2,8 +2,7 @@
 
 The other signals add up what matches, so a memory about Kate's baby and one about somebody's birthday
 both match "when is Kate's birthday?". These compare one candidate with all parts of the question: its names,
-its other words, the kind of value, and the
-speaker behind "I" and "my". Some are the same for all candidates: whether any candidate answers.
+its other words, the kind of value, and the speaker behind "I" and "my". Some are the same for all candidates: whether any candidate answers.
 """
 
 from __future__ import annotations

@@ -20,7 +20,6 @@ import functools
 import json
 from dataclasses import dataclass
 from importlib import resources
-from pathlib import Path
 from struct import pack
 from typing import Final
 
@@ -299,9 +298,9 @@ def standardise(measured: Floats, usual: Floats) -> Floats:
 
 
 @functools.cache
-def load_model(path: Path | None = None) -> Model:
-    """The weights of a file in the form of `data/rank.json`; default: the shipped ones."""
-    source = path or resources.files("hippocampe") / "data" / "rank.json"
+def load_model() -> Model:
+    """The shipped weights."""
+    source = resources.files("hippocampe") / "data" / "rank.json"
     entries = json.loads(source.read_text(encoding="utf-8"))
     usual = np.zeros((2, len(SIGNALS)), dtype=np.float32)
     weights = np.zeros((len(FORMS), len(SIGNALS), len(WEIGHT_KINDS)), dtype=np.float32)
