@@ -29,7 +29,7 @@ _POSSESSIVE = re.compile(r"['’]s?$")
 _STAND_INS = words_of("stand_ins", file="questions")
 _EMPTY_WORDS = STOP_WORDS | words_of("frame", file="questions") | _STAND_INS
 _FOR_OTHERS = words_of("grammar.third_person") | _STAND_INS
-"""Words that stand for somebody else."""
+"""Words in the place of a name."""
 _VERBS = words_of("grammar.auxiliary") - words_of("grammar.at")
 _BEFORE_NOUNS = words_of("grammar.at") | words_of("grammar.of")
 
