@@ -21,13 +21,14 @@ from hippocampe.server.api.operation import Probe
 from hippocampe.server.cells import passing
 from hippocampe.server.http import problems
 from hippocampe.server.http.access import session_of
+from hippocampe.server.http.middleware import Middleware
 from hippocampe.server.http.sessions import Sessions
 
 SETTLE_SECONDS = 30.0
 """Time for the writes under way of a space that is to be moved."""
 
 
-class Door:
+class Door(Middleware):
     """Stands in front of the application of a cell.
 
     Args:
@@ -35,14 +36,11 @@ class Door:
     """
 
     def __init__(self, app: ASGIApp, sessions: Sessions, internal: ASGIApp) -> None:
-        self._app = app
+        super().__init__(app)
         self._sessions = sessions
         self._internal = internal
 
-    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
-        if connection["type"] != "http":
-            await self._app(connection, receive, send)
-            return
+    async def serve(self, connection: Connection, receive: Receive, send: Send) -> None:
         if passing.is_internal(connection):
             await self._internal(connection, receive, send)
             return
@@ -79,7 +77,7 @@ class Door:
 
         token = MISPLACED.set(found)
         try:
-            await self._app(connection, receive, sent)
+            await self.app(connection, receive, sent)
         finally:
             MISPLACED.reset(token)
 

@@ -4,7 +4,7 @@ from fastapi import FastAPI
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
-from starlette.types import ASGIApp, Message, Receive, Send
+from starlette.types import Message, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.server.dashboard import (
@@ -40,6 +40,7 @@ from hippocampe.server.dashboard.rendering import STATIC_FOLDER
 from hippocampe.server.dashboard.routing import refused
 from hippocampe.server.http.access import STATIC
 from hippocampe.server.http.log_tail import LogTail
+from hippocampe.server.http.middleware import Middleware, at_start
 
 HOME = "/overview"
 PAGES = (
@@ -97,22 +98,17 @@ HEADERS = {
 }
 
 
-class Headers:
+class Headers(Middleware):
     """Adds the security headers to every response."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    async def serve(self, connection: Connection, receive: Receive, send: Send) -> None:
+        def secure(message: Message) -> None:
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+            headers.setdefault("Cache-Control", _kept(connection))
 
-    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
-        async def sent(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers.setdefault(name, value)
-                headers.setdefault("Cache-Control", _kept(connection))
-            await send(message)
-
-        await self._app(connection, receive, sent if connection["type"] == "http" else send)
+        await self.app(connection, receive, at_start(send, secure))
 
 
 def _kept(connection: Connection) -> str:

@@ -18,6 +18,7 @@ from starlette.types import Scope as Connection
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import HippocampeError, InvalidInput
 from hippocampe.server.http import problems
+from hippocampe.server.http.middleware import Middleware
 from hippocampe.server.http.origins import is_allowed
 from hippocampe.server.http.sessions import COOKIE, SAFE_METHODS, TOKEN_HEADER, Sessions
 from hippocampe.types import KEY_PREFIX, ApiKey, Role, Scope
@@ -59,7 +60,7 @@ BEARER = HTTPBearer(
 """Only documents the header in the OpenAPI document: `Gate` reads it."""
 
 
-class Gate:
+class Gate(Middleware):
     """Authenticates each request by its key; on loopback, programs of this machine need none.
 
     The key comes in the header Authorization, or with the cookie of a login. A change with a cookie also needs
@@ -89,23 +90,20 @@ class Gate:
         keyless: bool,
         origins: Sequence[str] = (),
     ) -> None:
-        self._app = app
+        super().__init__(app)
         self._origins = origins
         self._hippo = hippo
         self._sessions = sessions
         self._keyless = loopback and keyless
 
-    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
-        if connection["type"] == "http":
-            headers = Headers(scope=connection)
-            try:
-                problem = await self._problem(connection, headers)
-            except HippocampeError as exc:
-                problem = problems.of_error(exc)
-            if problem is not None:
-                await _refusal(problem, connection, headers)(connection, receive, send)
-                return
-        await self._app(connection, receive, send)
+    async def serve(self, connection: Connection, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=connection)
+        try:
+            problem = await self._problem(connection, headers)
+        except HippocampeError as exc:
+            problem = problems.of_error(exc)
+        answer = self.app if problem is None else _refusal(problem, connection, headers)
+        await answer(connection, receive, send)
 
     async def _problem(self, connection: Connection, headers: Headers) -> problems.Problem | None:
         """The reason to refuse a request, or None; stores the key in the state of the request."""

@@ -15,6 +15,7 @@ from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import HippocampeError
 from hippocampe.server.http import problems
 from hippocampe.server.http.access import scope_of
+from hippocampe.server.http.middleware import Middleware
 from hippocampe.types import ApiKey
 
 HEADER = "idempotency-key"
@@ -40,22 +41,21 @@ def taken(path: str) -> bool:
     return WITHOUT.fullmatch(path) is None
 
 
-class Idempotency:
+class Idempotency(Middleware):
     """Answers a repeated write with the stored reply, without executing it again."""
 
     def __init__(self, app: ASGIApp, hippo: AsyncHippocampe) -> None:
-        self._app = app
+        super().__init__(app)
         self._replies = hippo.sync.replies
         self._under_way: set[tuple[str, str]] = set()
 
-    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
+    async def serve(self, connection: Connection, receive: Receive, send: Send) -> None:
         if (
-            connection["type"] != "http"
-            or connection["method"] not in WRITES
+            connection["method"] not in WRITES
             or not connection["path"].startswith("/api/")
             or (key := Headers(scope=connection).get(HEADER)) is None
         ):
-            await self._app(connection, receive, send)
+            await self.app(connection, receive, send)
             return
         try:
             _check(connection["path"], key)
@@ -89,7 +89,7 @@ class Idempotency:
                 return _replayed(known.status, known.body)
             reply = _Reply()
             with self._replies.claiming(space, key, request) as claim:
-                await self._app(connection, _received(body, receive), reply.take)
+                await self.app(connection, _received(body, receive), reply.take)
             if claim.committed:
                 await asyncio.to_thread(self._replies.keep, claim, reply.status, reply.body)
             return reply.response()

@@ -12,6 +12,8 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
+from hippocampe.server.http.middleware import Middleware
+
 MAX_VALUES = 250_000
 """Most values of one body: a full `remember_many` has half as many."""
 MAX_DEPTH = 100
@@ -60,7 +62,7 @@ def has_too_many_values(body: bytes) -> bool:
     return structure.values > MAX_VALUES
 
 
-class JsonLimit:
+class JsonLimit(Middleware):
     """Refuses JSON bodies as soon as they have too many values or are nested too deeply.
 
     Args:
@@ -68,15 +70,13 @@ class JsonLimit:
     """
 
     def __init__(self, app: ASGIApp, *, free: tuple[str, ...]) -> None:
-        self._app = app
+        super().__init__(app)
         self._free = free
 
-    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
-        if connection["type"] != "http" or connection["path"].startswith(self._free):
-            await self._app(connection, receive, send)
-            return
-        if Headers(scope=connection).get("content-type", "").lower().startswith(_FORMS):
-            await self._app(connection, receive, send)
+    async def serve(self, connection: Connection, receive: Receive, send: Send) -> None:
+        form = Headers(scope=connection).get("content-type", "").lower().startswith(_FORMS)
+        if form or connection["path"].startswith(self._free):
+            await self.app(connection, receive, send)
             return
         structure = JsonStructure()
 
@@ -86,7 +86,7 @@ class JsonLimit:
                 _check(structure, body)
             return message
 
-        await self._app(connection, counted, send)
+        await self.app(connection, counted, send)
 
 
 def _check(structure: JsonStructure, piece: bytes) -> None:

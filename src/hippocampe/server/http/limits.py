@@ -16,6 +16,7 @@ from starlette.types import Scope as Connection
 from hippocampe.actor import ACTOR
 from hippocampe.server.http import problems
 from hippocampe.server.http.access import CREDENTIALS, LOGIN, is_public
+from hippocampe.server.http.middleware import Middleware, at_start
 from hippocampe.types import ApiKey
 
 MAX_KNOWN = 10_000
@@ -78,7 +79,7 @@ class Buckets:
         return min(self._burst, tokens + (self._clock() - at) * self._rate)
 
 
-class KeyLimit:
+class KeyLimit(Middleware):
     """Limits the requests per key. Sets the actor of the audit log.
 
     Programs without a key are on this machine, and are not limited.
@@ -91,34 +92,33 @@ class KeyLimit:
     def __init__(
         self, app: ASGIApp, *, rate: float, burst: int, processes: Callable[[], int]
     ) -> None:
-        self._app = app
+        super().__init__(app)
         self._buckets = Buckets(rate, burst, shares=processes)
         self._refusal = (
             f"a key may send {rate:g} requests a second: send fewer, or raise request_rate."
         )
 
-    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
+    async def serve(self, connection: Connection, receive: Receive, send: Send) -> None:
         key: ApiKey | None = connection.get("state", {}).get("key")
-        if connection["type"] == "http":
-            ACTOR.set("local" if key is None else f"key {key.id}")
-            if key is not None and (wait := self._buckets.take(key.id)):
-                await _too_many(self._refusal, wait)(connection, receive, send)
-                return
-        await self._app(connection, receive, send)
+        ACTOR.set("local" if key is None else f"key {key.id}")
+        if key is not None and (wait := self._buckets.take(key.id)):
+            await _too_many(self._refusal, wait)(connection, receive, send)
+            return
+        await self.app(connection, receive, send)
 
 
-class GuessLimit:
+class GuessLimit(Middleware):
     """Refuses addresses that tried too many wrong keys. Keys that were accepted before are still served."""
 
     def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+        super().__init__(app)
         self._guesses = Buckets(GUESSES_PER_SECOND, GUESSES)
         self._right: OrderedDict[bytes, None] = OrderedDict()
 
-    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
-        path: str = connection.get("path", "")
-        if connection["type"] != "http" or (is_public(path) and path != LOGIN):
-            await self._app(connection, receive, send)
+    async def serve(self, connection: Connection, receive: Receive, send: Send) -> None:
+        path: str = connection["path"]
+        if is_public(path) and path != LOGIN:
+            await self.app(connection, receive, send)
             return
         address, credential = _address(connection), _credentials(connection)
         wait = self._guesses.wait(address)
@@ -127,15 +127,14 @@ class GuessLimit:
             await _too_many(detail, wait)(connection, receive, send)
             return
 
-        async def seen(message: Message) -> None:
-            if message["type"] == "http.response.start" and credential is not None:
+        def seen(message: Message) -> None:
+            if credential is not None:
                 state = connection.get("state", {})
                 # An upstream that refuses its own key says nothing about the key of this server.
                 status = 200 if state.get("passed_on", False) else message["status"]
                 self._note(address, credential, status, checked="key" in state)
-            await send(message)
 
-        await self._app(connection, receive, seen)
+        await self.app(connection, receive, at_start(send, seen))
 
     def _note(self, address: str, credential: bytes, status: int, *, checked: bool) -> None:
         """Count a wrong credential, or remember a right one; the gate checks none of the page of the login."""
@@ -149,7 +148,7 @@ class GuessLimit:
                 self._right.popitem(last=False)
 
 
-class BodyLimit:
+class BodyLimit(Middleware):
     """Refuses bodies as soon as they are too large or too slow.
 
     Args:
@@ -158,14 +157,11 @@ class BodyLimit:
     """
 
     def __init__(self, app: ASGIApp, *, most: int, larger: Mapping[str, int]) -> None:
-        self._app = app
+        super().__init__(app)
         self._most = most
         self._larger = larger
 
-    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
-        if connection["type"] != "http":
-            await self._app(connection, receive, send)
-            return
+    async def serve(self, connection: Connection, receive: Receive, send: Send) -> None:
         path: str = connection["path"]
         larger = (most for start, most in self._larger.items() if path.startswith(start))
         most = next(larger, self._most)
@@ -194,7 +190,7 @@ class BodyLimit:
                 raise HTTPException(413, _too_large(most))
             return message
 
-        await self._app(connection, counted, send)
+        await self.app(connection, counted, send)
 
 
 def _too_large(most: int) -> str:

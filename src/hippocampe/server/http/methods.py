@@ -5,10 +5,12 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
+from hippocampe.server.http.middleware import Middleware
+
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
-class HeadRequests:
+class HeadRequests(Middleware):
     """Answers HEAD like GET, without the body. A stream ends with its head.
 
     Args:
@@ -16,13 +18,12 @@ class HeadRequests:
     """
 
     def __init__(self, app: ASGIApp, *, except_below: str) -> None:
-        self._app = app
+        super().__init__(app)
         self._except = except_below
 
-    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
-        is_head = connection["type"] == "http" and connection["method"] == "HEAD"
-        if not is_head or connection["path"].startswith(self._except):
-            await self._app(connection, receive, send)
+    async def serve(self, connection: Connection, receive: Receive, send: Send) -> None:
+        if connection["method"] != "HEAD" or connection["path"].startswith(self._except):
+            await self.app(connection, receive, send)
             return
 
         async def head(message: Message) -> None:
@@ -31,7 +32,7 @@ class HeadRequests:
                 # Simulates a disconnect of the client, which ends the response.
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-        await self._app({**connection, "method": "GET"}, receive, head)
+        await self.app({**connection, "method": "GET"}, receive, head)
 
 
 def allowed(request: Request) -> list[str]:

@@ -10,6 +10,7 @@ from starlette.types import Scope as Connection
 
 from hippocampe.server.http import logs
 from hippocampe.server.http.metrics import Metrics
+from hippocampe.server.http.middleware import Middleware, at_start
 from hippocampe.types import ApiKey
 
 ID = "x-request-id"
@@ -21,32 +22,27 @@ CLOSED = 499
 """Recorded status when the client disconnected before the answer."""
 
 
-class Observation:
+class Observation(Middleware):
     """Records each request of an application."""
 
     def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
-        self._app = app
+        super().__init__(app)
         self._metrics = metrics
 
-    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
-        if connection["type"] != "http":
-            await self._app(connection, receive, send)
-            return
+    async def serve(self, connection: Connection, receive: Receive, send: Send) -> None:
         sent = Headers(scope=connection).get(ID, "")
         id = sent if PLAIN.fullmatch(sent) else uuid4().hex
         state = connection.setdefault("state", {})
         state["request_id"] = id
         started, status = time.perf_counter(), CLOSED
 
-        async def noted(message: Message) -> None:
+        def noted(message: Message) -> None:
             nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                MutableHeaders(scope=message).setdefault(ID, id)
-            await send(message)
+            status = message["status"]
+            MutableHeaders(scope=message).setdefault(ID, id)
 
         try:
-            await self._app(connection, receive, noted)
+            await self.app(connection, receive, at_start(send, noted))
         except Exception:
             status = 500
             raise

@@ -7,6 +7,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
+from hippocampe.server.http.middleware import Middleware, at_start
+
 API = ("/api/", "/v1/", "/mcp")
 """Paths that pages of allowed origins may use: never the dashboard."""
 METHODS = "GET, POST, PUT, PATCH, DELETE, OPTIONS"
@@ -19,36 +21,32 @@ def is_allowed(connection: Connection, headers: Headers, origins: Sequence[str])
     return headers.get("origin", "").lower() in origins and path.startswith(API)
 
 
-class Origins:
+class Origins(Middleware):
     """Answers preflights of allowed origins, and lets their pages read the answers. Others see no difference."""
 
     def __init__(self, app: ASGIApp, *, origins: Sequence[str]) -> None:
-        self._app = app
+        super().__init__(app)
         self._origins = origins
 
-    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
-        if connection["type"] != "http":
-            await self._app(connection, receive, send)
-            return
+    async def serve(self, connection: Connection, receive: Receive, send: Send) -> None:
         headers = Headers(scope=connection)
         if not is_allowed(connection, headers, self._origins):
-            await self._app(connection, receive, send)
+            await self.app(connection, receive, send)
             return
         origin = headers["origin"]
 
-        async def sent(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                added = MutableHeaders(scope=message)
-                added["Access-Control-Allow-Origin"] = origin
-                added["Access-Control-Expose-Headers"] = "Retry-After, X-Request-Id"
-                added.add_vary_header("Origin")
-            await send(message)
+        def allow(message: Message) -> None:
+            added = MutableHeaders(scope=message)
+            added["Access-Control-Allow-Origin"] = origin
+            added["Access-Control-Expose-Headers"] = "Retry-After, X-Request-Id"
+            added.add_vary_header("Origin")
 
+        send = at_start(send, allow)
         asked = headers.get("access-control-request-method")
         if connection["method"] == "OPTIONS" and asked is not None:
-            await Response(status_code=204, headers=_preflight(headers))(connection, receive, sent)
+            await Response(status_code=204, headers=_preflight(headers))(connection, receive, send)
             return
-        await self._app(connection, receive, sent)
+        await self.app(connection, receive, send)
 
 
 def _preflight(headers: Headers) -> dict[str, str]:

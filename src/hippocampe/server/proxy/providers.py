@@ -5,10 +5,11 @@ from enum import Enum
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.types import ASGIApp, Message, Receive, Send
+from starlette.types import Message, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.server.http.access import PROXY
+from hippocampe.server.http.middleware import Middleware
 from hippocampe.server.http.problems import BLANK, MEDIA_TYPE
 
 _ERROR: dict[str, Any] = {
@@ -79,15 +80,12 @@ def provider_of(connection: Connection) -> Provider:
     return Provider.ANTHROPIC if versioned or path.split("/")[0] == "messages" else Provider.OPENAI
 
 
-class ProviderErrors:
+class ProviderErrors(Middleware):
     """Formats the proxy's own errors like the provider's; answers of the upstream stay unchanged."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
-        if connection["type"] != "http" or not connection["path"].startswith(PROXY):
-            await self._app(connection, receive, send)
+    async def serve(self, connection: Connection, receive: Receive, send: Send) -> None:
+        if not connection["path"].startswith(PROXY):
+            await self.app(connection, receive, send)
             return
         start: Message | None = None
 
@@ -108,7 +106,7 @@ class ProviderErrors:
                 message = {"type": "http.response.body", "body": body}
             await send(message)
 
-        await self._app(connection, receive, formed)
+        await self.app(connection, receive, formed)
 
 
 def _error(problem: dict[str, Any], provider: Provider) -> bytes:
