@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, unquote_to_bytes
 import httpx
 from starlette.datastructures import Headers, QueryParams
 from starlette.exceptions import HTTPException
-from starlette.requests import cookie_parser
+from starlette.requests import ClientDisconnect, cookie_parser
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Send
 from starlette.types import Scope as Connection
@@ -25,11 +25,18 @@ from hippocampe.errors import HippocampeError, InvalidInput, Overloaded, ServerU
 from hippocampe.hippocampe import KeyRegister
 from hippocampe.server.cells import merging, passing, sending
 from hippocampe.server.cells.moves import Mover
-from hippocampe.server.cells.sending import HOP_BY_HOP, POLL_SECONDS, Attempts, Body, passed_on
+from hippocampe.server.cells.sending import (
+    HOP_BY_HOP,
+    KEPT_BYTES,
+    POLL_SECONDS,
+    Attempts,
+    passed_on,
+)
 from hippocampe.server.cells.supervisor import Supervisor
 from hippocampe.server.dashboard.visit import chosen_space
 from hippocampe.server.http import problems
 from hippocampe.server.http.access import LOGIN, PROXY, decoded, secret_of, session_of
+from hippocampe.server.http.bodies import Body
 from hippocampe.server.http.sessions import COOKIE, SAFE_METHODS, Sessions
 from hippocampe.types import Scope
 
@@ -70,6 +77,9 @@ class Router:
             raise RuntimeError("the router answers HTTP only")
         try:
             await self._answer(connection, receive, send)
+        except ClientDisconnect:
+            problem = problems.of_status(400, problems.INCOMPLETE)
+            await problems.response(problem)(connection, receive, send)
         except HTTPException as exc:
             problem = problems.of_status(exc.status_code, exc.detail)
             await problems.response(problem, exc.headers)(connection, receive, send)
@@ -93,7 +103,9 @@ class Router:
         elif path == "/readyz":
             response = await self._readiness()
         else:
-            await self._route(connection, receive, send)
+            body = await Body.of(receive, KEPT_BYTES)
+            with suppress(ClientDisconnect):
+                await body.while_connected(self._pass_on(connection, body, send))
             return
         await response(connection, receive, send)
 
@@ -104,7 +116,7 @@ class Router:
             return problems.response(problems.of_status(404, "there is no endpoint at this path."))
         if connection["path"] == f"{passing.INTERNAL}spread":
             return JSONResponse(encode(await self.mover.spread()))
-        body = await Body.of(receive)
+        body = await Body.of(receive, KEPT_BYTES)
         try:
             order = json.loads(body.kept)
             space, target = Scope(space=order["space"]).space, int(order["target"])
@@ -133,20 +145,6 @@ class Router:
         at = self._cells[cell]
         await sending.running(at)
         return await at.ask(name, arguments)
-
-    async def _route(self, connection: Connection, receive: Receive, send: Send) -> None:
-        """Answer a request, unless its client leaves: nobody waits any more, and a stream may be silent for long."""
-        body = await Body.of(receive)
-        answering = asyncio.create_task(self._pass_on(connection, body, send))
-        leaving = asyncio.create_task(body.left())
-        try:
-            await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            answering.cancel()
-            leaving.cancel()
-            found, _ = await asyncio.gather(answering, leaving, return_exceptions=True)
-        if isinstance(found, Exception):
-            raise found
 
     async def _pass_on(self, connection: Connection, body: Body, send: Send) -> None:
         """Send a request to its cell; if that does not have the space, or ends, to the cell that has it by then."""

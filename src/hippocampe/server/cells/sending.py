@@ -1,18 +1,16 @@
 """Send a request of a client to a cell, again if that cannot do harm, and never without end."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import cast
 
 import httpx
 from starlette.exceptions import HTTPException
-from starlette.types import Message, Receive
 from starlette.types import Scope as Connection
 
 from hippocampe.errors import ServerUnavailable
 from hippocampe.server.cells import passing
 from hippocampe.server.cells.supervisor import TIMEOUTS, Cell
-from hippocampe.server.http import problems
+from hippocampe.server.http.bodies import Body
 
 KEPT_BYTES = 2**20
 """Bodies up to this size are kept: of a request to send it to another cell, of an answer until it is whole."""
@@ -25,57 +23,6 @@ HOP_BY_HOP = frozenset(
     (b"connection", b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade")
 )
 """RFC 9110, section 7.6.1: headers of one connection, not of the message."""
-
-
-class Body(httpx.AsyncByteStream):
-    """The body of a request: kept, if it is small.
-
-    Attributes:
-        kept: The part that is kept.
-        whole: True if that is all, so that it can be sent again.
-    """
-
-    def __init__(self, kept: bytes, receive: Receive, *, whole: bool) -> None:
-        self.kept = kept
-        self.whole = whole
-        self._receive = receive
-        self._ended = asyncio.Event()
-        if whole:
-            self._ended.set()
-
-    @classmethod
-    async def of(cls, receive: Receive) -> "Body":
-        """Receive a body, up to `KEPT_BYTES`; the rest follows while it is sent."""
-        pieces, size = list[bytes](), 0
-        while True:
-            message = await _received(receive)
-            piece = message.get("body", b"")
-            pieces.append(piece)
-            size += len(piece)
-            whole = not message.get("more_body", False)
-            if whole or size > KEPT_BYTES:
-                return cls(b"".join(pieces), receive, whole=whole)
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        yield self.kept
-        while not self._ended.is_set():
-            message = await _received(self._receive)
-            yield message.get("body", b"")
-            if not message.get("more_body", False):
-                self._ended.set()
-
-    async def left(self) -> None:
-        """Wait until the client leaves; until then nobody else may receive what follows the body."""
-        await self._ended.wait()
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
-
-
-async def _received(receive: Receive) -> Message:
-    message = await receive()
-    if message["type"] == "http.disconnect":
-        raise HTTPException(400, problems.INCOMPLETE)
-    return message
 
 
 class Attempts:

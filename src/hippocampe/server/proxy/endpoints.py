@@ -9,7 +9,7 @@ import logging
 import re
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import anyio
 import httpx
@@ -22,6 +22,7 @@ from starlette.types import Send
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.integrations.conversation import Conversation
 from hippocampe.server.http.access import LABELS, PROXY, scope_in_headers
+from hippocampe.server.http.bodies import Body
 from hippocampe.server.http.dependencies import Hippo
 from hippocampe.server.proxy.protocols import PROTOCOLS, Protocol, parsed
 from hippocampe.server.proxy.providers import DESCRIBED, provider_of
@@ -29,7 +30,6 @@ from hippocampe.server.proxy.remembered_chat import MEMORY_SECONDS, RememberedCh
 from hippocampe.server.proxy.upstream import Upstream, passed_on
 
 log = logging.getLogger("hippocampe")
-T = TypeVar("T")
 
 EVENTS = "text/event-stream"
 BROKEN = "the upstream closed the connection during its answer: try again."
@@ -66,14 +66,13 @@ def _with_memory(protocol: Protocol) -> Callable[..., Coroutine[Any, Any, Respon
     """The endpoint of a supported protocol, with memory."""
 
     async def endpoint(request: Request, hippo: Hippo) -> Response:
-        body = _Body(request)
         try:
-            read = await body.read(MAX_READ_BYTES)
-            if read is None:
+            body = await Body.of(request.receive, MAX_READ_BYTES)
+            if not body.whole:
                 scope_in_headers(request, "write")
                 log.warning("a chat too large to read was forwarded without memory")
                 return await _untouched(request, body)
-            return await _remembered(request, hippo, protocol, body, read)
+            return await _remembered(request, hippo, protocol, body)
         except ClientDisconnect:
             return Response(status_code=CLOSED)
 
@@ -81,12 +80,12 @@ def _with_memory(protocol: Protocol) -> Callable[..., Coroutine[Any, Any, Respon
 
 
 async def _remembered(
-    request: Request, hippo: AsyncHippocampe, protocol: Protocol, body: "_Body", read: bytes
+    request: Request, hippo: AsyncHippocampe, protocol: Protocol, body: Body
 ) -> Response:
-    upstream, asked = _upstream(request), parsed(read)
+    upstream, asked = _upstream(request), parsed(body.kept)
     if _is_forgotten(request, protocol.conversation(asked)):
         scope_in_headers(request, "write")
-        return await _untouched(request, body, read)
+        return await _untouched(request, body)
     chat = RememberedChat(
         hippo,
         scope_in_headers(request, "write", user=asked.get("user")),
@@ -95,13 +94,12 @@ async def _remembered(
         threads=request.app.state.threads,
         url=upstream.url or "",
     )
-    reminded = await _while_connected(request, body, chat.reminded(read))
-    sending = upstream.send(request, reminded, readable=True)
-    answer = await _while_connected(request, body, sending)
+    reminded = await body.while_connected(chat.reminded(body.kept))
+    answer = await body.while_connected(upstream.send(request, reminded, readable=True))
     if answer.is_success and answer.headers.get("content-type", "").startswith(EVENTS):
         request.state.passed_on = True
         return _Relay(answer, chat, protocol)
-    whole = await _while_connected(request, body, _whole(answer))
+    whole = await body.while_connected(_whole(answer))
     request.state.passed_on = True
     response = Response(whole, answer.status_code)
     length = (b"content-length", str(len(whole)).encode())
@@ -141,15 +139,14 @@ async def _passed(request: Request, path: str) -> Response:
             "that of this server, and start the server without a key of the upstream.",
         )
     try:
-        return await _untouched(request, _Body(request))
+        return await _untouched(request, await Body.of(request.receive, 0))
     except ClientDisconnect:
         return Response(status_code=CLOSED)
 
 
-async def _untouched(request: Request, body: "_Body", read: bytes | None = None) -> Response:
-    content = (body if body.follows else b"") if read is None else read
-    sending = _upstream(request).send(request, content, readable=False)
-    answer = await _while_connected(request, body, sending)
+async def _untouched(request: Request, body: Body) -> Response:
+    content = body.kept if body.whole else body
+    answer = await body.while_connected(_upstream(request).send(request, content, readable=False))
     request.state.passed_on = True
     return _Through(answer)
 
@@ -212,42 +209,6 @@ def _upstream(request: Request) -> Upstream:
     return request.app.state.upstreams[provider_of(request.scope)]
 
 
-class _Body:
-    """The body of a request, read whole or streamed.
-
-    Attributes:
-        follows: Whether the request has a body.
-        complete: Set once it was received completely.
-    """
-
-    def __init__(self, request: Request) -> None:
-        self.follows = bool({"content-length", "transfer-encoding"} & {*request.headers})
-        self.complete = asyncio.Event()
-        self._pieces = request.stream()
-        self._start = b""
-        if not self.follows:
-            self.complete.set()
-
-    async def read(self, most: int) -> bytes | None:
-        """The whole body; None if it has more than `most` bytes, which are then streamed too."""
-        pieces, size = list[bytes](), 0
-        async for piece in self._pieces:
-            pieces.append(piece)
-            size += len(piece)
-            if size > most:
-                self._start = b"".join(pieces)
-                return None
-        self.complete.set()
-        return b"".join(pieces)
-
-    async def __aiter__(self) -> AsyncGenerator[bytes]:
-        yield self._start
-        self._start = b""
-        async for piece in self._pieces:
-            yield piece
-        self.complete.set()
-
-
 async def _whole(answer: httpx.Response) -> bytes:
     try:
         return await answer.aread()
@@ -255,31 +216,6 @@ async def _whole(answer: httpx.Response) -> bytes:
         raise HTTPException(502, BROKEN) from exc
     finally:
         await answer.aclose()
-
-
-async def _while_connected(request: Request, body: _Body, work: Coroutine[Any, Any, T]) -> T:
-    """Wait for a result, unless the client disconnects.
-
-    Raises:
-        ClientDisconnect: It disconnected; the work was cancelled.
-    """
-    working = asyncio.create_task(work)
-    gone = asyncio.create_task(_gone(request, body))
-    try:
-        await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            return working.result()
-        raise ClientDisconnect
-    finally:
-        for task in (working, gone):
-            task.cancel()
-        await asyncio.wait({working, gone})
-
-
-async def _gone(request: Request, body: _Body) -> None:
-    await body.complete.wait()
-    while (await request.receive())["type"] != "http.disconnect":
-        """Return nothing more: the body was read."""
 
 
 class _Through(StreamingResponse):
