@@ -15,7 +15,7 @@ from hippocampe.server.api import (
     verbs,
 )
 from hippocampe.server.api.description import PARAGRAPHS, SUMMARY, describe
-from hippocampe.server.dashboard import data, docs, site
+from hippocampe.server.dashboard import data, site
 from hippocampe.server.http import problems
 from hippocampe.server.http.access import BEARER, PROXY, Gate
 from hippocampe.server.http.idempotency import Idempotency
@@ -89,7 +89,6 @@ def create_app(
     for router in (endpoints.routes(), *(each.router for each in parts)):
         app.include_router(router, dependencies=[Depends(BEARER)])
     app.include_router(operation.router)
-    app.include_router(docs.router)
     app.router.routes.append(Route(endpoint.PATH, mcp))
     problems.install(app)
     site.install(app)

@@ -21,7 +21,7 @@ ROUTES = [
     for method in sorted(route.methods or ())
 ]
 CHANGES = [(method, path) for method, path in ROUTES if method not in SAFE_METHODS]
-FOR_ALL = {LOGIN, "/logout", "/preferences"}
+FOR_ALL = {LOGIN, "/docs", "/logout", "/preferences"}
 READING = {"/playground", "/settings/effect"}
 """Paths of a POST that changes nothing that is kept."""
 STREAMS = {"/logs/stream"}

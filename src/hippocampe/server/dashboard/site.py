@@ -1,5 +1,8 @@
 """All pages of the dashboard, its files, and the security headers."""
 
+from importlib import import_module
+from pkgutil import iter_modules
+
 from fastapi import FastAPI
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
@@ -7,34 +10,8 @@ from starlette.responses import RedirectResponse
 from starlette.types import Message, Receive, Send
 from starlette.types import Scope as Connection
 
-from hippocampe.server.dashboard import (
-    about,
-    access,
-    badges,
-    brain,
-    chat,
-    connect,
-    conversations,
-    costs,
-    data,
-    digesting,
-    facts,
-    graph,
-    importing,
-    jobs,
-    live,
-    login,
-    logs,
-    memory,
-    memory_detail,
-    notes,
-    overview,
-    playground,
-    retrievals,
-    reviews,
-    settings,
-    timeline,
-)
+from hippocampe.server import dashboard
+from hippocampe.server.dashboard import digesting, importing
 from hippocampe.server.dashboard.assets import Assets
 from hippocampe.server.dashboard.rendering import STATIC_FOLDER
 from hippocampe.server.dashboard.routing import refused
@@ -43,35 +20,11 @@ from hippocampe.server.http.log_tail import LogTail
 from hippocampe.server.http.middleware import Middleware, at_start
 
 HOME = "/overview"
-PAGES = (
-    login,
-    badges,
-    overview,
-    memory,
-    facts,
-    about,
-    timeline,
-    notes,
-    # Its path matches any name after /memory: it is registered after the others.
-    memory_detail,
-    brain,
-    digesting,
-    live,
-    graph,
-    retrievals,
-    reviews,
-    costs,
-    jobs,
-    logs,
-    connect,
-    conversations,
-    data,
-    access,
-    playground,
-    chat,
-    settings,
+_MODULES = (
+    import_module(f"{dashboard.__name__}.{each.name}") for each in iter_modules(dashboard.__path__)
 )
-"""The modules with a `router`, one per page."""
+PAGES = tuple(each for each in _MODULES if hasattr(each, "router"))
+"""The modules with a `router`, one per page, by name: a path with a parameter comes after those that it would match."""
 
 POLICY = "; ".join(
     (
