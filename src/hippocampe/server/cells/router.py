@@ -21,7 +21,7 @@ from starlette.types import Scope as Connection
 
 from hippocampe.cells import Divided
 from hippocampe.client.wire import encode
-from hippocampe.errors import HippocampeError, InvalidInput, Overloaded, ServerUnavailable
+from hippocampe.errors import InvalidInput, Overloaded, ServerUnavailable
 from hippocampe.hippocampe import KeyRegister
 from hippocampe.server.cells import merging, passing, sending
 from hippocampe.server.cells.moves import Mover
@@ -77,18 +77,10 @@ class Router:
             raise RuntimeError("the router answers HTTP only")
         try:
             await self._answer(connection, receive, send)
-        except ClientDisconnect:
-            problem = problems.of_status(400, problems.INCOMPLETE)
-            await problems.response(problem)(connection, receive, send)
-        except HTTPException as exc:
-            problem = problems.of_status(exc.status_code, exc.detail)
-            await problems.response(problem, exc.headers)(connection, receive, send)
-        except Overloaded as exc:
+        except problems.EXPECTED as exc:
             # A client that stays connected would take a connection from the other cells.
-            close = {"Connection": "close"}
-            await problems.response(problems.of_error(exc), close)(connection, receive, send)
-        except HippocampeError as exc:
-            await problems.response(problems.of_error(exc))(connection, receive, send)
+            close = {"Connection": "close"} if isinstance(exc, Overloaded) else None
+            await problems.of_expected(exc, close)(connection, receive, send)
 
     async def _answer(self, connection: Connection, receive: Receive, send: Send) -> None:
         path: str = connection["path"]

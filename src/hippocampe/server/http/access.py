@@ -126,21 +126,14 @@ class Gate(Middleware):
             return unknown if key is None else None
         if not foreign and (login := await self._login(headers)) is not None:
             session, state["key"] = login
-            return self._without_token(connection, headers, session)
+            token = headers.get(TOKEN_HEADER)
+            safe = connection["method"] in SAFE_METHODS or self._sessions.genuine(session, token)
+            return None if safe else problems.of_status(403, STALE_PAGE)
         if keyless:
             return None
         through_proxy = self._keyless and forwarded(connection)
         why = "a request through a proxy" if through_proxy else "this server"
         return problems.of_status(401, f"{why} needs a key: {NEEDS_KEY}")
-
-    def _without_token(
-        self, connection: Connection, headers: Headers, session: str
-    ) -> problems.Problem | None:
-        """The reason to refuse a change without the CSRF token of its login, or None."""
-        token = headers.get(TOKEN_HEADER)
-        if connection["method"] in SAFE_METHODS or self._sessions.genuine(session, token):
-            return None
-        return problems.of_status(403, STALE_PAGE)
 
     async def _login(self, headers: Headers) -> tuple[str, ApiKey] | None:
         """The login of a request, and its key."""

@@ -6,13 +6,12 @@ import re
 
 from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.aio import AsyncHippocampe
-from hippocampe.errors import HippocampeError
 from hippocampe.server.http import problems
 from hippocampe.server.http.access import scope_of
 from hippocampe.server.http.middleware import Middleware
@@ -26,13 +25,6 @@ WITHOUT = re.compile(r"/api/(chat|erase|import|keys|verbs/.*)")
 DESCRIPTION = (
     "The idempotency key of the write: a retry with the same key within 24 hours is not executed again, "
     "and gets the first reply."
-)
-
-_UNDER_WAY = (
-    "a write with this Idempotency-Key is under way: wait, and send it again for its reply."
-)
-_OTHER_REQUEST = (
-    "this Idempotency-Key was used with another request: take a new one for each write."
 )
 
 
@@ -61,13 +53,8 @@ class Idempotency(Middleware):
             _check(connection["path"], key)
             body = await Request(connection, receive).body()
             response = await self._once(connection, key, body, receive)
-        except ClientDisconnect:
-            response = problems.response(problems.of_status(400, problems.INCOMPLETE))
-        except HTTPException as exc:
-            problem = problems.of_status(exc.status_code, exc.detail)
-            response = problems.response(problem, exc.headers)
-        except HippocampeError as exc:
-            response = problems.response(problems.of_error(exc))
+        except problems.EXPECTED as exc:
+            response = problems.of_expected(exc)
         await response(connection, receive, send)
 
     async def _once(
@@ -83,7 +70,10 @@ class Idempotency(Middleware):
             known = await asyncio.to_thread(self._replies.find, space, key)
             if known is not None:
                 if known.request != request:
-                    raise HTTPException(422, _OTHER_REQUEST)
+                    raise HTTPException(
+                        422,
+                        "this Idempotency-Key was used with another request: take a new one for each write.",
+                    )
                 if self._replies.is_under_way(known):
                     raise _under_way()
                 return _replayed(known.status, known.body)
@@ -98,7 +88,11 @@ class Idempotency(Middleware):
 
 
 def _under_way() -> HTTPException:
-    return HTTPException(409, _UNDER_WAY, {"Retry-After": problems.RETRY_SECONDS})
+    return HTTPException(
+        409,
+        "a write with this Idempotency-Key is under way: wait, and send it again for its reply.",
+        {"Retry-After": problems.RETRY_SECONDS},
+    )
 
 
 class _Reply:

@@ -108,21 +108,33 @@ def response(problem: Problem, headers: Mapping[str, str] | None = None) -> Resp
     return Response(json.dumps(asdict(problem)), problem.status, more, MEDIA_TYPE)
 
 
+EXPECTED = (errors.HippocampeError, HTTPException, ClientDisconnect)
+"""The errors that say by themselves why a request failed."""
+
+
+def of_expected(error: Exception, headers: Mapping[str, str] | None = None) -> Response:
+    """The response to one of the `EXPECTED` errors; a disconnected client does not get it."""
+    if isinstance(error, errors.HippocampeError):
+        return response(of_error(error), headers)
+    if isinstance(error, HTTPException):
+        return response(of_status(error.status_code, error.detail), error.headers)
+    return response(of_status(400, INCOMPLETE))
+
+
 def install(app: FastAPI) -> None:
     """Answer every error of an application with a problem."""
     for kind, handler in (
         (errors.HippocampeError, _failed),
         (RequestValidationError, _unusable),
         (HTTPException, refused),
-        (ClientDisconnect, _left),
+        (ClientDisconnect, _failed),
         (Exception, _broken),
     ):
         app.add_exception_handler(kind, handler)
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    assert isinstance(error, errors.HippocampeError)
-    return response(of_error(error))
+    return of_expected(error)
 
 
 async def _unusable(request: Request, error: Exception) -> Response:
@@ -159,10 +171,6 @@ def headers_of(request: Request, error: HTTPException) -> Mapping[str, str] | No
         # A mounted application has refused the method, and has named its own ones.
         return error.headers
     return {"Allow": ", ".join(methods)}
-
-
-async def _left(request: Request, error: Exception) -> Response:
-    return response(of_status(400, INCOMPLETE))
 
 
 async def _broken(request: Request, error: Exception) -> Response:
