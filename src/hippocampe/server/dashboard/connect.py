@@ -76,17 +76,11 @@ def _call(page: Visit, question: str) -> str:
 
 
 def _hooks(page: Visit) -> dict[str, Any]:
-    return {
-        event: [
-            {
-                "hooks": [
-                    {
-                        "type": "command",
-                        "command": page.command("hook", name),
-                        "timeout": HOOK_SECONDS,
-                    }
-                ]
-            }
-        ]
-        for event, name in HOOKS.items()
-    }
+    def hook(name: str) -> dict[str, Any]:
+        return {
+            "type": "command",
+            "command": page.command("hook", name),
+            "timeout": HOOK_SECONDS,
+        }
+
+    return {event: [{"hooks": [hook(name)]}] for event, name in HOOKS.items()}

@@ -38,8 +38,12 @@ async def preview(page: AdminPage, name: str = "", format: str = "") -> Response
     plain = plain_name(name)
     await receive(page.request, Path(folder.name) / plain)
     token = await imports(page).add(
-        *(plain, page.scope, page.timezone, folder, format or None),
+        plain,
+        folder,
         hippo=page.hippo,
+        scope=page.scope,
+        timezone=page.timezone,
+        format=format or None,
         one_space=page.key is not None,
     )
     return _shown(page, token)
@@ -48,7 +52,7 @@ async def preview(page: AdminPage, name: str = "", format: str = "") -> Response
 @router.post("/import/{token}")
 async def start(page: AdminPage, token: str) -> Response:
     """Import a file, and show the progress."""
-    imports(page).start(token, page.hippo, page.scope, one_space=page.key is not None)
+    imports(page).start(token, page.hippo, page.scope)
     return _shown(page, token)
 
 

@@ -22,6 +22,7 @@ class Importing:
 
     Attributes:
         format: The format that was chosen for it; None if it is detected.
+        one_space: Whether messages that name another space are skipped.
         read: Messages or rows that the import has read.
     """
 
@@ -32,6 +33,7 @@ class Importing:
     path: Path
     timezone: str
     format: str | None
+    one_space: bool
     started: bool = False
     read: int = 0
     done: Imported | None = None
@@ -58,12 +60,12 @@ class Imports:
     async def add(
         self,
         name: str,
-        scope: Scope,
-        timezone: str,
         folder: "tempfile.TemporaryDirectory[str]",
-        format: str | None = None,
         *,
         hippo: AsyncHippocampe,
+        scope: Scope,
+        timezone: str,
+        format: str | None,
         one_space: bool,
     ) -> str:
         """Preview a file of a folder, which this takes over; return the token of the import.
@@ -90,7 +92,9 @@ class Imports:
             raise type(exc)(_without_folder(exc, path)) from exc
         token = token_urlsafe(16)
         found = replace(found, known=tried.known)
-        self._files[token] = Importing(scope.space, name, found, folder, path, timezone, format)
+        self._files[token] = Importing(
+            scope.space, name, found, folder, path, timezone, format, one_space
+        )
         waiting = [each for each, file in self._files.items() if not file.started or file.ended]
         for old in waiting[: max(len(self._files) - MOST, 0)]:
             self._files.pop(old).folder.cleanup()
@@ -107,13 +111,13 @@ class Imports:
             raise NotFound("this file is not waiting any more: choose it again.")
         return found
 
-    def start(self, token: str, hippo: AsyncHippocampe, scope: Scope, *, one_space: bool) -> None:
+    def start(self, token: str, hippo: AsyncHippocampe, scope: Scope) -> None:
         """Start an import in the background, once."""
         file = self.of(token, scope)
         if file.started:
             return
         file.started = True
-        task = asyncio.create_task(_run(file, hippo, scope, one_space))
+        task = asyncio.create_task(_run(file, hippo, scope))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -123,7 +127,7 @@ class Imports:
             self._files.pop(token).folder.cleanup()
 
 
-async def _run(file: Importing, hippo: AsyncHippocampe, scope: Scope, one_space: bool) -> None:
+async def _run(file: Importing, hippo: AsyncHippocampe, scope: Scope) -> None:
     def progress(what: str, done: int, total: int) -> None:
         if what == "importing":
             file.read = done
@@ -134,7 +138,7 @@ async def _run(file: Importing, hippo: AsyncHippocampe, scope: Scope, one_space:
             scope=scope,
             format=file.format,
             timezone=file.timezone,
-            one_space=one_space,
+            one_space=file.one_space,
             progress=progress,
         )
     except HippocampeError as exc:

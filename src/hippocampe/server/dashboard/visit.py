@@ -113,7 +113,6 @@ class Visit(Reader):
         toast: str | None = None,
         undo: str | None = None,
         changed: str | None = None,
-        status: int = 200,
         **values: Any,
     ) -> HTMLResponse:
         """A part of a page, or an empty response.
@@ -132,7 +131,7 @@ class Visit(Reader):
         headers = {"HX-Trigger": json.dumps(events)} if events else {}
         if template is None:
             headers["HX-Reswap"] = "none"
-        return self._answer(template, status, values, headers)
+        return self._answer(template, 200, values, headers)
 
     def html(self, template: str, **values: Any) -> str:
         """The text of a part, for a stream of events."""
