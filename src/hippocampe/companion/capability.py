@@ -49,9 +49,9 @@ class LongTermMemory(AbstractCapability[Any]):
         super().__init__()
         self.hippo = hippo if isinstance(hippo, AsyncHippocampe) else AsyncHippocampe(hippo)
         self._scope = Scope() if scope is None else scope
-        self._tools = tools
-        self._store = store
-        self._reminders = OrderedDict[str, str]()
+        self.tools = tools
+        self.store = store
+        self.reminders = OrderedDict[str, str]()
 
     async def for_run(self, ctx: RunContext[Any]) -> "AbstractCapability[Any]":
         """Prepare one run: its scope, its settings, its reminder."""
@@ -61,27 +61,17 @@ class LongTermMemory(AbstractCapability[Any]):
         turn = Turn(self.hippo, scope, settings)
         if message:
             await remind(turn, message)
-        return _Run(turn, message, self._reminders, tools=self._tools, store=self._store)
+        return _Run(self, turn, message)
 
 
 class _Run(Attend):
     """One run of an agent with memory."""
 
-    def __init__(
-        self,
-        turn: Turn,
-        message: str,
-        reminders: OrderedDict[str, str],
-        *,
-        tools: bool,
-        store: bool,
-    ) -> None:
+    def __init__(self, memory: LongTermMemory, turn: Turn, message: str) -> None:
         super().__init__()
+        self._memory = memory
         self._turn = turn
         self._message = message
-        self._reminders = reminders
-        self._tools = tools
-        self._store = store
 
     def turn_of(self, ctx: RunContext[Any]) -> Turn:
         """The turn of this run."""
@@ -89,11 +79,11 @@ class _Run(Attend):
 
     def get_instructions(self) -> str:
         """The instructions on reading reminders and using the tools."""
-        return instructions(self._turn.settings, tools=self._tools)
+        return instructions(self._turn.settings, tools=self._memory.tools)
 
     def get_toolset(self) -> AbstractToolset[Any] | None:
         """The tools, bound to the scope of this run."""
-        if not self._tools:
+        if not self._memory.tools:
             return None
         return _OfTurn(toolset(self._turn.settings.language), self._turn)
 
@@ -101,14 +91,13 @@ class _Run(Attend):
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         """Put reminders before the messages that they belong to, in the request only."""
+        reminders = self._memory.reminders
         if self._turn.reminder and (part := last_prompt(request_context.messages)) is not None:
-            self._reminders[_key(part)] = self._turn.reminder
-            self._reminders.move_to_end(_key(part))
-            while len(self._reminders) > MAX_REMINDERS:
-                self._reminders.popitem(last=False)
-        messages = with_reminders(
-            request_context.messages, lambda part: self._reminders.get(_key(part))
-        )
+            reminders[_key(part)] = self._turn.reminder
+            reminders.move_to_end(_key(part))
+            while len(reminders) > MAX_REMINDERS:
+                reminders.popitem(last=False)
+        messages = with_reminders(request_context.messages, lambda part: reminders.get(_key(part)))
         return replace(request_context, messages=messages)
 
     async def after_run(
@@ -116,7 +105,7 @@ class _Run(Attend):
     ) -> AgentRunResult[Any]:
         """Store the exchange and its cost."""
         turn, output = self._turn, result.output
-        if self._store and self._message:
+        if self._memory.store and self._message:
             reply = output.strip() if isinstance(output, str) else ""
             await turn.hippo.after_turn(
                 self._message, reply or None, scope=turn.scope, tool_results=turn.results
