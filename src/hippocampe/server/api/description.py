@@ -1,6 +1,8 @@
 """The OpenAPI document: FastAPI's, with an example of each answer and the parts that all endpoints share."""
 
+import json
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import Any, cast
 
 from fastapi import FastAPI
@@ -23,40 +25,9 @@ PARAGRAPHS = (
 """Facts about all endpoints; the catalogues have each paragraph for the page of the endpoints."""
 
 _ID = "0198a000-0000-7000-8000-000000000000"
-_EXAMPLES: Mapping[str, object] = {
-    "content": "Paul aime le thé vert.",
-    "excerpt": "Paul aime le thé vert.",
-    "text": "Paul aime le thé vert.",
-    "query": "Que boit Paul ?",
-    "topic": "le voilier d'Owen",
-    "user_message": "Je me suis mis au thé vert.",
-    "other_id": f"{_ID[:-1]}1",
-    "value": "le thé vert",
-    "key": "boisson",
-    "message_preview": "Je bois quoi ce soir ?",
-    "message": "Bonjour !",
-    "space": "default",
-    "user": "dev",
-    "author": "dev",
-    "channel": "lobby",
-    "type": "preference",
-    "collection": "memory",
-    "kind": "memory",
-    "source": "conversation",
-    "model": "gpt-5-mini",
-    "embedder": "local",
-    "purpose": "chat",
-    "job": "digest",
-    "score": 0.83,
-    "importance": 0.7,
-    "subjects": ["paul"],
-    "companion_names": ["eko"],
-    "timezone": "Europe/Paris",
-    "secret": "hippo_7Q2…",
-    "path": "Projets/voilier.md",
-    "title": "Le voilier",
-    "next_cursor": None,
-}
+_EXAMPLES: Mapping[str, object] = json.loads(
+    files("hippocampe.server.api").joinpath("examples.json").read_text("utf-8")
+)
 """Example values by the name of a field; others are made from the schema."""
 _PLAIN: Mapping[object, object] = {"integer": 1, "number": 1, "boolean": False, "array": []}
 """Example values by type, where the rest of the schema does not matter."""
