@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TextIO, cast
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar, cast
 from zoneinfo import ZoneInfo
 
 import typer
@@ -27,7 +27,7 @@ from hippocampe.verbs import VERBS
 if TYPE_CHECKING:
     from hippocampe.hippocampe import Hippocampe
 
-P = ParamSpec("P")
+C = TypeVar("C", bound=Callable[..., None])
 NOTHING_FOUND = 3
 INTERRUPTED = 130
 WHERE = "Where"
@@ -274,7 +274,7 @@ def command(
     panel: str | None = None,
     shared: Sequence[str] = OF_A_SPACE,
     examples: Sequence[str] = (),
-) -> Callable[[Callable[Concatenate[Call, P], None]], Callable[Concatenate[Call, P], None]]:
+) -> Callable[[C], C]:
     """Register a function as a command that also takes the shared options.
 
     Args:
@@ -283,9 +283,7 @@ def command(
         examples: Command lines without the program's name, shown at the end of `--help`.
     """
 
-    def register(
-        step: Callable[Concatenate[Call, P], None],
-    ) -> Callable[Concatenate[Call, P], None]:
+    def register(step: C) -> C:
         own = [*inspect.signature(step).parameters.values()][1:]
         app.command(name, cls=Command, rich_help_panel=panel, epilog=epilog_of(examples))(
             with_options(step, own, shared)

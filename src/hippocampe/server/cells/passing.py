@@ -50,9 +50,8 @@ def is_internal(connection: Connection) -> bool:
 
 def split(headers: Iterable[tuple[bytes, bytes]]) -> tuple[Headers, Passed]:
     """Take a request's own headers, and what the router added, apart."""
-    own = [each for each in headers if each[0] != PASSED]
     found = next(value for name, value in headers if name == PASSED)
-    return own, decode(Passed, json.loads(found))
+    return without(headers), decode(Passed, json.loads(found))
 
 
 def without(headers: Iterable[tuple[bytes, bytes]]) -> Headers:

@@ -1,9 +1,9 @@
 """Files that a request sends or gets. They are in private folders of this server."""
 
-import asyncio
 import shutil
 from pathlib import Path
 
+import anyio
 from fastapi import Request
 from fastapi.responses import FileResponse
 from starlette.types import Receive, Send
@@ -22,12 +22,9 @@ async def receive(request: Request, path: Path) -> None:
         StoreError: It cannot be written.
     """
     try:
-        file = await asyncio.to_thread(path.open, "wb")
-        try:
+        async with await anyio.open_file(path, "wb") as file:
             async for piece in request.stream():
-                await asyncio.to_thread(file.write, piece)
-        finally:
-            await asyncio.to_thread(file.close)
+                await file.write(piece)
     except OSError as exc:
         raise free_space.refusal(exc, "the file cannot be received") from exc
 

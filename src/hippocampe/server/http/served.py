@@ -30,10 +30,9 @@ class ServedMemory(AsyncHippocampe):
     """A memory with bounded calls by kind, a cache of expensive counts, and metrics of turns."""
 
     def __init__(self, hippo: Hippocampe) -> None:
-        workers = Workers(LANES)
-        super().__init__(hippo, workers=workers)
+        self._lanes = Workers(LANES)
+        super().__init__(hippo, workers=self._lanes)
         self.metrics = Metrics(self)
-        self._workers = workers
         self._counts = CountCache()
 
     async def _awaited(self, verb: Verb, /, *arguments: Any, **named: Any) -> Any:
@@ -67,4 +66,4 @@ class ServedMemory(AsyncHippocampe):
 
     def release(self) -> None:
         """Drop the waiting calls; the memory stays open."""
-        self._workers.close()
+        self._lanes.close()
