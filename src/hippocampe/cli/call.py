@@ -4,11 +4,11 @@ import inspect
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar, cast, get_type_hints
 from zoneinfo import ZoneInfo
 
 import typer
@@ -37,7 +37,7 @@ KEY = "HIPPOCAMPE_KEY"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One invocation of a command: its shared options and the data they open."""
+    """One invocation of a command: its shared options, with their types and defaults, and the data they open."""
 
     json: bool = False
     folder: Path | None = None
@@ -46,7 +46,7 @@ class Call:
     user: str | None = None
     channel: str | None = None
     config_file: Path | None = None
-    chosen: tuple[str, ...] = ()
+    chosen: list[str] | None = None
     of_space: bool = False
 
     @property
@@ -79,7 +79,7 @@ class Call:
             InvalidInput: A value of it cannot be used.
         """
         chosen = dict[str, str]()
-        for each in self.chosen:
+        for each in self.chosen or ():
             name, sign, value = each.partition("=")
             if not sign:
                 raise InvalidInput("--set takes NAME=VALUE, such as request_rate=100.")
@@ -214,15 +214,9 @@ def _joined(config: Config) -> "Hippocampe | None":
     return cast("Hippocampe | None", join(config))
 
 
-def _where(kind: Any, default: object, *flags: str, **info: Any) -> tuple[Any, object]:
-    """The type and the default of an option that many commands share."""
-    return Annotated[kind, typer.Option(*flags, rich_help_panel=WHERE, **info)], default
-
-
-_SHARED: dict[str, tuple[Any, object]] = {
-    "folder": _where(
-        Path | None,
-        None,
+_option: Callable[..., Any] = partial(typer.Option, rich_help_panel=WHERE)
+_SHARED = {
+    "folder": _option(
         "--folder",
         "-f",
         envvar="HIPPOCAMPE_FOLDER",
@@ -230,37 +224,27 @@ _SHARED: dict[str, tuple[Any, object]] = {
         show_default="hippocampe in your data folder: ~/.local/share, ~/Library/Application "
         "Support or %LOCALAPPDATA%",
     ),
-    "space": _where(
-        str, "default", "--space", envvar="HIPPOCAMPE_SPACE", help="The isolated memory to use."
-    ),
-    "user": _where(str | None, None, "--user", envvar="HIPPOCAMPE_USER", help="The speaker."),
-    "channel": _where(
-        str | None, None, "--channel", envvar="HIPPOCAMPE_CHANNEL", help="The conversation."
-    ),
-    "embedder": _where(
-        str | None,
-        None,
+    "space": _option("--space", envvar="HIPPOCAMPE_SPACE", help="The isolated memory to use."),
+    "user": _option("--user", envvar="HIPPOCAMPE_USER", help="The speaker."),
+    "channel": _option("--channel", envvar="HIPPOCAMPE_CHANNEL", help="The conversation."),
+    "embedder": _option(
         "--embedder",
         help="Embedding model: local, openai:MODEL, voyageai:MODEL or fastembed:MODEL.",
         show_default="the one of the data; local for new data",
     ),
-    "json": _where(bool, False, "--json", help="Print JSON."),
-    "config_file": _where(
-        Path | None,
-        None,
+    "json": _option("--json", help="Print JSON."),
+    "config_file": _option(
         "--config",
         envvar="HIPPOCAMPE_CONFIG",
         help="The configuration, a TOML file.",
         show_default="hippocampe.toml in your folder of configurations",
     ),
-    "chosen": _where(
-        list[str] | None,
-        None,
-        "--set",
-        metavar="NAME=VALUE",
-        help="A value of the configuration; repeatable.",
+    "chosen": _option(
+        "--set", metavar="NAME=VALUE", help="A value of the configuration; repeatable."
     ),
 }
+"""The options that many commands share, by the field of `Call`."""
+_KINDS, _DEFAULTS = get_type_hints(Call), {each.name: each.default for each in fields(Call)}
 _OF_CONFIGURATION = ("config_file", "chosen")
 """The shared options of every command with a folder."""
 OF_A_SPACE = tuple(name for name in _SHARED if name not in _OF_CONFIGURATION)
@@ -302,18 +286,16 @@ def with_options(
     @wraps(step)
     def run(**typed: Any) -> None:
         options = {option: typed.pop(option) for option in every}
-        if "chosen" in options:
-            options["chosen"] = tuple(options["chosen"] or ())
         call = Call(**options, of_space="space" in every)
         with _reported(call.json):
             step(call, **typed)
 
     parameters = list(own)
     for option in every:
-        kind, default = _SHARED[option]
+        kind = Annotated[_KINDS[option], _SHARED[option]]
         parameters.append(
             inspect.Parameter(
-                option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
+                option, inspect.Parameter.KEYWORD_ONLY, default=_DEFAULTS[option], annotation=kind
             )
         )
     vars(run)["__signature__"] = inspect.Signature(parameters)
