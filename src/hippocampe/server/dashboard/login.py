@@ -19,7 +19,7 @@ from hippocampe.server.dashboard.visit import (
     check_token,
 )
 from hippocampe.server.http.access import LOGIN, from_this_machine, session_of
-from hippocampe.server.http.sessions import COOKIE, Sessions
+from hippocampe.server.http.sessions import COOKIE
 from hippocampe.system.command_line import command_line
 from hippocampe.types import Scope
 
@@ -39,18 +39,16 @@ async def login(page: OpenPage, key: Text = "", next: Text = "/") -> Response:
     secret = key.strip()
     if await page.hippo.find_key(secret) is None:
         return _form(page, next, wrong=True)
-    sessions: Sessions = page.request.app.state.sessions
-    sessions.close(page.session)
+    page.sessions.close(page.session)
     response = page.go(_local(next))
-    page.set_cookie(response, COOKIE, sessions.open(secret), secret=True)
+    page.set_cookie(response, COOKIE, page.sessions.open(secret), secret=True)
     return response
 
 
 @router.post("/logout")
 async def logout(page: ReadPage) -> Response:
     """Log out."""
-    sessions: Sessions = page.request.app.state.sessions
-    sessions.close(session_of(page.request.headers))
+    page.sessions.close(session_of(page.request.headers))
     response = page.go(LOGIN)
     response.delete_cookie(COOKIE)
     return response

@@ -11,6 +11,7 @@ from starlette.responses import Response, StreamingResponse
 
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import AdminPage, Visit
+from hippocampe.server.http.events import EVENTS
 from hippocampe.server.http.log_tail import LogLine, LogTail
 
 LOOK_SECONDS = 0.3
@@ -44,7 +45,7 @@ async def stream(
 ) -> StreamingResponse:
     """The buffered lines, then each new one, as server-sent events."""
     after = int(last_event_id) if last_event_id and last_event_id.isdecimal() else 0
-    return StreamingResponse(_events(page, after), media_type="text/event-stream")
+    return StreamingResponse(_events(page, after), media_type=EVENTS)
 
 
 async def _events(page: Visit, after: int) -> AsyncIterator[str]:

@@ -64,22 +64,19 @@ class Line:
 @router.get("")
 async def memory(page: ReadPage, id: str) -> Response:
     """The page of a memory."""
-    found = await page.hippo.get(id, scope=page.scope)
-    return page.render("memory_detail.html", section="memory", **await _detail(page, found))
+    return page.render("memory_detail.html", section="memory", **await _detail(page, id))
 
 
 @router.get("/panel")
 async def panel(page: ReadPage, id: str) -> Response:
     """The same beside the list of memories."""
-    found = await page.hippo.get(id, scope=page.scope)
-    return page.part("memory/panel.html", **await _detail(page, found, heading="h2"))
+    return page.part("memory/panel.html", **await _detail(page, id, heading="h2"))
 
 
 @router.get("/part")
 async def part(page: ReadPage, id: str, panel: bool = False) -> Response:
     """The updated content of the page or of the panel, after a change."""
-    found = await page.hippo.get(id, scope=page.scope)
-    detail = await _detail(page, found, heading="h2" if panel else "h1")
+    detail = await _detail(page, id, heading="h2" if panel else "h1")
     return page.part("memory/detail.html", **detail)
 
 
@@ -142,15 +139,16 @@ async def erase(page: AdminPage, id: str) -> Response:
     return page.go("/memory")
 
 
-async def _detail(page: Visit, found: Memory, heading: str = "h1") -> dict[str, Any]:
+async def _detail(page: Visit, id: str, heading: str = "h1") -> dict[str, Any]:
+    found = await page.hippo.get(id, scope=page.scope)
     history, (near, edges), evidence = await asyncio.gather(
-        page.hippo.history(found.id, scope=page.scope),
-        page.hippo.neighbours(found.id, scope=page.scope, depth=1),
+        page.hippo.history(id, scope=page.scope),
+        page.hippo.neighbours(id, scope=page.scope, depth=1),
         _evidence(page, found),
     )
     erased = 0
     if page.may("admin"):
-        receipt = await page.hippo.erase(id=found.id, scope=page.scope, dry_run=True)
+        receipt = await page.hippo.erase(id=id, scope=page.scope, dry_run=True)
         erased = len(receipt.ids)
     return {
         "memory": found,

@@ -64,9 +64,14 @@ class Visit(Reader):
         return {code: load(code, "language")["name"] for code in languages()}
 
     @property
+    def sessions(self) -> Sessions:
+        """The logins of the server."""
+        return self.request.app.state.sessions
+
+    @property
     def token(self) -> str:
         """The CSRF token of this page's requests."""
-        return _sessions(self.request).token(self.session)
+        return self.sessions.token(self.session)
 
     @property
     def address(self) -> str:
@@ -164,10 +169,6 @@ class Visit(Reader):
         )
 
 
-def _sessions(request: Request) -> Sessions:
-    return request.app.state.sessions
-
-
 def _language(request: Request, settings: Settings | None) -> str:
     """The language of the cookie, else of the browser, else of the space."""
     asked = [request.cookies.get(LANGUAGE_COOKIE, "")]
@@ -214,7 +215,7 @@ async def check_token(request: Request, visit: Visit) -> None:
     if token is None:
         field = (await request.form()).get("token")
         token = field if isinstance(field, str) else None
-    if not _sessions(request).genuine(visit.session, token):
+    if not visit.sessions.genuine(visit.session, token):
         raise HTTPException(403, STALE_PAGE)
 
 
