@@ -270,13 +270,11 @@ def _shown(
 
 
 def _last_text(responses: Sequence[ModelResponse]) -> str:
-    for response in reversed(responses):
-        text = "\n".join(
-            part.content for part in response.parts if isinstance(part, TextPart)
-        ).strip()
-        if text:
-            return text
-    return ""
+    texts = (
+        "\n".join(part.content for part in each.parts if isinstance(part, TextPart)).strip()
+        for each in reversed(responses)
+    )
+    return next(filter(None, texts), "")
 
 
 def spoken(message: str, at: datetime, settings: Settings, user: str | None) -> str:

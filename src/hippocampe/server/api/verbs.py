@@ -12,6 +12,7 @@ from fastapi.responses import JSONResponse, StreamingResponse
 
 from hippocampe import __version__
 from hippocampe.client.calls import decode_arguments, results_of, takes_progress
+from hippocampe.client.connection import LINES
 from hippocampe.client.wire import encode
 from hippocampe.errors import HippocampeError
 from hippocampe.hippocampe import Hippocampe
@@ -24,7 +25,6 @@ from hippocampe.validation import check_scope
 from hippocampe.verbs import SENT, Verb
 
 router = APIRouter(prefix="/api/verbs", include_in_schema=False)
-LINES = "application/x-ndjson"
 
 
 @router.get("")

@@ -177,8 +177,7 @@ class Router:
         path: str = connection["path"]
         secret = secret_of(headers, path) or login
         if path == LOGIN and connection["method"] == "POST":
-            fields = parse_qs(body.kept.decode("latin-1"))
-            secret = fields.get("key", [""])[0].strip()
+            secret = _typed_key(body)
         if secret and (found := self._keys.space_of(secret)) is not None:
             return found
         named = QueryParams(connection["query_string"]).get("space")
@@ -227,11 +226,16 @@ class Router:
         if path == LOGOUT or (path == LOGIN and login is not None):
             self._sessions.close(session)
         if path == LOGIN:
-            key = parse_qs(body.kept.decode("latin-1")).get("key", [""])[0].strip()
+            key = _typed_key(body)
             for value in response.headers.get_list("set-cookie"):
                 opened = cookie_parser(value).get(COOKIE)
                 if opened and key:
                     self._sessions.adopt(opened, key)
+
+
+def _typed_key(body: Body) -> str:
+    """The key in the form of a login."""
+    return parse_qs(body.kept.decode("latin-1")).get("key", [""])[0].strip()
 
 
 async def _soon(asked: Awaitable[httpx.Response], seconds: float) -> httpx.Response | None:

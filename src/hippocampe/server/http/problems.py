@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from hippocampe import errors
+from hippocampe.client.problems import KIND
 from hippocampe.server.http.faults import faults
 from hippocampe.server.http.methods import allowed
 
@@ -92,7 +93,7 @@ def of_error(error: errors.HippocampeError) -> Problem:
         (STATUS[base] for base in kind.__mro__ if base in STATUS), HTTPStatus.INTERNAL_SERVER_ERROR
     )
     title = re.sub(r"(?<!^)(?=[A-Z])", " ", kind.__name__).capitalize()
-    return Problem(f"urn:hippocampe:{kind.__name__}", title, status, str(error))
+    return Problem(f"{KIND}{kind.__name__}", title, status, str(error))
 
 
 def of_status(status: int, detail: str) -> Problem:

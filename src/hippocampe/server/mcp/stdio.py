@@ -1,6 +1,7 @@
 """The server over standard input and output, for a client that starts it."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Self, cast
@@ -113,18 +114,17 @@ class Messages:
 
 def _error(refusal: Exception) -> mcp.JSONRPCError | None:
     """The answer to a malformed line; None if it is blank."""
-    first = refusal.errors()[0] if isinstance(refusal, ValidationError) else None
-    if first is None or first["type"] != "json_invalid":
-        return mcp.JSONRPCError(jsonrpc="2.0", id=_id(refusal), error=NO_MESSAGE)
-    if not str(first["input"]).strip():
+    faults = refusal.errors() if isinstance(refusal, ValidationError) else []
+    if not faults or faults[0]["type"] != "json_invalid":
+        return mcp.JSONRPCError(jsonrpc="2.0", id=_id(faults), error=NO_MESSAGE)
+    if not str(faults[0]["input"]).strip():
         return None
     return mcp.JSONRPCError(jsonrpc="2.0", id=None, error=NOT_JSON)
 
 
-def _id(refusal: Exception) -> int | str | None:
+def _id(faults: Sequence[Mapping[str, Any]]) -> int | str | None:
     """The id of a malformed request, if it has a usable one."""
-    found = refusal.errors() if isinstance(refusal, ValidationError) else []
-    for each in found:
+    for each in faults:
         if isinstance(each["input"], dict):
             id = cast("dict[str, Any]", each["input"]).get("id")
             if isinstance(id, int | str) and not isinstance(id, bool):

@@ -24,6 +24,8 @@ from hippocampe.integrations.conversation import Conversation
 from hippocampe.server.http.access import LABELS, PROXY, scope_in_headers
 from hippocampe.server.http.bodies import Body
 from hippocampe.server.http.dependencies import Hippo
+from hippocampe.server.http.events import EVENTS
+from hippocampe.server.http.observation import CLOSED
 from hippocampe.server.proxy.protocols import PROTOCOLS, Protocol, parsed
 from hippocampe.server.proxy.providers import DESCRIBED, provider_of
 from hippocampe.server.proxy.remembered_chat import MEMORY_SECONDS, RememberedChat
@@ -31,10 +33,7 @@ from hippocampe.server.proxy.upstream import Upstream, passed_on
 
 log = logging.getLogger("hippocampe")
 
-EVENTS = "text/event-stream"
 BROKEN = "the upstream closed the connection during its answer: try again."
-CLOSED = 499
-"""Recorded status when the client disconnected before the answer."""
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 MAX_READ_BYTES = 16 * 2**20
 """Largest request that memory reads; a larger one is forwarded without memory, to bound the RAM."""
