@@ -81,8 +81,7 @@ def create_app(
     app.state.probe = operation.Probe(awaited)
     app.state.sessions = sessions or Sessions()
     app.state.loopback = loopback
-    config = awaited.config
-    app.state.upstreams = upstreams(config)
+    app.state.upstreams = upstreams(awaited.config)
     app.state.threads = Threads()
     app.state.answering = chat.Answering(awaited)
     parts = (composed, chat, transfer, api_keys, proxy, verbs)
@@ -93,18 +92,25 @@ def create_app(
     problems.install(app)
     site.install(app)
     describe(app)
-    app.add_middleware(Idempotency, hippo=awaited)
+    _guard(app, awaited, loopback=loopback, keyless=keyless)
+    return app
+
+
+def _guard(app: FastAPI, hippo: ServedMemory, *, loopback: bool, keyless: bool) -> None:
+    """Add the middlewares; a request passes the last one first."""
+    config = hippo.config
+    app.add_middleware(Idempotency, hippo=hippo)
     app.add_middleware(JsonLimit, free=tuple(LARGER))
     app.add_middleware(BodyLimit, most=MAX_BODY_BYTES, larger=LARGER)
     app.add_middleware(
         KeyLimit,
         rate=config.request_rate,
         burst=config.request_burst,
-        processes=lambda: awaited.sync.processes,
+        processes=lambda: hippo.sync.processes,
     )
     app.add_middleware(
         Gate,
-        hippo=awaited,
+        hippo=hippo,
         sessions=app.state.sessions,
         loopback=loopback,
         keyless=keyless,
@@ -113,9 +119,8 @@ def create_app(
     app.add_middleware(GuessLimit)
     app.add_middleware(Origins, origins=config.allowed_origins)
     app.add_middleware(site.Headers)
-    app.add_middleware(Observation, metrics=awaited.metrics)
+    app.add_middleware(Observation, metrics=hippo.metrics)
     app.add_middleware(ProviderErrors)
     app.add_middleware(Versions)
     app.add_middleware(HeadRequests, except_below=PROXY)
     app.add_middleware(SpeakerPath)
-    return app

@@ -110,9 +110,6 @@ def internal(
     def copy_in(space: str, path: str) -> int:
         return hippo.relocation.copy_in(space, Path(path))
 
-    def remove(spaces: list[str]) -> None:
-        hippo.relocation.remove(spaces)
-
     def endpoint(step: Callable[..., Any]) -> Any:
         async def answer(request: Request) -> Response:
             try:
@@ -131,7 +128,7 @@ def internal(
             for name, step in (
                 ("copy-out", copy_out),
                 ("copy-in", copy_in),
-                ("remove", remove),
+                ("remove", hippo.relocation.remove),
                 ("ending", ending),
             )
         ),

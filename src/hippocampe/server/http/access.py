@@ -1,15 +1,14 @@
 """Authentication and authorisation; protection against CSRF and DNS rebinding on loopback."""
 
 import ipaddress
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Annotated, Any, get_args
+from typing import get_args
 from urllib.parse import quote, unquote, urlsplit
 
-from fastapi import HTTPException, Query, Request
-from fastapi.dependencies.utils import get_flat_params
+from fastapi import HTTPException, Request
 from fastapi.security import HTTPBearer
-from starlette.datastructures import Headers, QueryParams
+from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Send
@@ -48,8 +47,6 @@ ROLES: tuple[Role, ...] = get_args(Role)
 FORWARDED = frozenset({b"forwarded", b"via", b"x-real-ip"})
 FORWARDED_PREFIX = b"x-forwarded-"
 """Headers that a reverse proxy adds."""
-MAX_SHOWN = 100
-"""Characters of the unknown parameters that an error names."""
 NEEDS_KEY = "send Authorization: Bearer with one that hippocampe keys create printed and that was not revoked."
 
 BEARER = HTTPBearer(
@@ -272,29 +269,6 @@ def _names_loopback(url: str) -> bool:
         return False
 
 
-def _label(description: str) -> Any:
-    return Query(description=description, max_length=200)
-
-
-def needs(role: Role) -> Callable[..., Coroutine[Any, Any, Scope]]:
-    """Make a dependency: the scope of a request, whose key must have a role or a higher one.
-
-    Without `space`, it is the space of the key, or `default`.
-    """
-
-    async def scope(
-        request: Request,
-        space: Annotated[str | None, _label("The space; default: that of the key.")] = None,
-        user: Annotated[str | None, _label("Who speaks.")] = None,
-        channel: Annotated[str | None, _label("The channel.")] = None,
-    ) -> Scope:
-        found = scope_of(request.state.key, role, space, user, channel)
-        _check_parameters(request)
-        return found
-
-    return scope
-
-
 def allows(key: ApiKey | None, role: Role) -> bool:
     """Return whether the key of a request has a role; without a key, everything is allowed."""
     return key is None or ROLES.index(key.role) >= ROLES.index(role)
@@ -375,19 +349,3 @@ def decoded(header: str) -> str:
         return unquote(header.encode("latin-1").decode())
     except UnicodeError:
         return unquote(header)
-
-
-def _check_parameters(request: Request) -> None:
-    """Refuse unknown parameters: a misspelt filter would be ignored."""
-    known = {each.alias for each in get_flat_params(request.scope["route"].dependant)}
-    unknown = QueryParams(request.scope["query_string"]).keys() - known
-    if unknown:
-        raise HTTPException(
-            422,
-            f"unknown in the query: {', '.join(sorted(unknown))[:MAX_SHOWN]}. Choose from {', '.join(sorted(known))}.",
-        )
-
-
-async def has_key(request: Request) -> bool:
-    """Return whether a request has a key, which restricts it to one space."""
-    return request.state.key is not None
