@@ -25,7 +25,7 @@ from hippocampe.server.http.access import LABELS, PROXY, scope_in_headers
 from hippocampe.server.http.bodies import Body
 from hippocampe.server.http.dependencies import Hippo
 from hippocampe.server.http.events import EVENTS
-from hippocampe.server.http.observation import CLOSED
+from hippocampe.server.http.observation import CLOSED, METHODS
 from hippocampe.server.proxy.protocols import PROTOCOLS, Protocol, parsed
 from hippocampe.server.proxy.providers import DESCRIBED, provider_of
 from hippocampe.server.proxy.remembered_chat import MEMORY_SECONDS, RememberedChat
@@ -34,7 +34,6 @@ from hippocampe.server.proxy.upstream import Upstream, passed_on
 log = logging.getLogger("hippocampe")
 
 BROKEN = "the upstream closed the connection during its answer: try again."
-METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 MAX_READ_BYTES = 16 * 2**20
 """Largest request that memory reads; a larger one is forwarded without memory, to bound the RAM."""
 MAX_PASSED_BYTES = 2**30
@@ -200,7 +199,7 @@ async def models(request: Request) -> Response:
 
 
 router.add_api_route(
-    "/{path:path}", _passed, methods=METHODS, response_class=Response, include_in_schema=False
+    "/{path:path}", _passed, methods=[*METHODS], response_class=Response, include_in_schema=False
 )
 
 

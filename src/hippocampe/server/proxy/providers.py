@@ -9,6 +9,7 @@ from starlette.types import Message, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.server.http.access import PROXY
+from hippocampe.server.http.events import EVENTS
 from hippocampe.server.http.middleware import Middleware
 from hippocampe.server.http.problems import BLANK, MEDIA_TYPE
 
@@ -29,11 +30,11 @@ _ERROR: dict[str, Any] = {
         },
     },
 }
-_JSON: dict[str, Any] = {"application/json": {"schema": {}}}
+_ANY: dict[str, Any] = {"application/json": {"schema": {}}}
 DESCRIBED: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The answer of the upstream.",
-        "content": {**_JSON, "text/event-stream": {}},
+        "content": {**_ANY, EVENTS: {}},
     },
     "422": {
         "description": "The request cannot be used.",
@@ -41,7 +42,7 @@ DESCRIBED: dict[int | str, dict[str, Any]] = {
     },
     "default": {
         "description": "An error of the proxy, or of the upstream, unchanged.",
-        "content": {"application/json": {"schema": {}}, "text/plain": {}, "text/html": {}},
+        "content": {**_ANY, "text/plain": {}, "text/html": {}},
     },
 }
 """The answers of the proxy in the OpenAPI document."""
