@@ -49,16 +49,15 @@ class Digests:
         """The latest digest of a space."""
         return self._latest.get(space)
 
-    def start(self, hippo: AsyncHippocampe, scope: Scope, waiting: int, now: datetime) -> bool:
-        """Start a digest in the background; return False if one of the space is running."""
+    def start(self, hippo: AsyncHippocampe, scope: Scope, waiting: int, now: datetime) -> None:
+        """Start a digest in the background, unless one of the space is running."""
         latest = self.of(scope.space)
         if latest is not None and latest.running:
-            return False
+            return
         begun = self._latest[scope.space] = Digesting(now, waiting)
         task = asyncio.create_task(self._run(hippo, scope, begun))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return True
 
     async def _run(self, hippo: AsyncHippocampe, scope: Scope, begun: Digesting) -> None:
         done, error = None, None
