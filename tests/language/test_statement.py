@@ -34,10 +34,43 @@ from hippocampe.language.statement import clear_caches, parse
         ("le toit coûte trois cent quatre-vingt mille euros", "money 380000 "),
         ("it costs two hundred and fifty euros", "money 250 "),
         ("it costs three thousand two hundred euros", "money 3200 "),
+        ("Nora is 5'4\"", "number 5'4 foot"),
+        ("Nora is five foot four", "number 5'4 foot"),
+        ("Nora is 5 ft 4 inches tall", "number 5'4 foot"),
+        ("Nora mesure 1m63", "number 1.63 metre"),
+        ("Nora mesure 1 m 63", "number 1.63 metre"),
+        ("Nora mesure 1,63 m", "number 1.63 metre"),
+        ("the wall is 5 feet 3 miles away", "number 5 foot"),
     ],
 )
 def test_values_have_one_form(text: str, value: str) -> None:
     assert value in {token.stem for token in parse(text).tokens}
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("The server clock is EST", "EST"),
+        ("L'horloge du serveur : EST", "EST"),
+        ("Ivo moved to LA", "LA"),
+        ("Ivo bosse pour les US", "US"),
+        ("Ivo studies IT", None),
+        ("Ivo works in IT", "IT"),
+        ("Ivo travaille dans le service IT", "IT"),
+        # Stressed words, and a text that is all in capitals.
+        ("I do NOT eat fish", None),
+        ("Je n'habite PLUS à Metz", None),
+        ("Je ne mange PAS de porc", None),
+        ("She IS my sister", None),
+        ("I AM late", None),
+        ("Elle EST en retard", None),
+        ("Ask MY sister", None),
+        ("IVO MOVED TO LA", None),
+    ],
+)
+def test_a_function_word_in_capitals_may_be_a_name(text: str, name: str | None) -> None:
+    capitals = [word.norm for word in parse(text).words if word.norm.isupper()]
+    assert capitals == ([name] if name else [])
 
 
 def test_hurried_spelling_is_read() -> None:

@@ -106,6 +106,12 @@ NO_VALUES = [
     ("J'ai 3 enfants", "j'ai 3 enfants à nourrir ce midi"),
     ("I have 3 children", "I have 3 children to look after on Wednesday"),
     ("my occupation is nurse", "my occupation is exhausting"),
+    ("my job is nurse", "my job is a nightmare"),
+    ("my job is nurse", "my job is hard work"),
+    ("my job is nurse", "my job is in Hull"),
+    ("mon boulot est infirmier", "mon boulot est fatigant"),
+    ("Ida fait 1m62", "Ida fait 3 km à pied"),
+    ("I'm 5 foot 3", "I'm 20 metres from the door"),
     ("my favourite dish is curry", "my favourite dish is cold"),
     ("my favourite show is Dark", "my favourite show is on tonight"),
     ("I am 41 years old", "I am 18 years old in my head"),
@@ -126,6 +132,20 @@ VALUES = [
     ("my favourite dish is curry", "my favourite dish is pizza"),
     ("my favourite day is saturday", "my favourite day is thursday"),
     ("my blood type is B", "my blood type is o"),
+    ("Job is nurse", "Job is lawyer"),
+    ("my job is a nurse", "my job is lawyer"),
+    ("Ida's job is nurse", "Ida's job is a teacher"),
+    ("mon boulot est infirmier", "mon boulot c'est comptable"),
+    # A name in capitals is no function word of another language.
+    ("Timezone is CET", "Timezone is EST"),
+    ("Mon fuseau horaire est CET", "Mon fuseau horaire est EST"),
+    ("I live in the US", "I live in the UK"),
+    ("Je vis aux US", "Je vis au Canada"),
+    # A height, in two numbers.
+    ("I'm 5 foot 3", "I'm 5'4\""),
+    ("Ida is five foot three", "Ida is five foot four"),
+    ("Ida fait 1m62", "Ida fait 1,63 m"),
+    ("Je fais 1 m 62", "Je fais 1m63"),
 ]
 
 # (old, new): words before the relation that state nothing.
@@ -172,6 +192,8 @@ LABELLED = [
     ("Ida's age: 41", "Ida's age: 42"),
     ("My address: 3 Mill Lane", "My address: 8 Moor Road"),
     ("Shoe size: 38", "Shoe size: 39"),
+    ("Job: nurse", "Job: beekeeper"),
+    ("Boulot : serveur", "Boulot : apiculteur"),
     ("Métier d'Ida : luthière", "Métier d'Ida : facteur"),
     ("Mon adresse : 3 rue du Puits", "Mon adresse : 8 rue des Saules"),
     ("Pointure : 38", "Pointure : 39"),
@@ -182,6 +204,19 @@ LABELLED = [
 def test_another_value_takes_its_place(old: str, new: str) -> None:
     decision = decide(new, old)
     assert (decision.verdict, decision.change) == (Verdict.UPDATED, "replaced"), decision
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I'm 5 foot 3", "I am 5'3\""),
+        ("Je fais 1 m 63", "je fais 1m63"),
+        ("My job is nurse", "I work as a nurse"),
+        ("Mon boulot : infirmier", "Je travaille comme infirmier"),
+    ],
+)
+def test_one_value_in_two_spellings_is_known(old: str, new: str) -> None:
+    assert decide(new, old).verdict is Verdict.REINFORCED
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,10 @@ _RANK: Final = re.compile(rf"(\d{{1,3}})(?:{ORDINALS}|e|eme|st|nd|rd|th)")
 _DATE: Final = re.compile(r"(\d{1,2})/(\d{1,2})(?:/\d{2,4})?")
 _ISO_DATE: Final = re.compile(r"\d{4}-(\d{1,2})-(\d{1,2})")
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
+_HEIGHT: Final = re.compile(r"(\d{1,2})(m|')(\d{1,2})")
+_PARTS: Final = {"metre": "centimetre", "foot": "inch"}
+"""The unit of the number that follows one in another unit, usually left out: "1 m 80", "5 foot 11"."""
+_MOST_PARTS: Final = 99
 _SCORE: Final = 20
 """From this number on, the smaller ones before it multiply it: "two hundred", "quatre-vingts"."""
 
@@ -60,9 +64,9 @@ def value_at(words: Sequence[Word], at: int, known: Grammar) -> Found:
     """The value that begins at a word, or that word alone."""
     norm = words[at].norm
     if norm[:1].isdigit() or norm[:1] in "-+":
-        return _written_in_digits(words, at, known)
+        return _with_parts(_written_in_digits(words, at, known), words, at, known)
     if norm in known.numbers:
-        return _spelled_out(words, at, known)
+        return _with_parts(_spelled_out(words, at, known), words, at, known)
     if norm in known.ordinals:
         return Found("rank", str(known.ordinals[norm]))
     if norm in _WEEKDAYS:
@@ -101,7 +105,28 @@ def _written_in_digits(words: Sequence[Word], at: int, known: Grammar) -> Found:
         return found
     if rank := _RANK.fullmatch(words[at].norm):
         return Found("rank", rank[1])
+    if height := _HEIGHT.fullmatch(words[at].norm):
+        unit = "metre" if height[2] == "m" else "foot"
+        return _height(height[1], unit, int(height[3]), 1)
     return _amount(words, at, known)
+
+
+def _with_parts(found: Found, words: Sequence[Word], at: int, known: Grammar) -> Found:
+    """Join a number with the smaller unit that follows it: "5 foot 11"."""
+    norm = _norm(words, at + found.words)
+    parts = int(norm) if norm.isdigit() else known.numbers.get(norm, _MOST_PARTS + 1)
+    if found.unit not in _PARTS or not found.value.isdigit() or parts > _MOST_PARTS:
+        return found
+    taken = found.words + 1
+    unit = known.units.get(_norm(words, at + taken), "")
+    if unit and unit != _PARTS[found.unit]:
+        return found
+    return _height(found.value, found.unit, parts, taken + bool(unit))
+
+
+def _height(whole: str, unit: str, parts: int, taken: int) -> Found:
+    value = f"{whole}'{parts}" if unit == "foot" else f"{int(whole) + parts / 100:g}"
+    return Found("number", value, unit, taken)
 
 
 def _clock_time(words: Sequence[Word], at: int, known: Grammar) -> Found | None:

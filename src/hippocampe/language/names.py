@@ -39,11 +39,11 @@ class CanonicalNames:
     def __init__(self, aliases: Aliases, *, speaker: str | None = None) -> None:
         found: dict[tuple[str, ...], str] = {}
         for name, others in aliases.items():
-            spelled = (tuple(w.norm for w in tokenize(n)) for n in {name, *others})
+            spelled = (_key(tokenize(n)) for n in {name, *others})
             # Punctuation has no words, and would erase the names of its group.
             group = sorted(filter(None, spelled))
             found |= {member: " ".join(group[0]) for member in group}
-        own = tuple(w.norm for w in tokenize(speaker or ""))
+        own = _key(tokenize(speaker or ""))
         if own:
             group = found.get(own, " ".join(own))
             found |= {member: "user" for member in found if found[member] == group}
@@ -56,9 +56,13 @@ class CanonicalNames:
         """Return the renamings whose first word occurs in any of the texts."""
         if not self._by_first:
             return ()
-        present = {word.norm for text in texts for word in tokenize(text)}
+        present = {norm for text in texts for norm in _key(tokenize(text))}
         firsts = sorted(present.intersection(self._by_first))
         return tuple(renaming for first in firsts for renaming in self._by_first[first])
+
+
+def _key(words: Iterable[Word]) -> tuple[str, ...]:
+    return tuple(word.norm.lower() for word in words)
 
 
 NO_ALIASES: Final = CanonicalNames({})
@@ -73,7 +77,7 @@ def renamed(words: Sequence[Word], names: Mapping[tuple[str, ...], str]) -> list
     at = 0
     while at < len(words):
         for length in range(min(longest, len(words) - at), 0, -1):
-            name = names.get(tuple(w.norm for w in words[at : at + length]))
+            name = names.get(_key(words[at : at + length]))
             first = words[at]
             # "Will" and "A" are names, "will" and "à" are not.
             if name is not None and (first.capital or first.norm not in STOP_WORDS):

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from hippocampe.language.detect import language_of
-from hippocampe.language.lexicon import languages, words_of
+from hippocampe.language.lexicon import languages, load_all, words_of
 from hippocampe.language.tokenizer import Word
+from hippocampe.language.tokens import Token
 from hippocampe.language.word_classes import word_classes
 
 _PARTICLE: Final = words_of("negation.particle")
@@ -28,6 +29,11 @@ _CLOSING: Final = frozenset[str]().union(
     )
 )
 _SUPPORT: Final = words_of("support")
+_CONTRARIES: Final = tuple(
+    tuple(frozenset(side.split()) for side in each.split("/"))
+    for each in load_all("words")["contraries"]
+)
+_PREFIXES: Final = words_of("denying_prefixes")
 _MAX_PARTICLE_DISTANCE: Final = 4  # words from "ne" to "pas": "ne nous l'a pas"
 
 
@@ -90,3 +96,14 @@ def _is_particle(words: Sequence[Word], at: int) -> bool:
 
 def _closes(norms: Sequence[str], at: int) -> bool:
     return not _CLOSING.isdisjoint(norms[at + 1 : at + _MAX_PARTICLE_DISTANCE + 2])
+
+
+def are_contraries(one: Token, other: Token) -> bool:
+    """Return whether two words are two states of one thing: "on" and "off", "locked" and "unlocked"."""
+    short, long = sorted((one.stem, other.stem), key=len)
+    if any(long == prefix + short for prefix in _PREFIXES):
+        return True
+    return any(
+        {one.norm, other.norm} & first and {one.norm, other.norm} & second
+        for first, second in _CONTRARIES
+    )

@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import dropwhile
 from typing import Final
 
+from hippocampe.language.amounts import value_at
 from hippocampe.language.calendar import FULL_MONTHS, NUMBERS, ORDINALS
 from hippocampe.language.grammar import grammar
 from hippocampe.language.lexicon import load_all, words_of
@@ -59,6 +60,7 @@ _NO_OWNERS: Final = ("not_owners", "hedges", "not_names", "pronouns", "also", "t
 _DAY: Final = re.compile(rf"(\d{{1,2}})(?:{ORDINALS})?")
 _LEAST_WORD: Final = 3
 """Fewer letters are a code, such as a blood type."""
+_LENGTHS: Final = ("metre", "centimetre", "foot")
 _MAX_VALUE_WORDS: Final = 6
 _MAX_REST_WORDS: Final = 8
 _MAX_WORDS: Final = 30
@@ -204,7 +206,7 @@ def _relation(statement: Statement, wording: Wording, match: re.Match[str]) -> R
         aspect="state" if wording.aspect == "end" else wording.aspect,
         kind=wording.kind,
         negated=bool(statement.negations) != (wording.aspect == "end"),
-        sure=_is_sure(statement, wording, written, head, rest),
+        sure=_is_sure(statement, wording, written, head, rest, value),
         beside=_is_beside(statement, wording, match),
     )
 
@@ -249,6 +251,7 @@ def _is_sure(
     written: Sequence[Word],
     head: Sequence[Word],
     rest: Sequence[Word],
+    value: str,
 ) -> bool:
     """Return whether words certainly are a value of the relation, for longer than one occasion.
 
@@ -258,6 +261,7 @@ def _is_sure(
         written: The words in the place of the value.
         head: Those that are the value.
         rest: The words after it.
+        value: The value.
     """
     norms = [word.norm for word in rest]
     match wording.kind:
@@ -268,8 +272,13 @@ def _is_sure(
         case "name" | "place":
             return _is_sure_name(statement, wording, head, rest)
         case "text":
-            labelled = any(word.norm == "=" for word in statement.core)
-            return not wording.owned or labelled or _can_be_value(statement, wording, written)
+            return (
+                not wording.owned
+                or _is_labelled(statement)
+                or _can_be_value(statement, wording, written)
+            )
+        case "trade":
+            return _is_trade(statement, value)
         case _:
             return True
 
@@ -332,7 +341,7 @@ def _is_any_name(statement: Statement, wording: Wording, words: Sequence[Word]) 
 
 
 def _is_known(wording: Wording, words: Sequence[Word]) -> bool:
-    norms = [word.norm for word in words]
+    norms = [word.norm.lower() for word in words]
     return any(word_classes().has(name, *norms) for name in wording.known)
 
 
@@ -340,6 +349,15 @@ def _is_introduced(statement: Statement, head: Sequence[Word]) -> bool:
     """Return whether a word stands behind one that only names follow: "chez", "s'appelle"."""
     at = next(at for at, word in enumerate(statement.core) if word is head[0])
     return len(head) == 1 and at > 0 and statement.core[at - 1].norm in _BEFORE_NAME
+
+
+def _is_labelled(statement: Statement) -> bool:
+    return any(word.norm == "=" for word in statement.core)
+
+
+def _is_trade(statement: Statement, value: str) -> bool:
+    """Return whether a value is certainly a trade: not in "my job is hard work"."""
+    return value in _TRADES or _is_labelled(statement)
 
 
 def _can_be_value(statement: Statement, wording: Wording, written: Sequence[Word]) -> bool:
@@ -465,9 +483,17 @@ def _value(statement: Statement, wording: Wording, head: Sequence[Word]) -> str 
             fits = _names_value(statement, wording, head)
         case "text":
             fits = len(head) <= _MAX_VALUE_WORDS and text not in STOP_WORDS
+        case "trade":
+            text = " ".join(norms[norms[0] in _SOMEONE :])
+            topical = _topics(norms) & _topics((wording.name,))
+            fits = len(head) <= _MAX_VALUE_WORDS and bool(topical or _is_trade(statement, text))
+        case "length":
+            length = value_at(head, 0, grammar(statement.language))
+            text = f"{length.value} {length.unit}"
+            fits = length.words == len(head) and length.unit in _LENGTHS
         case "measure" | "contact" | "code" | "date":
             fits = _is_written_value(norms, wording.kind)
-    return text if fits else None
+    return text.lower() if fits else None
 
 
 def _is_written_value(norms: Sequence[str], kind: ValueKind) -> bool:

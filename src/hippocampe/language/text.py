@@ -35,7 +35,7 @@ APOSTROPHE: Final = re.compile("[’‘ʼ´`′]")
 _NEGATION: Final = re.compile(r"\b([a-z]+)n't\b")
 _MAX_WORD_LENGTH: Final = 24
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
-_CODE: Final = 3
+LONGEST_CODE: Final = 3
 """Letters of the longest word in capitals that is rather a code than a word."""
 # From the first space of several on only: otherwise a run of spaces takes quadratic time.
 SENTENCE_END: Final = re.compile(r"(?<=[.!?…])\s+|(?<!\s)\s*\n\s*")
@@ -63,7 +63,7 @@ def heading(text: str, length: int) -> str:
 
 def without_capitals(text: str) -> str:
     """Return a text that is all in capitals ("WHO HAS THE KEYS?") in small letters; others, and a short code, as they are."""
-    if text.isupper() and max(map(len, _LETTERS.findall(text)), default=0) > _CODE:
+    if text.isupper() and max(map(len, _LETTERS.findall(text)), default=0) > LONGEST_CODE:
         return text.lower()
     return text
 

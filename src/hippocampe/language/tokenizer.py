@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from hippocampe.language.lexicon import table_of, words_of
-from hippocampe.language.text import APOSTROPHE, ELIDED, STOP_WORDS, fold
+from hippocampe.language.detect import language_of
+from hippocampe.language.lexicon import languages, table_of, words_of
+from hippocampe.language.text import APOSTROPHE, ELIDED, LONGEST_CODE, STOP_WORDS, fold
 
 TOKEN: Final = re.compile(
-    r"(?:(?<!\S)[-+])?\d+(?:[.,:/-]\d+)*\w*"  # a number, date or time with its inner signs
+    r"(?:(?<!\S)[-+])?\d+(?:[.,:/-]\d+|'\d\d?(?!\d))*\w*"  # a number, date, time or height with its inner signs
     r"|[^\W\d_]\w*(?:'\w+)*[+#]*"  # "C++" and "C#" are not "C"
     r"|[^\w\s]"
 )
@@ -26,6 +27,10 @@ _NEVER_EXPANDED: Final = words_of("whole")
 _MEANINGFUL_SIGNS: Final = frozenset("=<>%&+#@")
 _SHORT: Final = 4
 _ACCENTED: Final = words_of("accented")
+_STOP_WORDS_OF: Final = {each: words_of("stop", language=each) for each in languages()}
+_STRESSED: Final = words_of("grammar.negation")
+"""Words that people write in capitals for stress: "I do NOT smoke"."""
+_BEFORE_NOUN: Final = words_of("grammar.at") | words_of("grammar.be") | words_of("determiners")
 _THOUSANDS: Final = re.compile(r"[-+]?\d{1,3}(?:[.,]\d{3})+")
 
 
@@ -33,7 +38,7 @@ class Word(NamedTuple):
     """One word of a sentence.
 
     Attributes:
-        norm: Folded form, used for comparison.
+        norm: Folded form, used for comparison; a name in capitals that folds to a function word keeps them ("EST", "IT").
         surface: Form as written.
         glued: Whether a hyphen joins it to the previous word.
         pause: Whether a comma or similar punctuation precedes it.
@@ -68,6 +73,8 @@ def tokenize(text: str) -> tuple[Word, ...]:
         end = match.end()
         glued = start == last + 1 and plain[last : last + 1] == "-"
         norm = fold(token)
+        if norm in STOP_WORDS and _is_code(token, norm, plain, match.start(), found):
+            norm = token
         if norm.isalpha() and norm != "cannot":
             found.append(Word(norm, token, glued, pause, opens))
             pause = opens = False
@@ -76,6 +83,21 @@ def tokenize(text: str) -> tuple[Word, ...]:
             found.append(Word(norm, surface, glued, pause, opens))
             pause = opens = glued = False
     return tuple(found)
+
+
+def _is_code(token: str, norm: str, text: str, at: int, before: Sequence[Word]) -> bool:
+    """Return whether a function word is a name in capitals, such as "EST", "UN" or "IT", rather than a stressed word.
+
+    Of the language of the text, it is one only where a noun stands: "in IT", "my time zone: EST".
+    """
+    if not (1 < len(token) <= LONGEST_CODE and token.isascii() and token.isupper()):
+        return False
+    if text.isupper() or norm in _STRESSED:
+        return False
+    if norm not in _STOP_WORDS_OF[language_of(text)]:
+        return True
+    labelled = text[:at].rstrip().endswith(":")
+    return labelled or (bool(before) and before[-1].norm in _BEFORE_NOUN)
 
 
 def _ends_sentence(text: str, at: int, words: Sequence[Word]) -> bool:

@@ -19,7 +19,7 @@ from hippocampe.language.tokenizer import Word, tokenize
 Aspect = Literal["state", "event", "end"]
 """A wording states a state ("lives in"), an event ("moved to") or an end ("left")."""
 ValueKind = Literal[
-    "place", "name", "number", "measure", "contact", "code", "date", "choice", "text"
+    "place", "name", "number", "measure", "contact", "code", "date", "choice", "text", "trade", "length"
 ]  # fmt: skip
 _ASPECTS: Final[tuple[tuple[str, Aspect], ...]] = (
     ("states", "state"), ("events", "event"), ("joins", "event"), ("ends", "end"),

@@ -60,7 +60,11 @@ def _open(reading: Statement, best: Sequence[float]) -> list[int]:
 
 def _best(ours: Sequence[Token], theirs: Sequence[Token]) -> tuple[float, ...]:
     """The best similarity of each of our tokens to one of theirs. By index: long texts have too many pairs."""
-    stems, norms = {each.stem for each in theirs}, {each.norm for each in theirs}
+    stems = {each.stem for each in theirs}
+    # The norm of a value is its first word, "2" of "2 400 euros" and of "2 500 euros".
+    spelled: dict[str, set[tuple[str, str]]] = {}
+    for each in theirs:
+        spelled.setdefault(each.norm, set()).add((each.kind, each.value))
     words = [each for each in theirs if each.kind == "word"]
     kin = {each.kin for each in words if each.kin}
     beginnings: dict[str, list[Token]] = {}
@@ -68,7 +72,8 @@ def _best(ours: Sequence[Token], theirs: Sequence[Token]) -> tuple[float, ...]:
         beginnings.setdefault(each.norm[:_BEGINNING], []).append(each)
 
     def similarity(token: Token) -> float:
-        if token.stem in stems or token.norm in norms:
+        alike = spelled.get(token.norm, ())
+        if token.stem in stems or any(k != token.kind or v == token.value for k, v in alike):
             return 1.0
         if token.kind != "word":
             return 0.0
