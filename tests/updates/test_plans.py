@@ -43,6 +43,16 @@ SCOPE = Scope(space="plans")
         ("My exam in art is on 7 May", "My exam in maths is on 21 May", 1),
         ("She graduates in 2029", "I graduate in 2030", 1),
         ("We adopt a puppy in March", "We adopt a puppy", 1),
+        # It says that something changed, but not from Oslo to Rome: that is the way back.
+        ("I prefer skiing", "I prefer sailing now", 0),
+        ("Je préfère le ski", "Je préfère maintenant la voile", 0),
+        ("I prefer skiing", "I prefer sailing", 1),
+        ("My train to Oslo is at 7", "My train back from Oslo is at 19", 1),
+        # An amount in one unit.
+        ("My bike has 800 km", "My bike has 950 km", 0.5),
+        ("Mon vélo a 800 km", "Mon vélo a 950 km", 0.5),
+        ("Bike 8 has 800 km", "Bike 9 has 800 km", 1),
+        ("We rode 60 km on the Loire", "We rode 80 km on the Loire", 1),
     ],
 )
 def test_another_date_alone_needs_less_to_be_listed(old: str, new: str, share: float) -> None:

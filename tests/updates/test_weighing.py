@@ -110,6 +110,9 @@ def test_however_likely_these_are_listed(old: str, new: str) -> None:
         ("Noah is reading Emma", "Noah has finished Emma"),
         ("Le bar a fermé", "Le bar est ouvert"),
         ("The bar has closed", "The bar is open"),
+        # What was planned is denied.
+        ("We'll sell the boat", "We're not selling the boat"),
+        ("On va vendre le bateau", "On ne vend plus le bateau"),
         ("Noé a arrêté de fumer", "Noé ne fume plus"),
         ("Noah has stopped smoking", "Noah no longer smokes"),
         (
@@ -120,6 +123,62 @@ def test_however_likely_these_are_listed(old: str, new: str) -> None:
 )
 def test_an_end_or_another_matter_replaces(old: str, new: str) -> None:
     assert concluded(old, new, {"update": 0.99})[0] is Verdict.UPDATED
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "replaced"),
+    [
+        ("The guests are Ida, Ivo and Noé", "The guests are Ida, Ivo, Noé and Basile", True),
+        (
+            "Mes sports sont le judo et la voile",
+            "Mes sports sont le judo, la voile et le ski",
+            True,
+        ),
+        # It says that the value changed.
+        ("We pay 12 euros a month for the box", "We now pay 15 euros a month for the box", True),
+        ("The heating at the hut is on", "The heating at the hut is off", True),
+        ("Le chauffage du refuge est allumé", "Le chauffage du refuge est éteint", True),
+        ("The vault is locked", "The vault is unlocked", True),
+        ("Les alertes sont activées", "Les alertes sont désactivées", True),
+        # Another order, another word, and more about the subject.
+        ("The hut has a lock", "The hut has a stove", False),
+        ("Le refuge a un poêle", "Le refuge a un toit", False),
+        (
+            "The guests of Ivo are Ida and Noé",
+            "The cousins of the guests of Ivo are Ida and Noé",
+            False,
+        ),
+    ],
+)
+def test_a_longer_list_and_a_contrary_need_less_care(old: str, new: str, *, replaced: bool) -> None:
+    verdict, _ = concluded(old, new, {"update": 0.75})
+    assert verdict is (Verdict.UPDATED if replaced else Verdict.UNSURE)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("We paint the hut red or blue", "We paint the hut blue"),
+        ("On peint le refuge en rouge ou en bleu", "On peint le refuge en bleu"),
+        ("The vault is locked", "The vault is unlocked"),
+        ("Le coffre est verrouillé", "Le coffre est déverrouillé"),
+    ],
+)
+def test_a_choice_made_and_a_contrary_never_say_the_same(old: str, new: str) -> None:
+    assert concluded(old, new, {"same": 0.95})[0] is Verdict.UPDATED
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The boat costs 2 400 euros", "The boat costs 2 600 euros"),
+        ("Le bateau coûte 2 400 euros", "Le bateau coûte 2 600 euros"),
+    ],
+)
+def test_two_amounts_with_one_first_word_differ(old: str, new: str) -> None:
+    aligned = align(parse(old), parse(new))
+    assert len(aligned.open_old) == len(aligned.open_new) == 1
+    assert concluded(old, new, {"same": 0.95})[0] is not Verdict.REINFORCED
 
 
 @pytest.mark.parametrize(

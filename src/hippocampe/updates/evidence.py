@@ -32,7 +32,7 @@ def evidence_of(aligned: Alignment, cosine: float) -> Evidence:
     ours, theirs = ([token.stem for token in each.tokens] for each in (old, new))
     words, others = (Counter(r.tokens[at].stem for at in r.content) for r in (old, new))
     subject, other_subject = _names_before_verb(old), _names_before_verb(new)
-    swapped = _substituted(old.tokens, new.tokens)
+    swapped = substituted(old.tokens, new.tokens)
     common = all(token.kind == "word" and not token.name for token in swapped)
     of_subject = _is_in_subject(old, swapped) and _is_in_subject(new, swapped)
     return {
@@ -75,7 +75,7 @@ def common_subsequence(ours: Sequence[str], theirs: Sequence[str]) -> int:
     return len(ours) - row.bit_count()
 
 
-def _substituted(ours: Sequence[Token], theirs: Sequence[Token]) -> tuple[Token, ...]:
+def substituted(ours: Sequence[Token], theirs: Sequence[Token]) -> tuple[Token, ...]:
     """The only word or value in which two statements differ, in both of them; empty if they differ in more."""
     if len(ours) != len(theirs):
         return ()

@@ -25,8 +25,10 @@ _LAST_DAY: Final = 31  # of a month
 _HALF_YEAR: Final = 182  # days
 _NUMBERS: Final = {"number", "money", "rank"}
 _DATED: Final = 0.5
-"""Share of the threshold for a review from which two statements that differ in a month alone are listed. In a day alone,
-they are listed always: a habit has no date, so this may be an appointment that moved."""
+"""Share of the threshold for a review from which two statements that differ in a month, or in an amount in one unit, alone are
+listed. In a day alone, they are listed always: a habit has no date, so this may be an appointment that moved."""
+_Place = tuple[Statement, int]
+"""A statement and the position of one of its tokens."""
 _SAID: Final = 0.6
 """Share of the threshold for a merge that applies if the new statement says that a value changed."""
 _FAR_APART: Final = 6 * 60
@@ -40,11 +42,17 @@ def share_to_review(aligned: Alignment, told: date) -> float:
         aligned: The two statements, aligned.
         told: The day on which the new one was told.
     """
+    if tense_of(aligned.new) is Tense.PAST or aligned.old.subject != aligned.new.subject:
+        return 1
+    before, after = _differing(aligned)
+    one = len(before) == len(after) == 1
+    if one and _says_changed(aligned) and all(at > each.verb for each, at in (*before, *after)):
+        return 0
     before = [(aligned.old, at) for at in aligned.open_old]
     after = [(aligned.new, at) for at in aligned.open_new]
-    dated = before and after and all(_is_dated(*each) for each in (*before, *after))
-    past = tense_of(aligned.new) is Tense.PAST
-    if not dated or past or aligned.old.subject != aligned.new.subject:
+    if len(before) == len(after) == 1 and _measures(*before[0]) == _measures(*after[0]) != "":
+        return _DATED
+    if not (before and after and all(_is_dated(*each) for each in (*before, *after))):
         return 1
     old, new = ([each.tokens[at] for each, at in side] for side in (before, after))
     years = [int(token.value) for token in (*old, *new) if token.kind == "year"]
@@ -53,6 +61,24 @@ def share_to_review(aligned: Alignment, told: date) -> float:
     if any(_is_over(token, told) for token in old):
         return 1
     return _DATED if any(token.kind == "month" for token in (*old, *new)) else 0
+
+
+def _differing(aligned: Alignment) -> tuple[list[_Place], list[_Place]]:
+    """Return the places in which two statements differ, but for the words of the new one that say that it changed."""
+    new, known = aligned.new, grammar(aligned.new.language)
+
+    def says_so(token: Token) -> bool:
+        return not known.signs([token.norm], [token.stem]).isdisjoint(_CHANGED)
+
+    gone = [(aligned.old, at) for at in aligned.open_old]
+    return gone, [(new, at) for at in aligned.open_new if not says_so(new.tokens[at])]
+
+
+def _says_changed(aligned: Alignment) -> bool:
+    old, new = aligned.old, aligned.new
+    # "Back from Lisbon" is another way than "to Lisbon".
+    alike = _prepositions(old) <= _prepositions(new)
+    return alike and not _CHANGED.isdisjoint(new.signs - old.signs)
 
 
 def _is_dated(statement: Statement, at: int) -> bool:
@@ -66,6 +92,12 @@ def _is_dated(statement: Statement, at: int) -> bool:
         verb = tokens[statement.verb : statement.verb + 1]
         return any(each.roles & {"be", "have"} for each in verb) and not _recurs(statement, at)
     return token.kind in _DATES
+
+
+def _measures(statement: Statement, at: int) -> str:
+    """Return the unit of an amount behind the verb: "" for another word."""
+    token = statement.tokens[at]
+    return token.unit if token.kind in ("number", "money") and at > statement.verb else ""
 
 
 def _goes_on(token: Token) -> bool:
@@ -87,20 +119,11 @@ def share_to_merge(aligned: Alignment) -> float:
 
     It then adds nothing but words that say so and other values of what is said of the subject: "on Saturday instead".
     """
-    old, new = aligned.old, aligned.new
-    known = grammar(new.language)
-
-    def says_so(token: Token) -> bool:
-        return not known.signs([token.norm], [token.stem]).isdisjoint(_CHANGED)
-
-    gone = [(old, at) for at in aligned.open_old]
-    came = [(new, at) for at in aligned.open_new if not says_so(new.tokens[at])]
+    gone, came = _differing(aligned)
     values = gone and came and all(_is_value(*each) for each in (*gone, *came))
     # Of two numbers, the other one still holds.
-    one = sum(old.tokens[at].kind in _NUMBERS for at in aligned.open_old) <= 1
-    # "Back from Lisbon" is another way than "to Lisbon".
-    alike = _prepositions(old) <= _prepositions(new)
-    return _SAID if values and one and alike and _CHANGED & (new.signs - old.signs) else 1
+    one = sum(old.tokens[at].kind in _NUMBERS for old, at in gone) <= 1
+    return _SAID if values and one and _says_changed(aligned) else 1
 
 
 def _prepositions(statement: Statement) -> set[str]:

@@ -18,19 +18,23 @@ import numpy as np
 
 from hippocampe.language.difference import SWAPPED, other_relative, other_unit
 from hippocampe.language.equated import equated_names
+from hippocampe.language.lexicon import words_of
+from hippocampe.language.negation import are_contraries
 from hippocampe.language.relations import TASTE, relations
 from hippocampe.language.roles import roles_swapped
 from hippocampe.language.secrets import MASKED
 from hippocampe.language.statement import Statement, is_hedged, parse
 from hippocampe.language.tense import Tense, tense_of
 from hippocampe.language.text import clauses, keywords, sentences
+from hippocampe.language.tokens import Token
 from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.alignment import Alignment, align
 from hippocampe.updates.decide import Decision, Verdict
-from hippocampe.updates.evidence import evidence_of
+from hippocampe.updates.evidence import common_subsequence, evidence_of, substituted
 from hippocampe.updates.learnt import MERGING, OUTCOMES, SAME, SEPARATE, Floats, Model
 from hippocampe.updates.plans import may_both_hold, share_to_merge, share_to_review
 
+_ALTERNATIVE: Final = words_of("alternative")
 _NEVER_THE_SAME: Final = ("other_polarity", "hedged", "no_longer_hedged", "one_substituted")
 LEAST_COSINE: Final = 0.2
 """Two statements that share a keyword are weighed from this cosine on."""
@@ -178,24 +182,51 @@ def conclude(
         # Masked secrets look the same: "the gate code is …" is not "the door code is …".
         return apart(rule)
     told, known = tense_of(aligned.new), tense_of(aligned.old)
-    if why is None and told < known and not (aligned.open_old or aligned.open_new):
+    goes_back = told < known and not (aligned.open_old or aligned.open_new)
+    if why is None and goes_back and not _takes_back_a_plan(aligned):
         # "I have been ill" neither repeats nor ends "I am ill".
         return apart(rule)
     if outcome == "same" and aligned.old.language != aligned.new.language:
         # An update in either language then replaces both: see `twins`.
         why = why or "in another language"
-    care = needs_care(evidence)
-    least = thresholds["careful"] if care else thresholds["merge"] * share_to_merge(aligned)
-    if read and why is None and merge_probability(shares, evidence) >= least:
+    share, likely = share_to_merge(aligned), merge_probability(shares, evidence)
+    if reverses := _reverses(aligned):
+        outcome, likely = "update", merge
+    least = thresholds["merge"] * share
+    if needs_care(evidence):
+        clear = reverses or share < 1 or (_only_adds(aligned) and not evidence["long"])
+        least = thresholds["merge" if clear else "careful"]
+    if read and why is None and likely >= least:
         return _merged(aligned, outcome, merge, at_one_time=told == known)
     return _weighed(Verdict.UNSURE, why or f"perhaps {outcome}", aligned, merge)
+
+
+def _takes_back_a_plan(aligned: Alignment) -> bool:
+    """Return whether the new statement denies what was to come: "we're not going after all"."""
+    denied = {"negation", "no_longer"} & (aligned.new.signs - aligned.old.signs)
+    return bool(denied) and tense_of(aligned.new) is Tense.PRESENT
+
+
+def _reverses(aligned: Alignment) -> bool:
+    """Return whether the new statement is the old one with the contrary of one word: "the alarm is off"."""
+    differ = substituted(aligned.old.tokens, aligned.new.tokens)
+    return bool(differ) and are_contraries(*differ)
+
+
+def _only_adds(aligned: Alignment) -> bool:
+    """Return whether the new statement repeats the old one in order and adds to its end: a list with one more element."""
+    old, new = aligned.old, aligned.new
+    ours, theirs = ([each.tokens[at].stem for at in each.content] for each in (old, new))
+    added = [at for at in new.content if new.tokens[at].stem not in ours]
+    at_end = all(at > new.verb for at in added) and "negation" not in new.signs - old.signs
+    return at_end and len(added) > 0 and common_subsequence(ours, theirs) == len(ours)
 
 
 def _merged(aligned: Alignment, outcome: str, merge: float, *, at_one_time: bool) -> Decision:
     """Repeat or replace: a repeated statement is not stored, so it must add no word, and tell of the same time."""
     if outcome != "same":
         return _weighed(Verdict.UPDATED, outcome, aligned, merge)
-    if at_one_time and not _adds(aligned):
+    if at_one_time and not (_adds(aligned) or _chooses(aligned)):
         return _weighed(Verdict.REINFORCED, outcome, aligned, merge)
     return _weighed(Verdict.UPDATED, "update", aligned, merge)
 
@@ -214,9 +245,18 @@ def _adds(aligned: Alignment) -> bool:
     "le chien est vacciné" is the news of "il faut vacciner le chien"; a letter may be a value: "a B in history".
     """
     old, new = (
-        {each.tokens[at].norm for at in each.content} for each in (aligned.old, aligned.new)
+        {_spelled(each.tokens[at]) for at in each.content} for each in (aligned.old, aligned.new)
     )
     return bool(new - old) or any(len(word) == 1 for word in old - new)
+
+
+def _chooses(aligned: Alignment) -> bool:
+    """Return whether the old statement leaves a choice that the new one made: "blue or green"."""
+    return not _ALTERNATIVE.isdisjoint(set(aligned.old.norms) - set(aligned.new.norms))
+
+
+def _spelled(token: Token) -> str:
+    return token.norm if token.kind == "word" else token.stem
 
 
 def needs_care(evidence: Mapping[str, float]) -> bool:
