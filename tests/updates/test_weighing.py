@@ -139,6 +139,10 @@ def test_an_end_or_another_matter_replaces(old: str, new: str) -> None:
         ("The heating at the hut is on", "The heating at the hut is off", True),
         ("Le chauffage du refuge est allumé", "Le chauffage du refuge est éteint", True),
         ("The vault is locked", "The vault is unlocked", True),
+        ("The lamp at the hut is broken", "The lamp at the hut is repaired", True),
+        ("La lampe du refuge est cassée", "La lampe du refuge est réparée", True),
+        # It only denies the old one.
+        ("Ivo is on a low-salt diet", "Ivo is no longer on a low-salt diet", True),
         ("Les alertes sont activées", "Les alertes sont désactivées", True),
         # Another order, another word, and more about the subject.
         ("The hut has a lock", "The hut has a stove", False),

@@ -194,7 +194,8 @@ def conclude(
         outcome, likely = "update", merge
     least = thresholds["merge"] * share
     if needs_care(evidence):
-        clear = reverses or share < 1 or (_only_adds(aligned) and not evidence["long"])
+        adds = _only_adds(aligned) and not (evidence["long"] or evidence["one_substituted"])
+        clear = reverses or adds or share < 1
         least = thresholds["merge" if clear else "careful"]
     if read and why is None and likely >= least:
         return _merged(aligned, outcome, merge, at_one_time=told == known)
@@ -214,12 +215,18 @@ def _reverses(aligned: Alignment) -> bool:
 
 
 def _only_adds(aligned: Alignment) -> bool:
-    """Return whether the new statement repeats the old one in order and adds to its end: a list with one more element."""
+    """Return whether the new statement repeats the old one in order and adds to it behind the verb: "no longer", one more of a list."""
     old, new = aligned.old, aligned.new
-    ours, theirs = ([each.tokens[at].stem for at in each.content] for each in (old, new))
+    ours, theirs = ([token.stem for token in each.tokens] for each in (old, new))
     added = [at for at in new.content if new.tokens[at].stem not in ours]
-    at_end = all(at > new.verb for at in added) and "negation" not in new.signs - old.signs
-    return at_end and len(added) > 0 and common_subsequence(ours, theirs) == len(ours)
+    if any(at <= new.verb for at in added):
+        return False
+    if common_subsequence(ours, theirs) == len(ours):
+        return True
+    # The "and" of a list comes later in a longer one.
+    ours, theirs = ([each.tokens[at].stem for at in each.content] for each in (old, new))
+    in_order = common_subsequence(ours, theirs) == len(ours)
+    return bool(added) and in_order and "negation" not in new.signs - old.signs
 
 
 def _merged(aligned: Alignment, outcome: str, merge: float, *, at_one_time: bool) -> Decision:
