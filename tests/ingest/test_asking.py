@@ -13,6 +13,9 @@ UPDATE = "perhaps update, {}%: words → words"
         ("La clé était sous le pot", "La clé pend au clou", UPDATE.format(46), True),
         # Too unlikely, though both are about the key.
         ("La clé était sous le pot", "La petite clé pend au clou rouge", UPDATE.format(39), False),
+        # "Now" is no matter of its own.
+        ("Owen préfère le thé", "Owen préfère maintenant le café", UPDATE.format(8), True),
+        ("Owen prefers tea", "Owen prefers coffee now", UPDATE.format(10), True),
         ("Owen fait du judo et de l'aviron", "Owen a arrêté l'aviron", UPDATE.format(15), True),
         # Nothing in common but the person and the year.
         (

@@ -5,6 +5,7 @@ are about. A person is asked only about pairs with a common matter, and only if 
 """
 
 from hippocampe.language.statement import Statement, parse
+from hippocampe.language.word_classes import word_classes
 from hippocampe.store.associations import RESTORED, likelihood
 
 _LIKELY = 0.4
@@ -53,6 +54,7 @@ def _differ_in_values_alone(one: Statement, other: Statement) -> bool:
 
 
 def _matter(reading: Statement) -> set[str]:
-    """The content words of a statement without names, numbers and dates, which many statements share."""
+    """The content words of a statement without names, numbers, dates and "now", which many statements share."""
     tokens = [reading.tokens[at] for at in reading.content]
-    return {token.stem for token in tokens if token.kind == "word" and not token.name}
+    words = [token for token in tokens if token.kind == "word" and not token.name]
+    return {each.stem for each in words if not word_classes().has("neutral", each.norm)}
