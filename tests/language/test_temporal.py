@@ -130,6 +130,16 @@ WINDOWS = [
     ("lundi prochain", "2026-11-23", "2026-11-24", "day", "lundi prochain"),
     ("dans 3 jours", "2026-11-23", "2026-11-26", "moment", "dans 3 jours"),
     ("next March", "2027-03-01", "2027-04-01", "month", "next March"),
+    ("the plumber comes in three days", "2026-11-23", "2026-11-26", "moment", "in three days"),
+    ("in about two weeks' time", "2026-12-02", "2026-12-09", "moment", "in about two weeks"),
+    ("d'ici une semaine", "now", "2026-12-02", "moment", "d'ici une semaine"),
+    ("within a week", "now", "2026-12-02", "moment", "within a week"),
+    ("d'ici mardi", "now", "2026-11-25", "day", "d'ici mardi"),
+    ("we need it by Tuesday", "now", "2026-11-25", "day", "by Tuesday"),
+    ("la semaine pro", "2026-11-23", "2026-11-30", "week", "la semaine pro"),
+    ("on fait quoi ce we ?", "2026-11-20T18:00", "2026-11-23", "weekend", "ce we"),
+    ("cet aprem", "2026-11-21T12:00", "2026-11-21T19:00", "part", "cet aprem"),
+    ("tmrw morning", "2026-11-22T05:00", "2026-11-22T12:00", "part", "tmrw morning"),
     # relative, English
     ("What did we say 3 weeks ago?", "2026-10-27", "2026-11-05", "moment", "3 weeks ago"),
     ("a couple of days ago", "2026-11-17", "2026-11-20", "moment", "a couple of days ago"),
@@ -174,6 +184,15 @@ WINDOWS = [
     ("on Monday the 16th", "2026-11-16", "2026-11-17", "day", "on Monday the 16th"),
     ("on Wednesday 18", "2026-11-18", "2026-11-19", "day", "on Wednesday 18"),
     ("on Monday 9 am", "2026-11-16", "2026-11-17", "day", "on Monday"),
+    ("Monday I have the dentist", "2026-11-16", "2026-11-17", "day", "Monday"),
+    ("see you monday", "2026-11-16", "2026-11-17", "day", "monday"),
+    ("at the weekend", "2026-11-20T18:00", "2026-11-23", "weekend", "at the weekend"),
+    ("pendant le week-end", "2026-11-20T18:00", "2026-11-23", "weekend", "pendant le week-end"),
+    ("rdv le 12 à 10h", "2026-11-12", "2026-11-13", "day", "le 12"),
+    ("due on the 27th", "2026-10-27", "2026-10-28", "day", "on the 27th"),
+    ("a fortnight ago", "2026-11-02", "2026-11-13", "moment", "a fortnight ago"),
+    ("au printemps", "2026-03-01", "2026-06-21", "season", "au printemps"),
+    ("I planted it in spring", "2026-03-01", "2026-06-21", "season", "in spring"),
     ("between March and May", "2026-03-01", "2026-06-01", "range", "between March and May"),
     ("from Monday to Wednesday", "2026-11-16", "2026-11-19", "range",
      "from Monday to Wednesday"),
@@ -188,7 +207,7 @@ WINDOWS = [
 def test_window_read(sentence: str, start: str, end: str, kind: str, text: str) -> None:
     window = read(sentence)
     assert window is not None
-    assert window.start.astimezone(PARIS) == local(start)
+    assert window.start.astimezone(PARIS) == (NOW if start == "now" else local(start))
     assert window.end.astimezone(PARIS) == (NOW if end == "now" else local(end))
     assert (window.kind, window.text) == (kind, text)
     assert sentence[slice(*window.span)] == text
@@ -211,6 +230,10 @@ def test_window_read(sentence: str, start: str, end: str, kind: str, text: str) 
         "le 31/02/2026", "le 45 mars", "cette année-là", "hiérarchie", "bonjour", "", "   ",
         "123e4567-e89b-12d3-a456-426614174000", "un jour peut-être", "je mange deux mars",
         "les noms des mois", "since tomorrow", "Sunday school",
+        "we had Monday lunch", "Monday is bin day", "Monday to Friday", "a Monday", "my Monday shift",
+        "open Monday-Friday", "I built it in three days", "you can learn it in a week",
+        "we haven't slept in two days", "twice in a week", "at weekends", "le week-end je dors",
+        "on the 27th floor", "habite dans le 13", "le 27 rue Foch", "le 20h", "this we know",
         "lundi 31", "on Monday the 31st", "chaque lundi 16", "every Monday 16th", "Monday 16 dogs",
     ],
 )  # fmt: skip
@@ -279,6 +302,10 @@ def test_year_left_out(now: str, sentence: str, year: int) -> None:
         ("on 2 December", "2025-12-02", "2026-12-02"),
         ("le 2 décembre", "2025-12-02", "2026-12-02"),
         ("in March", "2026-03-01", "2027-03-01"),
+        ("on the 12th", "2026-11-12", "2026-12-12"),
+        ("le 31", "2026-10-31", "2026-12-31"),
+        ("du 3 au 5 décembre", "2025-12-03", "2026-12-03"),
+        ("from Monday to Wednesday", "2026-11-16", "2026-11-23"),
         ("yesterday", "2026-11-20", "2026-11-20"),
         ("lundi dernier", "2026-11-16", "2026-11-16"),
         ("in March 2024", "2024-03-01", "2024-03-01"),
@@ -289,6 +316,14 @@ def test_what_is_to_come_is_at_the_next_time_of_a_name(sentence: str, last: str,
         window = parse_window(sentence, now=NOW, timezone=PARIS, ahead=ahead)
         assert window is not None
         assert window.start == local(start)
+
+
+@pytest.mark.parametrize("sentence", ["this weekend", "ce week-end", "at the weekend"])
+def test_a_weekend_that_is_over_is_the_next_one_in_a_plan(sentence: str) -> None:
+    now = local("2026-11-24T09:00")  # a Tuesday
+    window = parse_window(sentence, now=now, timezone=PARIS, ahead=True)
+    assert window is not None
+    assert window.start == local("2026-11-27T18:00")
 
 
 def test_day_of_the_clock_change_has_its_own_length() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from hippocampe.language.statement import parse
-from hippocampe.language.tense import Tense, tense_of
+from hippocampe.language.tense import Tense, is_past, tense_of
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,19 @@ from hippocampe.language.tense import Tense, tense_of
 )
 def test_the_auxiliary_tells_the_tense(text: str, tense: Tense) -> None:
     assert tense_of(parse(text)) is tense
+
+
+@pytest.mark.parametrize(
+    ("text", "past"),
+    [
+        ("qui est venu jeudi ?", True),
+        ("Zoé est-elle rentrée lundi ?", True),
+        ("on s'est vus dimanche", True),
+        ("qui est-ce qui passe jeudi ?", False),
+        ("elle est là jeudi", False),
+        ("who came on Thursday?", True),
+        ("who is coming on Thursday?", False),
+    ],
+)
+def test_the_past_is_also_formed_with_be(text: str, past: bool) -> None:
+    assert is_past(parse(text)) is past

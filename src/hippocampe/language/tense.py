@@ -16,6 +16,10 @@ _BEFORE_PARTICIPLE: Final = words_of("grammar.have")
 _PARTICIPLES: Final = tuple(words_of("participle_endings"))
 _PAST_ENDINGS: Final = tuple(words_of("past_endings"))
 _PAST_FORMS: Final = words_of("past_forms")
+_GONE: Final = {f"{each}{end}" for each in words_of("gone") for end in ("", "e", "s", "es")}
+_REFLEXIVE: Final = words_of("reflexive")
+_SUBJECTS: Final = words_of("grammar.third_person")
+_BE: Final = words_of("grammar.be")
 _FUTURE: Final = words_of("future_auxiliaries")
 _BEFORE_INFINITIVE: Final = words_of("before_infinitive")
 _INFINITIVES: Final = tuple(words_of("infinitive_endings"))
@@ -51,6 +55,23 @@ def tense_of(statement: Statement) -> Tense:
         ):
             return Tense.FUTURE
     return Tense.FUTURE if "future" in statement.signs else Tense.PRESENT
+
+
+def is_past(statement: Statement) -> bool:
+    """Return whether a statement tells of the past, also without "have": "elle est venue", "on s'est vus"."""
+    words = statement.words
+    return tense_of(statement) is Tense.PAST or any(
+        _is_gone(words, at) for at, word in enumerate(words) if word.norm in _BE
+    )
+
+
+def _is_gone(words: Sequence[Word], at: int) -> bool:
+    """Return whether "be" forms the past of a verb: "elle est venue", "est-elle venue", "elle s'est levée"."""
+    if at > 0 and words[at - 1].norm in _REFLEXIVE:
+        return _next_word(words, at).rstrip("es").endswith(_PARTICIPLES)
+    asked = at + 1 < len(words) and words[at + 1].norm in _SUBJECTS
+    after = words[at + 1 + asked :]
+    return bool(after) and after[0].norm in _GONE
 
 
 def _next_word(words: Sequence[Word], at: int) -> str:

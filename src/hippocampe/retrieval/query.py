@@ -19,8 +19,10 @@ from hippocampe.language.manners import asks_nothing, without_address
 from hippocampe.language.names import with_other_names
 from hippocampe.language.open_questions import recalled
 from hippocampe.language.person import is_about_speaker, is_first_person
+from hippocampe.language.statement import parse
 from hippocampe.language.subjects import fold_subjects, subjects_of
 from hippocampe.language.temporal.window import TimeWindow, parse_window
+from hippocampe.language.tense import is_past
 from hippocampe.language.text import fold, words, written_words
 from hippocampe.language.topics import topics_of
 from hippocampe.language.values import value_words, values_asked
@@ -120,8 +122,17 @@ def analyse(
 
 
 def _window(query: str, now: datetime, timezone: str) -> TimeWindow | None:
+    """The time that a query names; the coming one if it asks in the present: "who comes on Thursday?"."""
     try:
-        return parse_window(query, now=now, timezone=timezone)
+        window = parse_window(query, now=now, timezone=timezone)
+        if (
+            window
+            and window.end <= now
+            and questions.is_question(query)
+            and not is_past(parse(query))
+        ):
+            return parse_window(query, now=now, timezone=timezone, ahead=True)
+        return window
     except OverflowError:
         # `as_of` at an end of the calendar, such as the greatest date of a language.
         return None

@@ -60,7 +60,7 @@ HOURS = {
 DAY = timedelta(days=1)
 _LENGTHS = {
     "minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": DAY, "week": DAY * 7,
-    "month": DAY * 30.44, "year": DAY * 365.25,
+    "fortnight": DAY * 14, "month": DAY * 30.44, "year": DAY * 365.25,
 }  # fmt: skip
 UNITS = {name: _LENGTHS[role] for name, role in _roles("units").items()}
 PERIODS = {
@@ -108,7 +108,7 @@ def _phrases(role: str) -> str:
 
 
 _PREFIXES: Final[Mapping[str, list[str]]] = _TIME["prefix"]
-_LINKS = ("since", "after", "before", "until", "between", "from")
+_LINKS = ("since", "after", "before", "until", "deadline", "between", "from")
 _PORTIONS = ("early", "late", "middle")
 
 
@@ -128,7 +128,7 @@ _Y = r"(?:19|20)\d\d"
 _MONTH_WORD = _any_name(MONTHS)
 _MONTH_FIRST = _any_name(_of_languages("months", "month_first"))
 _WEEKDAY_WORD = _any_name(WEEKDAYS)
-_WEEKEND = r"week[-\s]?end"
+_WEEKEND = _phrases("weekend")
 _PART_WORD = rf"(?: (?:{_phrases('part_links')} )?(?P<@part>{_any_name(PARTS)}))?"
 _QUANTITY = rf"(?:\d{{1,3}}(?:[.,]5)?|{_any_name(AMOUNTS)})"
 _AMOUNT = (
@@ -182,14 +182,17 @@ _ATOMS = {
     rf"{_phrases('this_suffixes')}?(?!-la\b)|(?P<@unit2>{_any_pattern((_WEEKEND, *PERIODS))})"
     rf" (?:{_AFTER}|(?P<@twice>{_phrases('twice')}))"
     rf"|(?(portion)(?P<@unit3>{_any_pattern(_BEFORE_UNITS)})|(?!)))",
+    "weekend": rf"(?P<@unit>{_WEEKEND})",
     "season": rf"(?:{_BEFORE} )?(?P<@season>{_any_name(SEASONS)})(?: {_AFTER})?{_YEAR_AFTER}",
     "feast": rf"(?:{_BEFORE} )?(?P<@feast>{_any_name(FEASTS)})(?: (?:{_phrases('feast_suffixes')}|{_AFTER}))?{_YEAR_AFTER}",
     "ago": rf"{_phrases('ago_before')} {_ROUGHLY}{_AMOUNT}{_UNIT}{_HALF}(?!{_phrases('not_ago')}|-)",
     "ago_after": rf"{_AMOUNT}{_UNIT}{_HALF}(?: {_phrases('or_so')})? (?:{_phrases('ago_after')}|(?P<@ahead>{_phrases('ahead_after')}))",
-    "later": rf"{_phrases('ahead_before')} {_ROUGHLY}{_AMOUNT}{_UNIT}{_HALF}(?!{_phrases('not_ahead')})",
+    "later": rf"(?:(?P<@within>{_phrases('within')})|(?P<@lasts>{_phrases('lasts_or_ahead')})|{_phrases('ahead_before')}) {_ROUGHLY}{_AMOUNT}{_UNIT}{_HALF}(?!{_phrases('not_ahead')})",
     "weekends": rf"(?:{_phrases('weekends_before')} (?P<@count>{_QUANTITY}) {_WEEKEND}s?"
     rf"|(?P<@count2>{_QUANTITY}) {_WEEKEND}s? {_phrases('weekends_after')})",
     "lately": _phrases("lately"),
+    "day_of_month": rf"(?(article)|(?!))(?P<@day>{_FIRST_OR_NUMBER})(?P<@ordinal>{_STRICT_ORDINAL})?"
+    rf"(?![\d:]|[-–/.,]\d| \d){_NOT_COUNTED}(?! ?{_any_name(UNITS)}s?(?!\w))",
     "year": rf"(?P<@called>{_any_pattern(n for n, role in PERIODS.items() if role == 'year')} )?"
     rf"(?<![-/.,+:])(?P<@year>{_Y})(?![-/.,:]?\d){_NOT_COUNTED}",
 }  # fmt: skip

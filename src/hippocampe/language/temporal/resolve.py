@@ -99,6 +99,15 @@ def _resolve_weekday_and_day(groups: Groups, now: datetime) -> Span | None:
     return _nearest(((at, at + DAY) for at in days if at and at.weekday() == weekday), now)
 
 
+def _resolve_day_of_month(groups: Groups, now: datetime) -> Span | None:
+    """Resolve "the 27th" to the latest one that has begun."""
+    day = 1 if groups["day"] in FIRST_DAY else int(groups["day"])
+    this = now.year * 12 + now.month - 1
+    months = range(this, this - 1 - _MONTHS_UNNAMED, -1)
+    days = (_midnight(now, month // 12, month % 12 + 1, day) for month in months)
+    return next(((at, at + DAY) for at in days if at and at <= now), None)
+
+
 def _resolve_month(groups: Groups, now: datetime) -> Span | None:
     month = MONTHS[groups["month"]]
 
@@ -240,6 +249,13 @@ def _weekend(monday: datetime, weeks: int) -> Span:
     return end - timedelta(hours=54), end
 
 
+def _resolve_weekend(_groups: Groups, now: datetime) -> Span:
+    """Resolve "at the weekend" to the latest one that has begun."""
+    monday = start_of_day(now) - now.weekday() * DAY
+    start, end = _weekend(monday, 0)
+    return (start, end) if start <= now else _weekend(monday, -1)
+
+
 def _resolve_weekends(groups: Groups, now: datetime) -> Span:
     monday = start_of_day(now) - now.weekday() * DAY
     return _weekend(monday, -round(_numbers(groups["count"])[0]))
@@ -275,7 +291,8 @@ def _resolve_ago(groups: Groups, now: datetime) -> Span:
 
 
 def _resolve_later(groups: Groups, now: datetime) -> Span:
-    return _resolve_ago(groups | {"ahead": ""}, now)
+    start, end = _resolve_ago(groups | {"ahead": ""}, now)
+    return (now if "within" in groups else start), end
 
 
 def _resolve_rolling(groups: Groups, now: datetime) -> Span:
@@ -303,6 +320,7 @@ RESOLVERS: dict[str, tuple[Resolver, WindowKind]] = {
     "season": (_resolve_season, "season"), "feast": (_resolve_feast, "holiday"),
     "ago": (_resolve_ago, "moment"), "ago_after": (_resolve_ago, "moment"),
     "later": (_resolve_later, "moment"), "weekends": (_resolve_weekends, "weekend"),
+    "weekend": (_resolve_weekend, "weekend"), "day_of_month": (_resolve_day_of_month, "day"),
     "rolling": (_resolve_rolling, "rolling"), "lately": (_resolve_lately, "rolling"),
     "year": (_resolve_year, "year"),
 }  # fmt: skip

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 
 from hippocampe.language.calendar import FULL_MONTHS
 from hippocampe.language.datetimes import as_utc, as_zone
+from hippocampe.language.lexicon import words_of
 from hippocampe.language.temporal.grammar import (
     AMOUNTS,
     BARE_WEEKDAYS,
@@ -37,10 +38,25 @@ from hippocampe.language.temporal.grammar import (
     prefix_role,
 )
 from hippocampe.language.temporal.resolve import RESOLVERS, Groups, Span, WindowKind, start_of_day
+from hippocampe.language.text import STOP_WORDS
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # start of open windows such as "before May"
 
 
+_CLAUSE = 120  # characters of a clause, on each side, that may say how long something takes
+_BREAK = re.compile(r"[.,;:!?\n]")
+_NEXT_WORD = re.compile(r"(?:'s)?(?:[ \t]+|-)(\w+)")
+_MAY_FOLLOW = STOP_WORDS - words_of("grammar.be") - PLACED["not_before"]
+"""Words that may follow a time which is no attribute of a noun."""
+_DETERMINERS = (
+    words_of("grammar.own") | words_of("grammar.others_own") | words_of("grammar.indefinite")
+)
+_AT = words_of("grammar.at")
+_LASTING = re.compile(
+    rf"n't\b|\b(?:{'|'.join(words_of('lasting', file='time') | words_of('past_auxiliaries') | words_of('past_forms'))}"
+    rf"|\w+(?:{'|'.join(words_of('past_endings'))}))\b"
+)
+"""Words by which "in three days" is how long something took: "I built it in three days", "I can do it in an hour"."""
 LONGEST_EVENT = timedelta(days=10)
 """Longest time of an event: "last month" does not determine a day."""
 MAX_EVENT_CHARACTERS = 500
@@ -81,7 +97,7 @@ class _Expression:
 
     @property
     def link(self) -> str:
-        """The role of its first word: since, after, before, until, between, from."""
+        """The role of its first word: since, after, before, until, deadline, between, from."""
         return prefix_role(self.match["link"] or "")
 
 
@@ -108,9 +124,10 @@ def parse_window(
     here = as_utc(now, name="now").astimezone(as_zone(timezone))
     folded, places = _folded(text)
     best: tuple[timedelta, TimeWindow] | None = None
-    expressions = _expressions(folded, text, places, here)
-    if ahead:
-        expressions = (replace(each, span=_coming(each, here)) for each in expressions)
+    expressions = (
+        replace(each, span=_coming(each, here)) if ahead or each.link == "deadline" else each
+        for each in _expressions(folded, text, places, here)
+    )
     for start, end, (first, last), kind in _windows(expressions, here):
         if start < end and (best is None or end - start < best[0]):
             span = places[first], places[last - 1] + 1
@@ -174,21 +191,28 @@ def days_told(
 def _coming(found: _Expression, here: datetime) -> Span:
     """The span of an expression; for a bare weekday or a date without a year that is over, the next one."""
     start, end = found.span
-    if found.link or end > start_of_day(here) or not _OTHERS_AHEAD.isdisjoint(found.groups):
+    if found.link in ("since", "after") or end > start_of_day(here):
         return start, end
-    if found.name == "dayname":
+    bare = _OTHERS_AHEAD.isdisjoint(found.groups)
+    this_weekend = _kind(found) == "weekend" and WAYS.get(found.groups.get("way", "")) == "this"
+    if this_weekend or (bare and found.name in ("dayname", "weekend")):
         return start + 7 * DAY, end + 7 * DAY
-    if found.name in _YEARLY:
-        return RESOLVERS[found.name][0](found.groups, here + 365 * DAY) or found.span
+    if bare and found.name in _REPEATED:
+        later = (here + days * DAY for days in _REPEATED[found.name])
+        spans = (RESOLVERS[found.name][0](found.groups, each) for each in later)
+        return next((span for span in spans if span and span[1] > here), found.span)
     return start, end
 
 
 _OTHERS_AHEAD: Final = frozenset({"way", "week", "ahead", "year"})
 """Parts of an expression that say which of several times it means."""
-_YEARLY: Final = frozenset(
-    {"date", "date_after", "short", "days", "days_after", "month", "feast", "season"}
-)
-"""The kinds of expressions that name a time of each year."""
+_REPEATED: Final = {
+    **dict.fromkeys(
+        ("date", "date_after", "short", "days", "days_after", "month", "feast", "season"), (365,)
+    ),
+    "day_of_month": (31, 62),
+}
+"""The kinds of expressions that name a time of each year or month, with the days after which the next one has begun."""
 _OF_NOW: Final = frozenset(
     (
         "day",
@@ -255,7 +279,7 @@ def _is_event(found: _Expression) -> bool:
         return False
     match found.name:
         case "day" | "ago" | "ago_after" | "later":
-            return True
+            return "within" not in found.groups
         case "part":
             return "past" in found.groups or _is_other(found)
         case "dayname":
@@ -332,6 +356,8 @@ class _Surroundings:
         article: Its article.
         link: Its first word: "since", "from".
         before: The characters before it.
+        alone: Whether no noun follows that it may describe: "Sunday lunch", "the 27th floor".
+        lasts: Whether it tells how long something takes: "I built it in three days".
         capital: Whether its month is written with a capital.
         bound: Whether a word is used with times only: "since", "early", "next".
     """
@@ -340,24 +366,41 @@ class _Surroundings:
     article: str
     link: str
     before: str
+    alone: bool
+    lasts: bool
     capital: bool
     bound: bool
+
+    @property
+    def word_before(self) -> str:
+        """The word before it; empty at the beginning."""
+        return self.before.split(" ")[-2]
 
     @classmethod
     def of(cls, match: re.Match[str], groups: Groups, *, capital: bool) -> "_Surroundings":
         place, article, link = (
             " ".join((match[group] or "").split()) for group in ("place", "article", "link")
         )
+        after = _NEXT_WORD.match(match.string, match.end())
         return cls(
             place=place,
             article=article,
             link=link,
-            before=match.string[max(0, match.start() - 8) : match.start()],
+            before=f" {match.string[max(0, match.start() - 12) : match.start()]}",
+            lasts="lasts" in groups and _LASTING.search(_clause_around(match)) is not None,
+            alone=after is None or after[1][0].isdigit() or after[1] in _MAY_FOLLOW,
             capital=capital,
             bound=prefix_role(link) not in ("", "from", "between")
             or bool(match["about"] or match["portion"])
             or "way" in groups,
         )
+
+
+def _clause_around(match: re.Match[str]) -> str:
+    """The other words of the clause of an expression."""
+    text, (start, end) = match.string, match.span()
+    before = _BREAK.split(text[max(0, start - _CLAUSE) : start])[-1]
+    return before + _BREAK.split(text[end : end + _CLAUSE])[0]
 
 
 def _confirms_short_date(groups: Groups, around: _Surroundings) -> bool:
@@ -392,7 +435,10 @@ def _confirms_weekday(groups: Groups, around: _Surroundings) -> bool:
     of_habit = around.link in HABIT["habit_links"]
     if groups["weekday"] not in BARE_WEEKDAYS:
         named = "part" in groups or "week" in groups or around.place in PLACED["date"]
-        return around.bound or named or (prefix_role(around.link) == "from" and not of_habit)
+        if around.bound or named or (prefix_role(around.link) == "from" and not of_habit):
+            return True
+        determined = not _DETERMINERS.isdisjoint((around.place, around.word_before))
+        return around.alone and not (around.article or determined)
     habit = around.article in HABIT["habit_articles"] or around.place in HABIT["habit_places"]
     return around.bound or not (habit or of_habit)
 
@@ -406,7 +452,7 @@ def _confirms_weekday_and_day(groups: Groups, around: _Surroundings) -> bool:
 
 
 def _confirms_season(groups: Groups, around: _Surroundings) -> bool:
-    if around.bound or (around.article and around.place in PLACED["season"]):
+    if around.bound or around.place in PLACED["season"]:
         return True
     placed = groups["season"] not in OTHER_SENSES or around.article or around.place
     return "year" in groups and bool(placed)
@@ -414,6 +460,20 @@ def _confirms_season(groups: Groups, around: _Surroundings) -> bool:
 
 def _confirms_feast(groups: Groups, around: _Surroundings) -> bool:
     return around.bound or "year" in groups or around.place in PLACED["feast"]
+
+
+def _confirms_weekend(_groups: Groups, around: _Surroundings) -> bool:
+    return around.bound or around.place in PLACED["weekend"]
+
+
+def _confirms_day_of_month(groups: Groups, around: _Surroundings) -> bool:
+    placed = "ordinal" in groups and (around.bound or around.place in PLACED["date"])
+    placed = placed or (around.article in PLACED["date"] and around.word_before not in _AT)
+    return around.alone and placed
+
+
+def _confirms_later(_groups: Groups, around: _Surroundings) -> bool:
+    return not around.lasts
 
 
 def _confirms_year(groups: Groups, around: _Surroundings) -> bool:
@@ -429,6 +489,9 @@ _CONFIRMS: Final[Mapping[str, Callable[[Groups, _Surroundings], bool]]] = {
     "weekday_and_day": _confirms_weekday_and_day,
     "season": _confirms_season,
     "feast": _confirms_feast,
+    "weekend": _confirms_weekend,
+    "day_of_month": _confirms_day_of_month,
+    "later": _confirms_later,
     "year": _confirms_year,
 }
 """The confirmation of an expression by its surroundings, by its kind; all other kinds are sure."""
@@ -487,6 +550,8 @@ def _single(found: _Expression, now: datetime) -> tuple[Span, WindowKind] | None
             return (_EPOCH, start), "before"
         case "until":
             return (_EPOCH, end), "before"
+        case "deadline":
+            return (min(now, start), end), kind
         case _:
             return (start, end), kind
 
