@@ -70,3 +70,52 @@ def test_an_event_that_a_memory_dates_is_given(hippo: Hippocampe) -> None:
     hippo.remember("Concert with Zoe", scope=scope, occurred_at="2026-11-10T20:00:00+01:00")
     given = hippo.before_turn("what did I do on 10 November?", scope=scope).items
     assert [each.content for each in given] == ["Concert with Zoe"]
+
+
+@pytest.mark.parametrize(
+    ("question", "follow_up", "events"),
+    [
+        ("what do I have on Friday?", "and on Thursday?", ["J'ai un rendez-vous"]),
+        ("J'ai quoi de prévu vendredi ?", "et jeudi ?", ["J'ai un rendez-vous"]),
+        ("what did I do in October?", "what about last weekend?", WEEK[-2:]),
+        ("J'ai fait quoi en octobre ?", "et le week-end dernier ?", WEEK[-2:]),
+        ("who is Dora?", "and on Thursday?", []),
+    ],
+)
+def test_a_follow_up_asks_for_the_events_of_another_time(
+    hippo: Hippocampe, question: str, follow_up: str, events: list[str]
+) -> None:
+    scope = Scope("home", user="mia", channel="den")
+    hippo.after_turn(question, "Nothing.", scope=scope)
+    given = hippo.before_turn(follow_up, scope=scope).trace.considered
+    read = [each.recollection.content for each in given if each.path == "recent"]
+    assert len(read) == len(events)
+    assert all(map(str.startswith, read, events))
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("what's on tomorrow?", "Ivo calls tomorrow morning"),
+        ("whats on this evening", "Ivo calls this evening"),
+        ("anything on Thursday?", "Ivo calls on Thursday"),
+        ("what are our plans for Thursday?", "Ivo calls on Thursday"),
+        ("du coup on fait quoi jeudi", "On appelle Ivo jeudi"),
+        ("qu'est-ce qui se passe ce soir ?", "On appelle Ivo ce soir"),
+    ],
+)
+def test_plans_are_asked_for_in_many_ways(hippo: Hippocampe, question: str, told: str) -> None:
+    scope = Scope("home", user="rob", channel="attic")
+    hippo.after_turn(told, "Noted.", scope=scope)
+    hippo.after_turn("We went to Ghent on Sunday", "Noted.", scope=scope)
+    read = hippo.before_turn(question, scope=scope).trace.considered
+    given = [each.recollection.content for each in read if each.path == "recent"]
+    assert any(each.startswith(told) for each in given)
+    assert not any("Ghent" in each for each in given)
+
+
+def test_what_is_in_an_evening_is_not_on_the_next_day(hippo: Hippocampe) -> None:
+    scope = Scope("home", user="mia", channel="attic")
+    hippo.after_turn("We dine with Ivo on Wednesday evening", "Noted.", scope=scope)
+    given = hippo.before_turn("what do we have on Thursday?", scope=scope).items
+    assert not any("Ivo" in each.content for each in given)

@@ -23,6 +23,8 @@ MAX_OF_PERIOD = 100
 """Turns, live messages and memories, each, that were told in the time of the events."""
 MAX_PARSED = 30
 """Texts told at another time that are read for the time of their event: some .3 ms each."""
+EVENING = timedelta(hours=6)
+"""Time of a part of the day before midnight."""
 PLANNED_BEFORE, TOLD_AFTER = timedelta(days=60), timedelta(days=3)
 """Time before an event in which it may be planned, and after it in which it may be told."""
 
@@ -136,7 +138,7 @@ class Events:
         if dated and item.at in self.window:
             return True
         said = self._time(item)
-        return said is not None and said.start < self.window.end and said.end > self.window.start
+        return said is not None and _overlap(said, self.window)
 
     def _time(self, item: Recollection) -> TimeWindow | None:
         """The time that an item names, if any."""
@@ -146,6 +148,15 @@ class Events:
         if found is None or not is_past(parse(said)):
             return found
         return parse_window(said, now=told, timezone=zone)
+
+
+def _overlap(one: TimeWindow, other: TimeWindow) -> bool:
+    """Return whether two times overlap; what is in an evening is not on the next day, though that may last longer."""
+    ends = (
+        min(each.end, each.start + EVENING) if each.kind == "part" else each.end
+        for each in (one, other)
+    )
+    return max(one.start, other.start) < min(ends)
 
 
 def _told_at(item: Recollection) -> datetime | None:

@@ -24,9 +24,11 @@ from hippocampe.injection.render import Rendered, render_for
 from hippocampe.injection.selection import Candidate, considered, least_score, merge, select
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.language import open_questions
+from hippocampe.language.follow_ups import asks_other_time
 from hippocampe.language.open_questions import OpenQuestion
 from hippocampe.language.temporal.window import TimeWindow, parse_window
 from hippocampe.retrieval import recall
+from hippocampe.retrieval.parts import said_before
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.store.retrievals import Line
 from hippocampe.types import Injection, Scope, Settings, Trace
@@ -170,25 +172,37 @@ class Turn:
         return [*ordered, *self._named_notes()]
 
     def _parse_question(self) -> tuple[OpenQuestion | None, TimeWindow | None]:
-        """The question that the message asks of memory, and the time it names; the time only with a question."""
-        if not open_questions.speaks_of_memory(self.text):
+        """The question that the message asks of memory, and the time it names; the time only with a question.
+
+        "And on Saturday?" asks for the events of another time.
+        """
+        window, asked = self._window(self.text), self.text
+        if window and asks_other_time(asked, window.text):
+            asked = said_before(self.corpus, self._request(), self.now)
+        if not open_questions.speaks_of_memory(asked):
             return None, None
-        window = parse_window(self.text, now=self.now, timezone=self.settings.timezone)
+        named = window if asked == self.text else self._window(asked)
         question = open_questions.parse(
-            self.text,
-            named_time=window.text if window else "",
+            asked,
+            named_time=named.text if named else "",
             companions=self.settings.companion_names,
             rooms=self.settings.live_rooms,
         )
+        if asked != self.text and (question is None or question.about != "events"):
+            return None, None
         if question and question.planned and question.about == "events":
-            window = parse_window(
-                self.text, now=self.now, timezone=self.settings.timezone, ahead=True
-            )
+            window = self._window(self.text, ahead=True)
             return (question, window) if window and window.end > self.now else (None, None)
         if question and question.planned and window and self.now not in window:
             # What is planned for Monday was not told on the Monday before.
             return None, None
         return question, window
+
+    def _window(self, text: str, *, ahead: bool = False) -> TimeWindow | None:
+        return parse_window(text, now=self.now, timezone=self.settings.timezone, ahead=ahead)
+
+    def _request(self) -> RecallRequest:
+        return search_request(self.scope, self.settings)
 
     def _choose(self, channel: Channel, candidates: Sequence[Candidate]) -> Rendered:
         """Select candidates and render them, under the lock of the channel."""
@@ -243,7 +257,7 @@ class Turn:
 
     def _search(self) -> _PathResult:
         """Search memories, talk, live messages and notes for the message."""
-        request = search_request(self.scope, self.settings)
+        request = self._request()
         outages, stopwatch = (
             self.corpus.outages,
             _SearchStopwatch(self.abandoned, self._seconds_to_read),

@@ -101,6 +101,12 @@ def continues(question: str) -> bool:
     return len(words(question)) <= MOST_CONTINUING and _opening().match(fold(question)) is not None
 
 
+def asks_other_time(question: str, named_time: str) -> bool:
+    """Return whether a question goes on with the last one, and only names another time: "and next week?"."""
+    rest = frozenset(words(question.replace(named_time, " ", 1)))
+    return continues(question) and rest <= _empty_words()
+
+
 def completed(question: str, before: str, replaced: Collection[str]) -> str:
     """A question with what was said before it: "what time?" after "When is swimming?" is "swimming what time?".
 

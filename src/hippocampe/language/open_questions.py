@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple
 
 from hippocampe.language.lexicon import languages, load, load_all, table_of
 from hippocampe.language.person import is_to_somebody
-from hippocampe.language.questions import asked_in, is_question, refers
+from hippocampe.language.questions import asked_in, in_full, is_question, refers
 from hippocampe.language.text import STOP_WORDS, fold, without_capitals, words, written_words
 
 About = Literal["talk", "person", "events"]
@@ -116,7 +116,7 @@ def _parse(
 
 def _events(text: str) -> OpenQuestion | None:
     """A question for all that somebody did or will do, from its text without the time: "what did Nora do?"."""
-    folded = fold(text.strip())
+    folded = fold(in_full(text.strip()))
     if len(text) > MAX_WORDS * 40 or refers(folded):
         return None
     around = _phrases().around | STOP_WORDS
@@ -154,7 +154,7 @@ def _may_ask(question: str) -> bool:
     phrases, tokens = _phrases(), _words(question)
     if len(tokens) <= MAX_WORDS and phrases.any.search(_line(tokens)):
         return True
-    folded = fold(question[: MAX_WORDS * 40])
+    folded = fold(in_full(question[: MAX_WORDS * 40]))
     return any(each.search(folded) for each in chain.from_iterable(phrases.events.values()))
 
 

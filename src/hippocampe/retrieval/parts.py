@@ -60,6 +60,11 @@ def parts_of(corpus: Corpus, message: str, request: RecallRequest, now: datetime
     return list(dict.fromkeys(parts))
 
 
+def said_before(corpus: Corpus, request: RecallRequest, now: datetime) -> str:
+    """The last text of the asker in this session, or else of the channel, that says what a follow-up is about."""
+    return _before(corpus, request, now)[-1].text
+
+
 def _by_other_names(corpus: Corpus, question: str, request: RecallRequest) -> list[str]:
     """A question with each other name of the first one in it that has any: what users say of themselves lacks their names."""
     aliases = corpus.aliases.of(request.scope.space)
