@@ -43,9 +43,8 @@ def tense_of(statement: Statement) -> Tense:
         if word.norm in articles and not pronoun:
             continue  # "a" is no French verb in "a red car".
         after = _next_word(words, at)
-        simple_past = pronoun and (word.norm in _PAST_FORMS or word.norm.endswith(_PAST_ENDINGS))
         if (
-            simple_past
+            (pronoun and _is_past_form(word))
             or word.norm in _PAST
             or (word.norm in _BEFORE_PARTICIPLE and after.endswith(_PARTICIPLES))
         ):
@@ -58,11 +57,17 @@ def tense_of(statement: Statement) -> Tense:
 
 
 def is_past(statement: Statement) -> bool:
-    """Return whether a statement tells of the past, also without "have": "elle est venue", "on s'est vus"."""
+    """Return whether a statement tells of the past, also without "have" or a pronoun: "elle est venue", "Tom moved"."""
     words = statement.words
     return tense_of(statement) is Tense.PAST or any(
-        _is_gone(words, at) for at, word in enumerate(words) if word.norm in _BE
+        (word.norm in _BE and _is_gone(words, at))
+        or (at > 0 and words[at - 1].capital and _is_past_form(word))
+        for at, word in enumerate(words)
     )
+
+
+def _is_past_form(word: Word) -> bool:
+    return word.norm in _PAST_FORMS or word.norm.endswith(_PAST_ENDINGS)
 
 
 def _is_gone(words: Sequence[Word], at: int) -> bool:

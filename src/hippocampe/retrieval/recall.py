@@ -22,9 +22,14 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.past import known_at
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.errors import EmbedderUnavailable, ModelUnavailable
+from hippocampe.language import humanize
 from hippocampe.language.datetimes import as_utc
+from hippocampe.language.detect import language_of
+from hippocampe.language.lexicon import load
 from hippocampe.language.questions import is_telling
 from hippocampe.language.search_terms import search_terms
+from hippocampe.language.statement import parse
+from hippocampe.language.tense import is_past
 from hippocampe.language.text import fold
 from hippocampe.protocols import Vector
 from hippocampe.retrieval import candidates, features, reading, results, scoring, signals
@@ -384,6 +389,17 @@ def _recalled(item: Recollection, covered: float) -> Recollection:
     return replace(item, score=RECALLED)
 
 
+def _with_day(item: Recollection, timezone: str) -> Recollection:
+    """A result with its day if it tells of the past, since this answers "when": "I quit futsal on November 1, 2026"."""
+    said, *others = item.content.split("\n")
+    if item.at is None or not is_past(parse(said)):
+        return item
+    language = language_of(said)
+    at = humanize.day(item.at, timezone=timezone, language=language)
+    on: str = load(language, "time")["said"]["on"]
+    return replace(item, content="\n".join((f"{said} {on.format(day=at)}", *others)))
+
+
 def _read(
     corpus: Corpus,
     query: AnalysedQuery,
@@ -409,6 +425,9 @@ def _read(
         ]
     if not first:
         return items, nothing, ()
+    if "when" in query.features.asks and is_past(parse(query.spoken)):
+        timezone = corpus.settings.of(request.scope.space).timezone
+        first = [_with_day(each, timezone) for each in first]
     try:
         queries = [query.spoken] if query.topic is None else [query.spoken, query.topic]
         factor = SEVERAL_FACTOR if query.several else 1
