@@ -390,9 +390,9 @@ def _recalled(item: Recollection, covered: float) -> Recollection:
 
 
 def _with_day(item: Recollection, timezone: str) -> Recollection:
-    """A result with its day if it tells of the past, since this answers "when": "I quit futsal on November 1, 2026"."""
+    """A result with its day, since this answers when something happened: "I quit futsal on November 1, 2026"."""
     said, *others = item.content.split("\n")
-    if item.at is None or not is_past(parse(said)):
+    if item.at is None:
         return item
     language = language_of(said)
     at = humanize.day(item.at, timezone=timezone, language=language)
