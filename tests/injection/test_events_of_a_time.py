@@ -99,6 +99,8 @@ def test_a_follow_up_asks_for_the_events_of_another_time(
         ("what's on tomorrow?", "Ivo calls tomorrow morning"),
         ("whats on this evening", "Ivo calls this evening"),
         ("anything on Thursday?", "Ivo calls on Thursday"),
+        ("what do I have on Friday?", "I booked the boat for Friday"),
+        ("J'ai quoi de prévu vendredi ?", "J'ai réservé le bateau pour vendredi"),
         ("what are our plans for Thursday?", "Ivo calls on Thursday"),
         ("du coup on fait quoi jeudi", "On appelle Ivo jeudi"),
         ("qu'est-ce qui se passe ce soir ?", "On appelle Ivo ce soir"),

@@ -3,7 +3,7 @@
 import pytest
 
 from hippocampe.language.statement import parse
-from hippocampe.language.tense import Tense, is_past, tense_of
+from hippocampe.language.tense import Tense, is_over, is_past, tense_of
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,21 @@ def test_the_auxiliary_tells_the_tense(text: str, tense: Tense) -> None:
         ("elle est là jeudi", False),
         ("who came on Thursday?", True),
         ("who is coming on Thursday?", False),
+        ("Tom moved on Sunday", True),
     ],
 )
 def test_the_past_is_also_formed_with_be(text: str, past: bool) -> None:
     assert is_past(parse(text)) is past
+
+
+@pytest.mark.parametrize(
+    ("text", "over"),
+    [
+        ("I booked the hall for Friday", False),
+        ("j'ai pris un billet pour vendredi", False),
+        ("I painted the hall on Friday", True),
+        ("j'ai balayé la salle vendredi", True),
+    ],
+)
+def test_what_was_arranged_is_not_over(text: str, over: bool) -> None:
+    assert is_over(parse(text)) is over

@@ -78,6 +78,9 @@ def test_questions(written: str, asks: bool) -> None:
         ("né le 12 mars 1990", True, True),
         ("c'était il y a deux semaines", True, True),
         ("I went there last summer", False, True),
+        ("code freeze starts in ten days", True, True),
+        ("le plombier passe d'ici une semaine", False, True),
+        ("it was a good day in the weeks", False, False),
         ("rien de neuf", False, False),
     ],
 )

@@ -13,7 +13,7 @@ from hippocampe.language.person import is_about_speaker
 from hippocampe.language.statement import parse
 from hippocampe.language.subjects import fold_subjects
 from hippocampe.language.temporal.window import TimeWindow, parse_window
-from hippocampe.language.tense import is_past
+from hippocampe.language.tense import is_over
 from hippocampe.language.text import words
 from hippocampe.retrieval import results
 from hippocampe.store import always_on, message_rows, turn_rows
@@ -145,7 +145,7 @@ class Events:
         said = without_author(item.content.partition("\n")[0])
         told, zone = _told_at(item) or self.now, self.asker.settings.timezone
         found = parse_window(said, now=told, timezone=zone, ahead=True)
-        if found is None or not is_past(parse(said)):
+        if found is None or not is_over(parse(said)):
             return found
         return parse_window(said, now=told, timezone=zone)
 

@@ -18,6 +18,7 @@ _PAST_ENDINGS: Final = tuple(words_of("past_endings"))
 _PAST_FORMS: Final = words_of("past_forms")
 _GONE: Final = {f"{each}{end}" for each in words_of("gone") for end in ("", "e", "s", "es")}
 _REFLEXIVE: Final = words_of("reflexive")
+_ARRANGING: Final = words_of("arranging")
 _SUBJECTS: Final = words_of("grammar.third_person")
 _BE: Final = words_of("grammar.be")
 _FUTURE: Final = words_of("future_auxiliaries")
@@ -64,6 +65,11 @@ def is_past(statement: Statement) -> bool:
         or (at > 0 and words[at - 1].capital and _is_past_form(word))
         for at, word in enumerate(words)
     )
+
+
+def is_over(statement: Statement) -> bool:
+    """Return whether a time that a statement names is over: not if it arranges something, "I booked it for Thursday"."""
+    return is_past(statement) and _ARRANGING.isdisjoint(statement.norms)
 
 
 def _is_past_form(word: Word) -> bool:

@@ -19,7 +19,7 @@ from hippocampe.language.relations import is_fragment
 from hippocampe.language.statement import parse
 from hippocampe.language.temporal.resolve import start_of_day
 from hippocampe.language.temporal.window import days_told
-from hippocampe.language.tense import is_past
+from hippocampe.language.tense import is_over
 from hippocampe.language.text import fold
 from hippocampe.store import memories, statements
 from hippocampe.store.statements import StoredStatement
@@ -175,7 +175,7 @@ def _is_over(corpus: Corpus, new: Memory, old: Memory) -> bool:
 def _days_of(corpus: Corpus, memory: Memory) -> list[tuple[datetime, datetime]]:
     """The days that a statement gives relative to when it was told, in the zone of its space."""
     timezone = corpus.settings.of(memory.space).timezone
-    past = is_past(parse(memory.content))
+    past = is_over(parse(memory.content))
     days = days_told(memory.content, now=memory.created_at, timezone=timezone, past=past)
     if len(days) == 1 and memory.occurred_at is not None:
         # The caller may know better when it happened.
