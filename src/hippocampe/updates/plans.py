@@ -184,7 +184,7 @@ def _recurs(statement: Statement, at: int) -> bool:
     norm, before = tokens[at].norm, tokens[at - 1].norm if at else ""
     if tokens[at].kind != "weekday":
         return False
-    if norm not in WEEKDAYS or before in HABIT["habit_articles"] or f"{before} " in HABITS[norm]:
+    if norm not in WEEKDAYS or before in HABIT["habit_articles"] or f" {before} " in HABITS[norm]:
         return True
     if at < 3 or "at" not in tokens[at - 1].roles or "be" not in tokens[at - 3].roles:
         return False
