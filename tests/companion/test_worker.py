@@ -18,7 +18,7 @@ import pytest
 import hippocampe
 from children import PROGRAM, run, start, stopping
 from hippocampe import Config, Hippocampe, Message, Scope
-from hippocampe.cells import Divided, folder_of
+from hippocampe.cells import Divided, folder_of, home_of
 from hippocampe.companion.lines import split
 from hippocampe.companion.worker import MAX_LINE_BYTES
 from hippocampe.hippocampe import divide
@@ -225,6 +225,24 @@ def test_users_of_all_cells_are_answered(begin: Begin, folder: Path, hashed: Non
         with Hippocampe.open(Config(folder_of(folder, cell), background=False)) as hippo:
             said = [each.content for each in hippo.messages(scope=Scope(space=space))]
         assert f"ici {space}" in said
+
+
+def test_cells_that_are_added_while_a_worker_runs_answer(
+    begin: Begin, folder: Path, hashed: None
+) -> None:
+    cells = [folder_of(folder, number) for number in range(3)]
+    with ExitStack() as stack:
+        for each in cells:
+            stack.enter_context(stopping(each))
+        worker = begin()
+        for count in (1, 2, 3):
+            divide(Config(folder, embedder="hashed:64"), count)
+            for cell in range(count):
+                names = (f"{word} {n}" for n in range(64) for word in ("jardin", "garden"))
+                space = next(each for each in names if home_of(folder, each) == cells[cell])
+                worker.send(request(f"{count} {cell}", message="ici", space=space))
+                assert worker.last(f"{count} {cell}").get("message") == "dev: ici"
+        assert worker.end() == 0
 
 
 def test_text_is_utf8_whatever_the_system(begin: Begin, server: ModelServer) -> None:

@@ -7,14 +7,18 @@ import sys
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hippocampe.cells import Divided
+from hippocampe.cells import home_of
 from hippocampe.cli import cells, terminal
-from hippocampe.cli.call import Call, choice, command, group
+from hippocampe.cli.call import URL, Call, choice, command, group
 from hippocampe.cli.show import companion as show
+from hippocampe.system.environment import variable
+
+if TYPE_CHECKING:
+    from hippocampe.hippocampe import Hippocampe
 
 app = typer.Typer()
 PANEL = "Companion"
@@ -75,15 +79,24 @@ def worker(call: Call) -> None:
     # Only the protocol is written to standard output; what a library prints goes to stderr.
     answers = os.dup(1)
     os.dup2(2, 1)
+    config = call.config
+    root = config.folder.absolute()
+    elsewhere = variable(URL) or config.database_url is not None
     with ExitStack() as stack:
-        memories = [stack.enter_context(cell.join()) for cell in cells.cells_of(call)]
-        divided = Divided(call.config.folder)
+        # All now: an error ends the command, and the first request of a space does not wait.
+        memories = {
+            cell.config.folder.absolute(): stack.enter_context(cell.join())
+            for cell in cells.cells_of(call)
+        }
 
-        def cell_of(space: str) -> int:
-            # At each request: a space may move.
-            return divided.read().cell_of(space) if len(memories) > 1 else 0
+        def home(space: str) -> Path:
+            # At each request: a space may move, and cells may be added.
+            return root if elsewhere else home_of(root, space)
 
-        asyncio.run(serve(memories, cell_of, 0, answers))
+        def join(folder: Path) -> "Hippocampe":
+            return stack.enter_context(replace(call, folder=folder).join())
+
+        asyncio.run(serve(memories, home, join, 0, answers))
 
 
 @command(

@@ -8,10 +8,11 @@ import json
 import logging
 import signal
 import traceback
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from contextlib import AsyncExitStack, aclosing, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any, cast
 
 from hippocampe.companion.companion import AsyncCompanion
@@ -53,7 +54,7 @@ class Worker:
 
     def __init__(
         self,
-        companion_of: Callable[[str], AsyncCompanion],
+        companion_of: Callable[[str], Awaitable[AsyncCompanion]],
         write: Callable[[bytes], Awaitable[None]],
     ) -> None:
         self._companion_of = companion_of
@@ -109,7 +110,8 @@ class Worker:
 
     async def _answer(self, id: Id, request: Request) -> None:
         try:
-            events = self._companion_of(request.space).stream(
+            companion = await self._companion_of(request.space)
+            events = companion.stream(
                 request.message, user=request.user, channel=request.channel, space=request.space
             )
             async with aclosing(events):
@@ -146,7 +148,11 @@ class Worker:
 
 
 async def serve(
-    memories: Sequence[Hippocampe], cell_of: Callable[[str], int], source: int, target: int
+    memories: Mapping[Path, Hippocampe],
+    home: Callable[[str], Path],
+    join: Callable[[Path], Hippocampe],
+    source: int,
+    target: int,
 ) -> None:
     """Answer requests until the input ends or the process is asked to stop.
 
@@ -155,16 +161,29 @@ async def serve(
     messages stay stored.
 
     Args:
-        memories: The open memory, or those of all cells; the caller closes them.
-        cell_of: The number of the cell that has a space.
+        memories: The open memory, or those of all cells, by folder; the caller closes them.
+        home: The folder that has a space.
+        join: Opens the memory of a folder that is not open yet, of a cell that was added.
         source: File descriptor of the requests.
         target: File descriptor of the answers. Only this function may write to it.
     """
     stopping = asyncio.Event()
     writer = LineWriter(target, when_lost=stopping.set)
     async with AsyncExitStack() as stack:
-        companions = [await stack.enter_async_context(AsyncCompanion(each)) for each in memories]
-        worker = Worker(lambda space: companions[cell_of(space)], writer.write)
+        companions = dict[Path, AsyncCompanion]()
+        joining = asyncio.Lock()
+
+        async def companion_of(space: str) -> AsyncCompanion:
+            folder = home(space)
+            if folder not in companions:
+                async with joining:
+                    if folder not in companions:
+                        memory = memories.get(folder) or await asyncio.to_thread(join, folder)
+                        companion = AsyncCompanion(memory)
+                        companions[folder] = await stack.enter_async_context(companion)
+            return companions[folder]
+
+        worker = Worker(companion_of, writer.write)
         with _on_signals(stopping.set):
             stopped = asyncio.create_task(stopping.wait())
             reading = _receive_all(worker, LineReader(source, MAX_LINE_BYTES))
