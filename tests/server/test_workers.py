@@ -523,6 +523,19 @@ def test_a_space_moves_while_it_is_read_and_written(
     assert "no cell 9" in run(divided, "move-space", space, "9", code=1)
 
 
+def test_a_copy_of_a_served_folder_gives_no_orders_to_the_server(
+    client: httpx.Client, divided: Path, names: tuple[str, str], tmp_path: Path
+) -> None:
+    assert remember(client, names[0], "la clef est sous le pot").status_code == 201
+    copy = tmp_path / "copy"
+    # Sockets cannot be copied by every program.
+    shutil.copytree(divided, copy, ignore=shutil.ignore_patterns("*.sock", "backups"))
+    assert "no server with cells serves" in run(copy, "move-space", names[0], "1", code=1)
+    assert "no server with cells serves" in run(copy, "spread-spaces", code=1)
+    assert Divided(divided).read().cell_of(names[0]) == 0
+    assert recalled(client, names[0], "clef") == ["la clef est sous le pot"]
+
+
 def test_a_hook_asks_the_cell_of_its_space(
     client: httpx.Client, divided: Path, names: tuple[str, str]
 ) -> None:

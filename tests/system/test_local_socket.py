@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import shutil
 import socket
 import sys
 import tempfile
@@ -95,6 +96,17 @@ def test_the_files_are_private(tmp_path: Path) -> None:
             assert (tmp_path / TOKEN).stat().st_mode & 0o777 == 0o600
     finally:
         os.umask(before)
+
+
+def test_a_copy_of_the_folder_does_not_lead_to_the_owner_of_the_first(tmp_path: Path) -> None:
+    with answering(Listener(os.fspath(tmp_path), unix=False)) as received:
+        copy = tmp_path / "copy"
+        copy.mkdir()
+        shutil.copy2(tmp_path / TOKEN, copy)
+        with pytest.raises(FileNotFoundError):
+            connect(os.fspath(copy))
+        assert received == []
+        assert echoed(tmp_path) == b"hello"
 
 
 def left_behind(folder: Path) -> int:

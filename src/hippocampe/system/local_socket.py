@@ -85,6 +85,8 @@ class Listener:
         # Created with its permissions: no other user can open it at any time.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         with os.fdopen(os.open(os.path.join(self._folder, TOKEN), flags, 0o600), "wb") as file:
+            # A copy of the folder must not lead to this process: the number of the file tells them apart.
+            self._token += b"-%d" % os.fstat(file.fileno()).st_ino
             file.write(b"%d %s" % (listener.getsockname()[1], self._token))
         return listener
 
@@ -171,6 +173,9 @@ def _connect_unix(folder: str) -> socket.socket | None:
 def _connect_to_loopback(folder: str) -> socket.socket:
     with open(os.path.join(folder, TOKEN), "rb") as file:
         port, token = file.read(_PROOF_BYTES).split()
+        number = token.partition(b"-")[2]
+        if number and int(number) != os.fstat(file.fileno()).st_ino:
+            raise FileNotFoundError("the token belongs to the folder that this one is a copy of")
     connection = socket.create_connection(("127.0.0.1", int(port)), SILENCE_SECONDS)
     try:
         _exchange_proofs(connection, token, int(port), role=1)

@@ -29,7 +29,7 @@ from hippocampe.server.proxy.providers import ProviderErrors
 from hippocampe.server.serving import KeyNeed, Server, listening, signals_taken, url_of
 from hippocampe.system import private
 from hippocampe.system.exclusive import exclusive
-from hippocampe.system.local_socket import LOCK
+from hippocampe.system.local_socket import LOCK, is_held
 
 CARD = "router.json"
 """The file, in the folder of the cells, with the address of the router's own socket."""
@@ -181,8 +181,10 @@ def router_socket(root: Path) -> str:
     Raises:
         ServerUnavailable: No server with cells serves the folder.
     """
-    with suppress(OSError, ValueError, LookupError):
-        return json.loads((root / FOLDER / CARD).read_text())["socket"]
+    # A copy of a folder that is served, or a router that was killed, has the file too, but not the lock.
+    if is_held(str(root / FOLDER)) is not False:
+        with suppress(OSError, ValueError, LookupError):
+            return json.loads((root / FOLDER / CARD).read_text())["socket"]
     raise ServerUnavailable(
         f"no server with cells serves {root}: start hippocampe serve with --workers first."
     )
