@@ -1,6 +1,9 @@
 """The timeline, and the pages of people and of subjects, in a browser."""
 
+import re
+from html import unescape
 from pathlib import Path
+from urllib.parse import parse_qs, urljoin, urlsplit
 
 import httpx
 import pytest
@@ -57,7 +60,7 @@ def test_the_timeline_by_day_person_and_kind(reader: Reader, memory: Hippocampe)
 def test_a_person_and_a_subject(reader: Reader, memory: Hippocampe) -> None:
     page = reader.open("/people")
     page.get_by_role("link", name="owen", exact=True).click()
-    page.wait_for_url("**/people/owen")
+    page.wait_for_url("**/person?name=owen")
     known = page.locator("section", has=page.get_by_role("heading", name="What is known"))
     expect(known).to_contain_text("Owen vit à Nantes")
     expect(known).not_to_contain_text("thé")  # forgotten: it is in the history only
@@ -66,17 +69,33 @@ def test_a_person_and_a_subject(reader: Reader, memory: Hippocampe) -> None:
     check_accessible(page)
     page.goto("/subjects")
     page.get_by_role("link", name="voilier", exact=True).click()
-    page.wait_for_url("**/subjects/voilier")
+    page.wait_for_url("**/subject?name=voilier")
     told = page.locator("section", has=page.get_by_role("heading", name="Who told it"))
-    expect(told.get_by_role("link", name="rose")).to_have_attribute("href", "/people/rose")
+    expect(told.get_by_role("link", name="rose")).to_have_attribute("href", "/person?name=rose")
     expect(
         page.locator("section", has=page.get_by_role("heading", name="History"))
     ).to_contain_text("Le voilier est rouge")
     page.goto("/subjects/nantes")
     expect(page.get_by_role("heading", level=1)).to_have_text("Nantes")
-    for path in ("/people/nobody", "/subjects/a%2Fb"):
+    for path in ("/person?name=nobody", "/people/nobody", "/subjects/a%2Fb"):
         page.goto(path)
         expect(page.locator("main")).to_contain_text("Nothing is known about it.")
+
+
+@pytest.mark.parametrize(
+    "name", [".", "..", "./owen", "maison/..", "a/b", "%2e", "?é#&=+", "🦛" * 200]
+)
+def test_a_person_of_any_name_has_a_page(
+    client: httpx.Client, memory: Hippocampe, name: str
+) -> None:
+    told = memory.remember("Le ponton est vermoulu", scope=Scope(user=name)).memory
+    for path in ("/people", f"/memory/{told.id}"):
+        links = re.findall(r'href="(/person[^"]*)"', client.get(path).text)
+        # A browser takes the folders "." and ".." out of a path.
+        places = [urlsplit(urljoin("http://localhost/", unescape(link))) for link in links]
+        own = next(each for each in places if parse_qs(each.query)["name"] == [name])
+        shown = client.get(f"{own.path}?{own.query}").text
+        assert "Le ponton est vermoulu" in shown, path
 
 
 def test_a_list_of_names_is_filtered_sorted_and_paged(reader: Reader, memory: Hippocampe) -> None:

@@ -100,6 +100,8 @@ def _memories(counts: Counts | int) -> int:
     return counts if isinstance(counts, int) else counts.memories
 
 
+# Browsers take "." and ".." in a path for folders, even encoded: the pages link to names in queries.
+@router.get("/person")
 @router.get("/people/{name:path}")
 async def person(page: ReadPage, name: str) -> Response:
     """One person: what they told, and what is known about them by any of their names."""
@@ -126,6 +128,7 @@ async def person(page: ReadPage, name: str) -> Response:
     )
 
 
+@router.get("/subject")
 @router.get("/subjects/{name:path}")
 async def subject(page: ReadPage, name: str) -> Response:
     """One subject: what is known about it."""
