@@ -40,6 +40,11 @@ def target_of(config: Config, to: str, index: str | None) -> Config:
     """
     if is_database_url(to):
         return replace(config, database_url=to, qdrant_url=index or config.qdrant_url)
+    if index is not None:
+        raise InvalidInput(
+            f"--index names the Qdrant server of a database, and {to} is a folder, which needs none: nothing was "
+            "copied. Leave it out, or name the server of the source with --set qdrant_url=URL."
+        )
     return replace(config, folder=Path(to), database_url=None, qdrant_url=None)
 
 

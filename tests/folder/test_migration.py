@@ -107,6 +107,8 @@ def test_data_of_its_own_is_no_target(folder: Config, servers: Config, tmp_path:
     with pytest.raises(InvalidInput, match="exists"):
         migration.migrate(folder, servers)
     assert migration.target_of(folder, str(tmp_path / "x"), None).database_url is None
+    with pytest.raises(InvalidInput, match="/x is a folder.*--set qdrant_url=URL"):
+        migration.target_of(folder, str(tmp_path / "x"), "http://q:6333")
     with pytest.raises(InvalidInput, match="qdrant_url"):
         migration.target_of(folder, "postgresql://localhost/x", None)
 
