@@ -238,10 +238,12 @@ class Config:
             raise InvalidInput(
                 "qdrant_url needs database_url: the index of a folder is in the folder."
             )
-        if not all(_address(url) for url in self.qdrant_urls):
+        parts = [_address(url) for url in self.qdrant_urls]
+        # Its gRPC, which is used, has no paths.
+        if not all(each and each.path in ("", "/") for each in parts):
             raise InvalidInput(
-                "qdrant_url must be http:// or https:// with a host, such as http://127.0.0.1:6333; several are "
-                "separated by commas."
+                "qdrant_url must be http:// or https:// with a host and no path, such as http://127.0.0.1:6333; "
+                "several are separated by commas."
             )
         if self.qdrant_replicas < 1 or self.qdrant_shards < 1:
             raise InvalidInput("qdrant_replicas and qdrant_shards must be 1 or more.")

@@ -1,5 +1,6 @@
 """A memory moves between a folder and PostgreSQL, either way."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -139,3 +140,11 @@ def test_the_command_line_moves_and_scrubs(
     assert "abeilles" in found.output
     checked = run.invoke(app, ["verify", "--absent", "Nadia"])
     assert checked.exit_code == 0, checked.output
+    examined = run.invoke(app, ["doctor"])
+    assert examined.exit_code == 0, examined.output
+    assert "store and index agree (" in examined.output
+    monkeypatch.setenv("HIPPOCAMPE_QDRANT_URL", "http://127.0.0.1:1")
+    away = run.invoke(app, ["doctor", "--json"])
+    (data,) = [each for each in json.loads(away.stdout) if each["name"] == "data"]
+    assert not data["ok"]
+    assert "check that Qdrant runs" in data["seen"]

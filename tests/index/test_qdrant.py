@@ -9,6 +9,7 @@ from qdrant_client import QdrantClient
 
 import qdrant
 from hippocampe.config import Config
+from hippocampe.errors import IndexUnavailable
 from hippocampe.index.qdrant import QdrantIndex
 from hippocampe.protocols import KINDS, Filter
 from hippocampe.testing import IndexContract
@@ -36,6 +37,21 @@ def open_index(node: Node, folder: Path, model: str, key: str | None = None) -> 
 def test_a_key_in_a_network_without_tls_is_no_warning(node: Node, tmp_path: Path) -> None:
     with closing(open_index(node, tmp_path / "index", "keyed", key="secret")) as opened:
         assert opened.count("memory") == 0
+
+
+def test_a_key_that_is_refused_and_a_server_that_is_away_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QDRANT__SERVICE__API_KEY", "right")
+    with qdrant.running() as [guarded]:
+        with pytest.raises(IndexUnavailable, match="check qdrant_key"):
+            open_index(guarded, tmp_path, "guarded", key="wrong")
+        with closing(open_index(guarded, tmp_path, "guarded", key="right")) as opened:
+            assert opened.count("memory") == 0
+            guarded.kill()
+            for _ in range(2):
+                with pytest.raises(IndexUnavailable, match="check that Qdrant runs, and qdrant_url"):
+                    opened.count("memory")
 
 
 def test_a_collection_that_was_deleted_is_made_again_and_new(node: Node, tmp_path: Path) -> None:

@@ -134,6 +134,7 @@ def test_servers_are_named_together(tmp_path: Path) -> None:
         ({"qdrant_url": index}, "needs database_url"),
         ({"database_url": "mysql://localhost/memory", "qdrant_url": index}, "postgresql://"),
         ({"database_url": database, "qdrant_url": "localhost:6333"}, "http://"),
+        ({"database_url": database, "qdrant_url": "http://localhost/qdrant"}, "no path"),
         ({"database_url": database, "qdrant_url": index, "qdrant_replicas": 0}, "1 or more"),
     ):
         with pytest.raises(InvalidInput, match=reason):

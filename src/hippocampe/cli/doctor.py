@@ -148,7 +148,8 @@ def _disk(folder: Path) -> Examined:
 def _data(call: Call, config: Config) -> Examined:
     if url := variable(URL):
         return Examined(True, f"on the server at {url}; the folder is not used")
-    if not config.database.exists() and located(config.folder) is None:
+    in_folder = config.database_url is None
+    if in_folder and not config.database.exists() and located(config.folder) is None:
         return Examined(True, "none yet")
     holder = read_owner(config.folder)
     found, read_only = verified(call)

@@ -57,8 +57,11 @@ _FILLED: Final = "filled"
 _KEYWORDS = ("kind", "lasting", "passing", "type", "category", "subjects", "user", "channel")
 _NUMBERS = ("at", "expires_at")
 _TRANSIENT = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+_KEY_REFUSED = (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED)
 _NOT_FOUND: Final = 404
 _REMEDY = "Nothing is lost, the store holds the truth."
+_ABSENT = "Nothing is lost, the store holds the truth: check that Qdrant runs, and qdrant_url."
+_REFUSED = "Nothing is lost, the store holds the truth: check qdrant_key."
 
 
 @dataclass(slots=True)
@@ -370,7 +373,7 @@ class QdrantIndex:
         """
         self._check_open()
         if time.monotonic() < self._resting_until:
-            raise IndexUnavailable(f"{what}: Qdrant did not answer a moment ago. {_REMEDY}")
+            raise IndexUnavailable(f"{what}: Qdrant did not answer a moment ago. {_ABSENT}")
         reasons: list[str] = []
         # Twice: a connection that the server closed fails once.
         for attempt in range(2 * len(self._nodes)):
@@ -391,7 +394,7 @@ class QdrantIndex:
             self._preferred = number
             return answer
         self._resting_until = time.monotonic() + REST_SECONDS
-        raise IndexUnavailable(f"{what}: {reasons[0]}. {_REMEDY}")
+        raise IndexUnavailable(f"{what}: {reasons[0]}. {_ABSENT}")
 
     def _prepare(self, node: QdrantClient) -> None:
         """Check the server and the collection; create the collection if it is missing."""
@@ -501,7 +504,7 @@ class _Missing(_Unreachable):
 @contextmanager
 def _translated(what: str) -> Generator[None]:
     """Turn the errors of the client into ours: `_Unreachable` with the reason alone, others with all that is said."""
-    missing = False
+    missing = refused = False
     try:
         yield
         return
@@ -511,17 +514,19 @@ def _translated(what: str) -> Generator[None]:
         cause = exc
         transient = isinstance(exc, grpc.Call) and exc.code() in _TRANSIENT
         missing = isinstance(exc, grpc.Call) and exc.code() == grpc.StatusCode.NOT_FOUND
+        refused = isinstance(exc, grpc.Call) and exc.code() in _KEY_REFUSED
         reason = exc.details() if isinstance(exc, grpc.Call) else exc
     except UnexpectedResponse as exc:
         cause, reason, transient = exc, exc, (exc.status_code or 0) >= 500
         missing = exc.status_code == _NOT_FOUND
+        refused = exc.status_code in (401, 403)
     except (ApiException, OSError, ValueError, RuntimeError) as exc:
         cause, reason, transient = exc, exc, True
     if missing:
         raise _Missing(str(reason)) from cause
     if transient:
         raise _Unreachable(str(reason)) from cause
-    raise IndexUnavailable(f"{what}: {reason}. {_REMEDY}") from cause
+    raise IndexUnavailable(f"{what}: {reason}. {_REFUSED if refused else _REMEDY}") from cause
 
 
 def _connect(url: str, key: str | None) -> QdrantClient:

@@ -81,7 +81,8 @@ def _translate(error: BaseException | None) -> StoreError:
         if "NUL" in str(error):
             return StoreError("a text contains a NUL character, which PostgreSQL cannot store.")
         return StoreError(
-            f"the database cannot be reached ({_first_line(error)}). Check that it runs, and try again."
+            f"the database cannot be reached ({_first_line(error)}). Check that it runs, and database_url, and try "
+            "again."
         )
     reason = str(error)
     if "locked" in reason or "busy" in reason:
