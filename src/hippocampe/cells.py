@@ -90,19 +90,23 @@ def home_of(folder: Path, space: str) -> Path:
     """The folder of the cell that has a space; the folder itself if it is not divided.
 
     Raises:
-        StoreError: The division cannot be read.
+        StoreError: The folder or its division cannot be read.
     """
     divided = Divided(folder)
     return folder_of(folder, divided.read().cell_of(space)) if divided.exists else folder
 
 
 def located(folder: Path) -> tuple[Path, int] | None:
-    """The divided data folder, and the number of the cell, whose folder this is; None if it is not a cell."""
+    """The divided data folder, and the number of the cell, whose folder this is; None if it is not a cell.
+
+    Raises:
+        StoreError: The folder cannot be read.
+    """
     folder = folder.absolute()
-    if (folder / DIVISION).is_file():
+    if Divided(folder).exists:
         return folder, 0
     root = folder.parent.parent
-    if folder.parent.name == FOLDER and folder.name.isdecimal() and (root / DIVISION).is_file():
+    if folder.parent.name == FOLDER and folder.name.isdecimal() and Divided(root).exists:
         return root, int(folder.name)
     return None
 
@@ -132,8 +136,21 @@ class Divided:
 
     @property
     def exists(self) -> bool:
-        """Return whether the folder is divided."""
-        return self._file.is_file()
+        """Return whether the folder is divided.
+
+        Raises:
+            StoreError: The folder cannot be read: it is another user's, or its disk is gone.
+        """
+        try:
+            self._file.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError as exc:
+            raise StoreError(
+                f"cannot use the data folder {self.root}: {exc.strerror}. Choose a folder you can write, or change "
+                "its permissions."
+            ) from exc
+        return True
 
     def read(self) -> Division:
         """The division in force.

@@ -624,6 +624,27 @@ def test_a_mistyped_folder_is_not_created(
     assert run("recall", "tuba", "--json")[1].find('"kind": "StoreMissing"') > 0
 
 
+def test_a_folder_that_the_system_refuses_is_named(
+    run: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    # Root may enter any folder, but a name of that length is refused to everybody.
+    folder = tmp_path / ("dossier" * 50)
+    where = ("--folder", str(folder))
+    typed = (
+        *(["remember", "Ana"], ["serve", "--port", "0"], ["worker"], ["mcp"], ["keys", "list"]),
+        *(["verify"], ["reindex"], ["backup"], ["migrate", "--to", str(tmp_path / "new")]),
+        ["recall", "tuba"],
+    )
+    for command in typed:
+        code, _, said = run(*command, *where)
+        assert code == 1, command
+        assert f"cannot use the data folder {folder}: File name too long." in said, command
+    checks = json.loads(run("doctor", "--json", *where)[1])
+    assert "File name too long" in next(each["seen"] for each in checks if each["name"] == "data")
+    with pytest.raises(StoreError, match="File name too long"):
+        Hippocampe.open(folder)
+
+
 def test_a_dry_run_that_needs_no_answer_forgets_nothing(
     run: Callable[..., tuple[int, str, str]], owner: Hippocampe, scope: Scope
 ) -> None:

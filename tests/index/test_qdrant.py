@@ -50,7 +50,9 @@ def test_a_key_that_is_refused_and_a_server_that_is_away_are_named(
             assert opened.count("memory") == 0
             guarded.kill()
             for _ in range(2):
-                with pytest.raises(IndexUnavailable, match="check that Qdrant runs, and qdrant_url"):
+                with pytest.raises(
+                    IndexUnavailable, match="check that Qdrant runs, and qdrant_url"
+                ):
                     opened.count("memory")
 
 

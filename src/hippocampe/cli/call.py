@@ -220,6 +220,8 @@ _SHARED = {
         "--folder",
         "-f",
         envvar="HIPPOCAMPE_FOLDER",
+        # Opening it says what is wrong, wherever it is named.
+        readable=False,
         help="The data folder.",
         show_default="hippocampe in your data folder: ~/.local/share, ~/Library/Application "
         "Support or %LOCALAPPDATA%",

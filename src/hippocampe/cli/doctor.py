@@ -119,7 +119,9 @@ def _language_model(config: Config) -> Examined:
 
 
 def _existing(folder: Path) -> Path:
-    return next(each for each in (folder, *folder.absolute().parents) if each.exists())
+    # Unlike the one of `Path`, it raises nothing for a folder of another user.
+    exists = os.path.exists
+    return next(each for each in (folder, *folder.absolute().parents) if exists(each))
 
 
 def _folder(folder: Path) -> Examined:
@@ -149,7 +151,7 @@ def _data(call: Call, config: Config) -> Examined:
     if url := variable(URL):
         return Examined(True, f"on the server at {url}; the folder is not used")
     in_folder = config.database_url is None
-    if in_folder and not config.database.exists() and located(config.folder) is None:
+    if in_folder and located(config.folder) is None and not config.database.exists():
         return Examined(True, "none yet")
     holder = read_owner(config.folder)
     found, read_only = verified(call)
