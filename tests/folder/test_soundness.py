@@ -20,7 +20,7 @@ import pytest
 from children import child
 from conftest import FakeClock, Opener
 from hashed import install
-from hippocampe import Config, Hippocampe, Scope
+from hippocampe import Config, Hippocampe, Scope, StoreError
 from hippocampe.store import migrate
 from hippocampe.store.store import Store
 
@@ -514,3 +514,26 @@ def test_verify_reports_a_database_with_damage_in_several_places(
     assert not found.ok
     assert found.database != "ok"
     assert os.linesep not in found.database
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows moves no folder with open files")
+def test_a_folder_that_is_moved_takes_no_write_until_it_is_back(tmp_path: Path) -> None:
+    folder, elsewhere, me = tmp_path / "data", tmp_path / "ailleurs", Scope(user="dev")
+    config = Config(folder, embedder="hashed:64", background=False)
+    with Hippocampe.open(config) as hippo:
+        hippo.remember("Zoé joue du tuba", scope=me)
+        folder.rename(elsewhere)
+        for content in ("Zoé vit à Brest", "Zoé lives in Brest"):
+            with pytest.raises(StoreError, match="was moved, removed or replaced"):
+                hippo.remember(content, scope=me)
+        with pytest.raises(StoreError, match="was moved, removed or replaced"):
+            hippo.stats(scope=me)
+        folder.mkdir()
+        with pytest.raises(StoreError, match="was moved, removed or replaced"):
+            hippo.remember("Zoé vit à Brest", scope=me)
+        folder.rmdir()
+        elsewhere.rename(folder)
+        hippo.remember("Zoé vit à Brest", scope=me)
+    with Hippocampe.open(config) as hippo:
+        found = {each.content for each in hippo.memories(scope=me).items}
+    assert found == {"Zoé joue du tuba", "Zoé vit à Brest"}

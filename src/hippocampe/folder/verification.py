@@ -127,7 +127,12 @@ def _places(corpus: Corpus, texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 
 def stats(corpus: Corpus, retrievals_dropped: int, *, scope: Scope) -> Stats:
-    """Counts of the space, and the state of the index."""
+    """Counts of the space, and the state of the index.
+
+    Raises:
+        StoreError: The database cannot be read, or is gone from the folder.
+    """
+    corpus.store.check_in_place()
     with corpus.store.read() as connection:
         counted = statistics.count(connection, scope.space, corpus.store.now())
         pending = outbox.pending_count(connection)

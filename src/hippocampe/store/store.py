@@ -6,7 +6,7 @@ the database are raised as `StoreError`.
 
 import threading
 from collections.abc import Callable, Collection, Generator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from hippocampe.cells import Divided, folder_of, located
 from hippocampe.errors import (
+    StoreError,
     StoreMissing,
     StoreReadOnly,
     StoreTooNew,
@@ -66,6 +67,8 @@ class Store:
         """Called after a commit of this process with the ids of the rows that it changed, before its writer goes on;
         None: any may have changed."""
         self._changed = set[str]()
+        self._inode: int | None = None
+        """The number of the file of SQLite that this store writes."""
         self._writing = threading.RLock()
         self.copying = threading.Lock()
         """Held by backups, and by erasures, which must reach every backup."""
@@ -101,6 +104,7 @@ class Store:
             if not path.exists():
                 private.make_file(path)
             sqlite.check_file(path)
+            store._inode = path.stat().st_ino
             store.remove_partial_backups()
             store._upgrade()
         except BaseException:
@@ -132,8 +136,10 @@ class Store:
         Raises:
             StoreReadOnly: The store was opened read-only.
             StoreFull: The disk has too little free space.
+            StoreError: The file is gone from the folder.
         """
         self.check_writable()
+        self.check_in_place()
         free_space.check(self.folder, keep=FLOOR if from_reserve else RESERVE)
         options: dict[str, Any] = {"writing": True, "durable": durable}
         claim = replies.CLAIM.get()
@@ -335,6 +341,22 @@ class Store:
                 f"cannot write: the data in {self.folder} was opened read-only. Write in the process that "
                 "holds the folder, or open it without read_only once no process does."
             )
+
+    def check_in_place(self) -> None:
+        """Check that the file is still in the folder: a write to one that was removed would be lost, without an error.
+
+        Raises:
+            StoreError: It was moved, removed or replaced, or its disk is gone.
+        """
+        if self._inode is None:
+            return
+        with suppress(OSError):
+            if self.path.stat().st_ino == self._inode:
+                return
+        raise StoreError(
+            f"{self.path} was moved, removed or replaced while it was open, so nothing is written. Put it back, or "
+            "stop the programs that use the folder and start them again."
+        )
 
     def _check_readable(self) -> None:
         check_exists(self.path, self.folder)
