@@ -238,7 +238,7 @@ def test_cells_that_are_added_while_a_worker_runs_answer(
         for count in (1, 2, 3):
             divide(Config(folder, embedder="hashed:64"), count)
             for cell in range(count):
-                names = (f"{word} {n}" for n in range(64) for word in ("jardin", "garden"))
+                names = (f"{word} {count} {n}" for n in range(64) for word in ("jardin", "garden"))
                 space = next(each for each in names if home_of(folder, each) == cells[cell])
                 worker.send(request(f"{count} {cell}", message="ici", space=space))
                 assert worker.last(f"{count} {cell}").get("message") == "dev: ici"
