@@ -522,6 +522,22 @@ class TestMemories:
         assert (done.returncode, "Traceback" in done.stderr) == (1, False)
         assert message in done.stderr
 
+    @pytest.mark.parametrize(
+        ("locale", "message"),
+        [
+            ("C.UTF-8", "error: the notes in "),
+            ("fr_FR.UTF-8", "erreur : les notes de "),
+        ],
+    )
+    def test_notes_that_cannot_be_read_are_reported_once(
+        self, run: Run, folder: Path, tmp_path: Path, locale: str, message: str
+    ) -> None:
+        typed = ("notes", "--vault", str(tmp_path / "none"))
+        done = program(folder, *typed, LC_ALL=locale)
+        said = done.stderr.decode()
+        assert done.returncode == 1 and said.startswith(message)
+        assert len(said.splitlines()) == 1
+
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
     @pytest.mark.parametrize(
         ("locale", "message"),
@@ -567,18 +583,21 @@ class TestMemories:
         done = children.run("-c", script, *typed, env=os.environ | where, text=True)
         assert (done.returncode, done.stderr) == (0, "")
 
-    def test_a_reader_who_leaves_gets_no_error(self, run: Run, folder: Path) -> None:
+    @pytest.mark.parametrize("typed", [("--help",), ("list",), ("list", "--json")])
+    def test_a_reader_who_leaves_gets_no_error(
+        self, run: Run, folder: Path, typed: tuple[str, ...]
+    ) -> None:
         run("remember", "Zoé joue du tuba")
         environment = os.environ | {"HIPPOCAMPE_FOLDER": str(folder)}
         read, write = os.pipe()
         os.close(read)
         pipes = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
         with children.running(
-            "-m", "hippocampe", "list", "--json", stdout=write, env=environment, **pipes
+            "-m", "hippocampe", *typed, stdout=write, env=environment, **pipes
         ) as process:
             os.close(write)
             _, said = process.communicate(timeout=60)
-        assert (process.returncode, said) == (1, "")
+        assert (process.returncode, said) == (0, "")
 
     def test_recent(self, run: Run) -> None:
         run("remember", "Zoé joue du tuba", "--channel", "lobby")

@@ -78,6 +78,12 @@ def test_commands_answer_in_the_language_of_the_locale(
         assert "Go libres" in checked
         assert re.search(r"la base et l’index concordent +\(\d souvenirs\)", checked)
         assert re.search(r"dernier écrit +20\d\d.+\nindexés +souvenir \d", run("stats"))
+        assert re.search(r"taille +base \d+,?\d*\sko, index .+\so\s*\n", run("vitals"))
+        assert "Capacités : 0\n" in run("self")
+        assert "l’un de : agentic, systematic, hybrid" in run("settings", "companion_mode")
+        monkeypatch.setenv("LC_ALL", "en_GB.UTF-8")
+        assert re.search(r"disk free +[\d.]+\s[MGT]B", run("vitals"))
+        assert "one of agentic, systematic, hybrid" in run("settings", "companion_mode")
         for locale in ("C", "en_GB.UTF-8", "tlh"):
             monkeypatch.setenv("LC_ALL", locale)
             assert re.match(r"score +kind +when +who +content", run("recall", "Que boit Nina ?"))

@@ -133,8 +133,8 @@ BAD: list[tuple[str, Any, str]] = [
     ("timezone", "Europe/Pari", "IANA timezone"),
     ("timezone", "../etc/passwd", "IANA timezone"),
     ("timezone", 2, "IANA timezone"),
-    ("language", "de", "en or fr"),
-    ("language", ["fr"], "en or fr"),
+    ("language", "de", "one of en, fr"),
+    ("language", ["fr"], "one of en, fr"),
     ("obsidian_context_tag", "a\nb", "printable"),
     ("retrieval_days", 366, "from 1 to 365"),
 ]
@@ -188,7 +188,7 @@ def test_the_language_is_that_of_the_locale_unless_it_is_chosen(
 def test_a_configuration_with_an_unknown_language_is_refused(
     open_hippo: Opener, hashed: None
 ) -> None:
-    with pytest.raises(InvalidInput, match="language must be en or fr, not 'de'"):
+    with pytest.raises(InvalidInput, match="language must be one of en, fr, not 'de'"):
         open_hippo(embedder="hashed:32", language="de")
 
 

@@ -68,6 +68,9 @@ class Program(Group):
         except typer.Abort:
             terminal.error("stopped: nothing was changed.")
             code = 1
+        except SystemExit as exc:
+            # Of Rich and Typer, for a reader who has left: `head` is no error.
+            code = 0 if isinstance(exc.__context__, BrokenPipeError) else exc.code
         except terminal.Unwritable as exc:
             terminal.error(str(exc))
             code = 1

@@ -1,5 +1,6 @@
 """Commands on messages, notes, imports and exports."""
 
+import logging
 import shutil
 import sys
 from collections.abc import Mapping
@@ -127,6 +128,8 @@ def notes(
     """Index your Markdown notes in --space, and list them."""
     if (vault is None) == (obsidian is None):
         raise typer.BadParameter("give either --vault or --obsidian.")
+    # Opening reads the notes too, and would log the error that this command reports.
+    logging.getLogger("hippocampe").addHandler(logging.NullHandler())
     config = replace(
         call.config,
         notes_folder=vault,

@@ -60,7 +60,7 @@ class Unwritable(Exception):
 
 @contextmanager
 def writing() -> "Generator[None]":
-    """Write to standard output, to its end. A reader who has left is no error of it: Typer ends the program.
+    """Write to standard output, to its end. A reader who has left, as `head` does, is no error: Rich and Typer end the program.
 
     Raises:
         Unwritable: It cannot be written, as on a full disk.

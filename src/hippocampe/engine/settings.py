@@ -132,7 +132,7 @@ def _lifetimes() -> Accepted:
 
 def _one_of(*names: str) -> Accepted:
     return Accepted(
-        " or ".join(names),
+        f"one of {', '.join(names)}",
         lambda value: value if value in names else None,
         "choice",
         choices=names,

@@ -23,6 +23,7 @@ from hippocampe.types import Association, Memory, Signal, State
 _FOUR_DECIMALS_BELOW = 0.1
 """Dollars below which an amount has up to four decimals: calls of small models cost less than a cent."""
 
+_UNITS = ("byte", "kilobyte", "megabyte", "gigabyte", "terabyte")
 _BESIDE_PUNCTUATION = re.compile(r"(?<=[\w»)}]) (?=[:;?!»%])|(?<=«) ")
 
 
@@ -130,6 +131,14 @@ class Reader:
     def number(self, value: float, digits: int = 0) -> str:
         """A number with `digits` decimals: `1,204` or `1 204`."""
         return _number(value, self.language, digits)
+
+    def size(self, bytes: float) -> str:
+        """A number of bytes in a unit that suits it: `380.9 kB`, `380,9 ko`."""
+        from babel.units import format_unit
+
+        step = min(int(log10(max(bytes, 1)) / 3), len(_UNITS) - 1)
+        value, unit = bytes / 1000**step, f"digital-{_UNITS[step]}"
+        return format_unit(value, unit, "short", "#,##0.#", locale=self.language)
 
     def milliseconds(self, value: float) -> str:
         """A duration: `12 ms`; one under 10 ms has a decimal."""

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from hippocampe.cli.show.layout import count, label, lines, local_time, say, table, text
+from hippocampe.cli.show.layout import count, label, lines, local_time, reader, say, table, text
 from hippocampe.cli.terminal import Shown
 from hippocampe.types import Memory
 
@@ -25,7 +25,10 @@ def own_statements(
     """Statements by category, then their counts over time if there are any."""
     shown: list[Shown] = []
     for (collection, category), group in groups.items():
-        shown.append(text(f"{label('category', f'{collection}/{category}')}: {len(group)}", "bold"))
+        name = label("category", f"{collection}/{category}")
+        shown.append(
+            text(say("{key}: {value}", key=name, value=reader().number(len(group))), "bold")
+        )
         for memory in group:
             shown.append(f"  {memory.content}")
             shown.append(text(f"  {memory.id}", "dim"))
@@ -43,7 +46,7 @@ def _over_time(
     # A day ends at the next midnight; the last one has not ended.
     days = [f"{time.astimezone(ZoneInfo(timezone)) - _INSTANT:%Y-%m-%d}" for time in times[:-1]]
     for number, day in enumerate([*days, say("now")]):
-        rows.add_row(day, *(f"{each[number]:,}" for each in ever.values()))
+        rows.add_row(day, *(reader().number(each[number]) for each in ever.values()))
     return rows
 
 
@@ -53,7 +56,12 @@ def seeded(done: "Seeded", timezone: str) -> Shown:
         at = local_time(done.before, timezone)
         return say("Nothing was planted: this space was seeded on {time}.", time=at)
     planted = [
-        f"  {label('category', f'{memory.collection}/{memory.category}')}: {memory.content}"
+        "  "
+        + say(
+            "{key}: {value}",
+            key=label("category", f"{memory.collection}/{memory.category}"),
+            value=memory.content,
+        )
         for memory in done.planted
     ]
     return lines(say("planted: {what}", what=count(len(done.planted), "statement")), *planted)

@@ -19,6 +19,8 @@ from hippocampe.types import (
     Retrieval,
 )
 
+_BYTES = {"bytes", "disk_free", "disk_reserve"}
+"""Fields in bytes."""
 VIEWS: Mapping[Any, Callable[[Any, str], Shown]] = {
     Memory: memories.memory,
     list[Memory]: memories.memories,
@@ -60,21 +62,25 @@ def _cells(item: object, timezone: str) -> dict[str, str]:
     if not is_dataclass(item):
         return {"number" if isinstance(item, int) else "value": _words(item, timezone)}
     return {
-        each.name.replace("_", " "): _words(getattr(item, each.name), timezone)
+        each.name.replace("_", " "): _words(
+            getattr(item, each.name), timezone, bytes=each.name in _BYTES
+        )
         for each in fields(item)
     }
 
 
-def _words(value: object, timezone: str) -> str:
+def _words(value: object, timezone: str, *, bytes: bool = False) -> str:
     if isinstance(value, Mapping):
         counts = cast("Mapping[str, object]", value).items()
-        named = (f"{_named(name)} {_words(each, timezone)}" for name, each in counts)
+        named = (f"{_named(name)} {_words(each, timezone, bytes=bytes)}" for name, each in counts)
         return ", ".join(named) or say("none")
     if isinstance(value, datetime):
         return local_time(value, timezone)
     if isinstance(value, bool):
         return say("yes") if value else say("no")
     if isinstance(value, int | float):
+        if bytes:
+            return reader().size(value)
         return reader().number(value, 0 if isinstance(value, int) else 1)
     return say("none") if value is None else str(value)
 
