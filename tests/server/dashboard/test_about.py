@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 
 import httpx
 import pytest
+from markupsafe import escape
 from playwright.sync_api import expect
 
 from browsing import PHONE, Reader, check_accessible, check_fits
@@ -96,6 +97,25 @@ def test_a_person_of_any_name_has_a_page(
         own = next(each for each in places if parse_qs(each.query)["name"] == [name])
         shown = client.get(f"{own.path}?{own.query}").text
         assert "Le ponton est vermoulu" in shown, path
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "other"),
+    [
+        ("J'habite à Pau", "J'habite à Lyon", "Le port ferme à midi"),
+        ("I live in Leeds", "I live in York", "The harbour closes at noon"),
+    ],
+)
+def test_what_people_say_of_themselves_is_known_about_them(
+    client: httpx.Client, memory: Hippocampe, first: str, then: str, other: str
+) -> None:
+    for each in (first, then, other):
+        memory.remember(each, scope=Scope(user="Iris Bell"))
+    known, told = client.get("/person?name=Iris%20Bell").text.split('id="told"')
+    told, history = told.split('id="history"')
+    assert escape(then) in known and escape(then) not in told
+    assert escape(other) in told and escape(other) not in known
+    assert escape(first) in history and escape(other) not in history
 
 
 def test_a_list_of_names_is_filtered_sorted_and_paged(reader: Reader, memory: Hippocampe) -> None:

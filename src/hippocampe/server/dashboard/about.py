@@ -10,6 +10,7 @@ from urllib.parse import quote
 from fastapi import Depends, Query
 from starlette.responses import Response
 
+from hippocampe.language.person import is_about_speaker
 from hippocampe.language.subject_names import as_written
 from hippocampe.language.text import fold
 from hippocampe.server.dashboard.days import by_day
@@ -104,27 +105,35 @@ def _memories(counts: Counts | int) -> int:
 @router.get("/person")
 @router.get("/people/{name:path}")
 async def person(page: ReadPage, name: str) -> Response:
-    """One person: what they told, and what is known about them by any of their names."""
+    """One person: what is known about them, by any of their names or in their own words, and what else they told."""
     names = await page.hippo.names(name, scope=page.scope)
-    told, about = await asyncio.gather(
+    told, about, own_changes, changes = await asyncio.gather(
         page.hippo.memories(scope=page.scope, user=name, order="importance", limit=KNOWN),
         page.hippo.memories(
             scope=page.scope, subjects=list(names), order="importance", limit=KNOWN
         ),
+        page.hippo.changes(scope=page.scope, user=name, limit=CHANGES),
+        page.hippo.changes(scope=page.scope, subjects=list(names), limit=CHANGES),
     )
     ids = {each.id for each in about.items}
     others = [each for each in told.items if each.id not in ids]
-    changes = await page.hippo.changes(scope=page.scope, subjects=list(names), limit=CHANGES)
+    known = [*about.items, *(each for each in others if is_about_speaker(each.content))]
+    changes += [
+        each
+        for each in own_changes
+        if each not in changes and is_about_speaker(each.memory.content)
+    ]
+    changes.sort(key=lambda each: each.at, reverse=True)
     return page.render(
         "about.html",
         section="people",
         name=name,
         names=names[1:],
-        told=_by_type(others),
-        changes=by_day(page, changes),
+        told=_by_type(each for each in others if each not in known),
+        changes=by_day(page, changes[:CHANGES]),
         timeline=f"/timeline?user={quote(name, safe='')}",
         list=f"/memory?user={quote(name, safe='')}",
-        **_known(page, about.items),
+        **_known(page, known),
     )
 
 
