@@ -91,6 +91,8 @@ class TestWithoutAModel:
         check_accessible(page)
         page = reader.open("/chat", role="read")
         expect(page.get_by_role("button", name="Send")).to_have_count(0)
+        expect(page.get_by_text("try memory alone")).to_have_count(0)
+        expect(page.get_by_text("What you state is kept")).to_have_count(0)
 
 
 class TestWithAModel:

@@ -68,6 +68,8 @@ def test_a_browser_without_a_key_is_led_to_the_login(keyed: tuple[httpx.Client, 
     part = client.get("/memory/found", headers=open_page)
     login = "/login?next=%2Fmemory%3Fq%3Dth%25C3%25A9%26page%3D2"
     assert (part.status_code, part.headers["hx-redirect"]) == (401, login)
+    edit = client.post("/memory/x", headers=open_page)
+    assert (edit.status_code, edit.headers.get("hx-redirect")) == (401, None)
     assert 'name="next" value="/memory?q=th%C3%A9&amp;page=2"' in client.get(login).text
     assert client.get("/static/base.css").status_code == 200
     assert client.get("/static/../app.py").status_code in (401, 404)

@@ -229,3 +229,24 @@ def test_an_edit_does_not_overwrite_that_of_another_tab(
     expect(page.get_by_role("heading", level=1)).to_have_text("Le voilier est vert")
     assert memory.get(corrected, scope=HERE).importance == 0.9
     reader.forgive("422")
+
+
+@pytest.mark.parametrize(
+    ("language", "edit", "said"),
+    [
+        ("en", "Edit", "You are no longer logged in: copy what you wrote"),
+        ("fr", "Modifier", "Vous n’êtes plus connecté : copiez ce que vous avez écrit"),
+    ],
+)
+def test_an_edit_is_not_lost_when_the_login_has_ended(
+    reader: Reader, corrected: str, language: str, edit: str, said: str
+) -> None:
+    page = reader.open(f"/memory/{corrected}", role="write", language=language)
+    page.get_by_role("button", name=edit).click()
+    statement = page.locator("#edit textarea")
+    statement.fill("Le voilier est vert")
+    page.context.clear_cookies()
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#toasts .danger")).to_contain_text(said)
+    expect(statement).to_have_value("Le voilier est vert")
+    reader.forgive("401")

@@ -215,13 +215,14 @@ def is_public(path: str) -> bool:
 
 
 def _refusal(problem: problems.Problem, connection: Connection, headers: Headers) -> Response:
-    """A problem; a browser without a key is redirected to the login."""
-    if problem.status != 401:
+    """A problem; a browser without a key is redirected to the login, unless it sends what someone wrote."""
+    reads = connection["method"] == "GET"
+    if problem.status != 401 or ("hx-request" in headers and not reads):
         return problems.response(problem)
     if "hx-request" in headers:
         page = headers.get("hx-current-url", "").partition("://")[2].partition("/")[2]
         return problems.response(problem, {"HX-Redirect": _login_before(f"/{page}")})
-    browser = connection["method"] == "GET" and "text/html" in headers.get("accept", "")
+    browser = reads and "text/html" in headers.get("accept", "")
     # A wrong key must not become a redirect, which does not count as a guess.
     if browser and not credentials(headers):
         query = connection["query_string"].decode("latin-1")

@@ -64,7 +64,7 @@ async function* eventsOf(response) {
 async function answer(body) {
   const response = await fetch(form.dataset.answer, { method: "POST", headers: headers(), body });
   if (!response.ok) {
-    toast(reason({ responseText: await response.text() }), { kind: "danger" });
+    toast(reason({ status: response.status, responseText: await response.text() }), { kind: "danger" });
     return false;
   }
   const shown = waiting.querySelector(".wait");

@@ -41,6 +41,7 @@ export function toast(text, { undo = null, kind = "" } = {}) {
 document.body.addEventListener("toast", (event) => toast(event.detail.text, event.detail));
 
 export function reason(request) {
+  if (request.status === 401) return words.ended;
   try {
     return JSON.parse(request.responseText).detail;
   } catch {
