@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,10 @@ import pytest
 from typer.testing import CliRunner
 
 from hippocampe import Config, Hippocampe, Scope, language
+from hippocampe.cli import terminal
 from hippocampe.cli.app import DAILY, app
+from hippocampe.cli.show import turns
+from hippocampe.types import Retrieval, Retrieved
 
 LISTING = "import sys, atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); "
 RUN = "from hippocampe.cli import main; main()"
@@ -81,12 +85,81 @@ def test_commands_answer_in_the_language_of_the_locale(
         assert re.search(r"taille +base \d+,?\d*\sko, index .+\so\s*\n", run("vitals"))
         assert "Capacités : 0\n" in run("self")
         assert "l’un de : agentic, systematic, hybrid" in run("settings", "companion_mode")
+        assert "de 1 à 1\u202f000\n" in run("settings", "context_window_depth")
         monkeypatch.setenv("LC_ALL", "en_GB.UTF-8")
         assert re.search(r"disk free +[\d.]+\s[MGT]B", run("vitals"))
         assert "one of agentic, systematic, hybrid" in run("settings", "companion_mode")
+        assert "from 1 to 1,000\n" in run("settings", "context_window_depth")
         for locale in ("C", "en_GB.UTF-8", "tlh"):
             monkeypatch.setenv("LC_ALL", locale)
             assert re.match(r"score +kind +when +who +content", run("recall", "Que boit Nina ?"))
+
+
+@pytest.mark.parametrize(
+    ("locale", "given", "left_out", "took", "count", "role", "digested"),
+    [
+        (
+            "fr_FR.UTF-8",
+            "2 donnés, sur 2 trouvés",
+            "laissé de côté : recherche en retard",
+            "1\u202f109,5",
+            "1 élément · ",
+            "lecture seule",
+            "synthèse faite : 1 message, 1 échange",
+        ),
+        (
+            "en_GB.UTF-8",
+            "2 injected of 2 found",
+            "left out: search late",
+            "1,109.5",
+            "1 item · ",
+            "read only",
+            "digested: 1 message, 1 turn",
+        ),
+    ],
+)
+def test_logs_are_in_the_language_of_the_locale(
+    folder: Path,
+    hashed: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    locale: str,
+    given: str,
+    left_out: str,
+    took: str,
+    count: str,
+    role: str,
+    digested: str,
+) -> None:
+    def run(*typed: str) -> str:
+        words = [*typed, "--folder", str(folder)]
+        return CliRunner().invoke(app, words, env={"COLUMNS": "140"}).output
+
+    monkeypatch.setenv("LC_ALL", locale)
+    monkeypatch.setenv("COLUMNS", "100")
+    items = (Retrieved("x", "memory", 0.5, "recent", "injected", {}),) * 2
+    logged = Retrieval(
+        *("x", "default", None, None, "salut", 2, 0, 9, 1109.5),
+        stages={},
+        missing=("search late",),
+        skipped=None,
+        created_at=datetime(2026, 1, 6, tzinfo=UTC),
+        items=items,
+    )
+    terminal.out(turns.retrievals([logged], "UTC"))
+    shown = capsys.readouterr().out
+    assert given in shown and left_out in shown and took in shown
+    with Hippocampe.open(Config(folder, embedder="hashed:32", background=False)) as hippo:
+        hippo.delete(
+            hippo.remember("Nina aime le thé vert", scope=Scope()).memory.id,
+            scope=Scope(),
+            reason="test",
+        )
+        hippo.create_key(scope=Scope(), role="read")
+        hippo.observe("On part à midi", scope=Scope(user="nina", channel="lobby"))
+        assert digested in run("digest")
+        audited = run("audit")
+        assert count in audited and role in audited
 
 
 def test_the_help_is_in_the_language_of_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,6 +186,8 @@ def test_the_help_is_in_the_language_of_the_locale(monkeypatch: pytest.MonkeyPat
         (["recall"], "il manque l’argument 'query'.", "Missing argument 'query'."),
         (["recall", "a", "b"], "argument en trop (b)", "Got unexpected extra argument(s) (b)"),
         (["list", "--limit", "x"], "pour '--limit' / '-n' : il faut un nombre entier", "integer"),
+        (["serve", "--port", "99999"], "pour '--port' : au plus 65535", "less than or equal"),
+        (["serve", "--workers", "0"], "pour '--workers' : au moins 1", "greater than or equal"),
         (["edit", "a"], "indiquez ce qu’il faut changer, par exemple --content", "give a field"),
     ],
 )

@@ -111,6 +111,7 @@ LABELS: dict[str, set[str]] = {
     },
     "check": set(CHECKS),
     "column": columns(),
+    "file": {"database", "index", "backups"},
     "filter": {"place", "type", "subject", "user", "channel", "since", "until", "importance"},
     "help": helps(),
     "job": set(JOBS),

@@ -5,11 +5,12 @@ import os
 import re
 from functools import cache
 from pathlib import Path
+from typing import Annotated, Any
 
 import pytest
 import typer
 from error_texts import messages, shape, texts
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from hippocampe.language.i18n import catalogue
 from hippocampe.language.lexicon import languages
@@ -38,17 +39,18 @@ def test_every_message_of_an_error_has_an_entry(language: str) -> None:
 
 def test_every_entry_is_a_text_of_the_source_or_of_what_it_runs_on() -> None:
     system = {os.strerror(number) for number in errno.errorcode}
-    numbers = {unparsed(int), unparsed(float)}
+    limited = Annotated[int, Field(ge=1, le=9)]
+    numbers = {refused(int, "x"), refused(float, "x"), refused(limited, 0), refused(limited, 10)}
     foreign = {shape(entry) for entry in entries("en")} - texts() - system - numbers
     of_typer = typed()
     assert {each for each in foreign if not of_typer.fullmatch(each)} == {"[Errno {}] {}: {}"}
 
 
-def unparsed(kind: type) -> str:
-    """What Pydantic says of a text that is no number."""
-    with pytest.raises(ValidationError) as refused:
-        TypeAdapter(kind).validate_python("x")
-    return refused.value.errors()[0]["msg"]
+def refused(kind: Any, value: object) -> str:
+    """What Pydantic says of a text that is no number, or of a number beyond a limit."""
+    with pytest.raises(ValidationError) as error:
+        TypeAdapter(kind).validate_python(value)
+    return re.sub(r"\d+$", "{}", error.value.errors()[0]["msg"])
 
 
 def typed() -> re.Pattern[str]:
@@ -56,6 +58,14 @@ def typed() -> re.Pattern[str]:
     parts = [re.split(r"{[^}]*}", text) for text in texts(Path(typer.__file__).parent)]
     worded = [each for each in parts if re.search("[A-Za-z]{3}", "".join(each))]
     return re.compile("|".join(".*".join(map(re.escape, each)) for each in worded))
+
+
+def test_a_name_of_two_words_is_told_from_a_quoted_value() -> None:
+    message = "unknown log format 'x y': choose from text, json."
+    assert error(message, "fr") == (
+        "format de journal inconnu 'x y' : choisissez parmi text, json."
+    )
+    assert error(message, "en") == message
 
 
 def test_a_message_is_found_by_its_form() -> None:

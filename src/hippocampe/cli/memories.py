@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from hippocampe.cli import terminal
-from hippocampe.cli.call import NOTHING_FOUND, Call, command, group, read_content
+from hippocampe.cli.call import Call, command, group, read_content
 from hippocampe.cli.from_verb import Override, add, of_verb, text
 from hippocampe.cli.show import memories as show
 from hippocampe.cli.show.layout import say
@@ -250,10 +250,12 @@ def list_facts(
     with call.read() as hippo:
         found = hippo.facts(scope=call.scope)
     if key is not None:
-        found = {name: fact for name, fact in found.items() if name == key}
+        if key not in found:
+            raise NotFound(
+                f"space {call.scope.space!r} has no fact {key!r}: see them with facts()."
+            )
+        found = {key: found[key]}
     call.answer(found, lambda: show.facts(found))
-    if not found:
-        raise typer.Exit(NOTHING_FOUND)
 
 
 add(

@@ -20,6 +20,7 @@ ERROR = "error"
 """Context of the messages of errors, and of the texts that are inserted into them."""
 
 PLACEHOLDER = re.compile(r"{(\w+)}")
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 _WORD = re.compile(r"\w")
 
 UNSURE = "alike, and no rule is sure"
@@ -43,6 +44,10 @@ def error(message: str, language: str) -> str:
 
 def _error(message: str, language: str, *, inserted: bool = False) -> tuple[int, str]:
     """The form that explains most characters of a message, with those of the forms inserted into it; how many."""
+    if inserted and _THOUSANDS.fullmatch(message):
+        from babel.numbers import format_decimal
+
+        return 0, format_decimal(int(message.replace(",", "")), locale=language)
     best = (0, message)
     for form, pattern in _patterns(ERROR).items():
         own = PLACEHOLDER.sub("", form)
@@ -90,7 +95,8 @@ def _patterns(context: str) -> dict[str, re.Pattern[str]]:
     value = ".+"
     if context == ERROR:
         # Errors are inserted at the end of others.
-        known, value = {"field": r"\w+"}, ".*?"
+        known = {"field": r"\w+", "label": r"[\w ]+(?= ['\"])|\w+"}
+        value = ".*?"
 
     def wordy(form: str) -> tuple[int, int]:
         return -len(PLACEHOLDER.sub("", form)), form.count("{")

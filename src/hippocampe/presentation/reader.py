@@ -11,14 +11,14 @@ from datetime import date, datetime
 from functools import lru_cache
 from gettext import c2py
 from math import floor, log10
-from typing import Any
+from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 from hippocampe.language.humanize import clock_label, date_and_time, relative_time
 from hippocampe.language.i18n import catalogue, translate
 from hippocampe.presentation import decisions
 from hippocampe.presentation.reasons import Reason, strongest
-from hippocampe.types import Association, Memory, Signal, State
+from hippocampe.types import Association, AuditEntry, Memory, Signal, State
 
 _FOUR_DECIMALS_BELOW = 0.1
 """Dollars below which an amount has up to four decimals: calls of small models cost less than a cent."""
@@ -105,6 +105,22 @@ class Reader:
         if found is None:
             return stored
         return self.label(decisions.RECORDED, found[0]).format(**found[1])
+
+    def audited(self, entry: AuditEntry) -> str:
+        """The detail of an entry of the audit log: numbers and names; ids only of a single item."""
+        shown: list[str] = []
+        for name, value in entry.detail.items():
+            if name == "count":
+                shown.append(self.amount(value, "item"))
+            elif name == "role":
+                shown.append(self.label("role", value))
+            elif name != "ids":
+                shown.append(
+                    ", ".join(cast("list[str]", value)) if isinstance(value, list) else str(value)
+                )
+            elif len(value) == 1:
+                shown.append(value[0])
+        return " · ".join(shown)
 
     def error(self, message: str) -> str:
         """The message of an error, which is English."""

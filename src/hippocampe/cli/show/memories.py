@@ -173,13 +173,13 @@ def associations(edges: Sequence[Association], memories: Sequence[Memory] = ()) 
     for edge in edges:
         source, target = (names.get(id, id) for id in (edge.source_id, edge.target_id))
         reason = f" ({reader().decision_reason(edge.reason)})" if edge.reason else ""
-        shown.append(f"\n{source}\n  {label('association', edge.kind)} {target}{reason}")
-    return lines(*shown)
+        shown.append(f"{source}\n  {label('association', edge.kind)} {target}{reason}")
+    return lines("\n\n".join(shown))
 
 
 def graph(found: Sequence[Memory], edges: Sequence[Association], timezone: str) -> Shown:
     """Memories and the associations between them."""
-    return lines(memories(found, timezone), associations(edges, found))
+    return lines(memories(found, timezone), *(["", associations(edges, found)] if edges else []))
 
 
 def reviews(found: Sequence[Review]) -> Shown:

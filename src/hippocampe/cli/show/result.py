@@ -86,6 +86,6 @@ def _words(value: object, timezone: str, *, bytes: bool = False) -> str:
 
 
 def _named(name: str) -> str:
-    """The name of a count: a kind of memories, a job, or itself."""
-    kind = label("kind", name)
-    return kind if kind != name else label("job", name)
+    """The name of a count: a kind of memories, a job, a file, or itself."""
+    named = (label(kind, name) for kind in ("kind", "job", "file"))
+    return next((each for each in named if each != name), name)

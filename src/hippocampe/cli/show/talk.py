@@ -133,7 +133,11 @@ def extracted(done: Distilled) -> Shown:
 def _distilled(done: Distilled, verb: str) -> Shown:
     made = count(done.turns, "turn") if done.turns else count(len(done.remembered), "statement")
     return lines(
-        f"{label('change', verb)}: {count(done.messages, 'message')}, {made}",
+        say(
+            "{key}: {value}",
+            key=label("change", verb),
+            value=f"{count(done.messages, 'message')}, {made}",
+        ),
         *(
             say("{key}: {value}", key=label("change", each.action), value=each.memory.content)
             for each in done.remembered

@@ -32,11 +32,12 @@ def injection(turn: Injection, *, explain: bool) -> Shown:
     shown = turn.text or say("Nothing was injected.")
     notes = [label("skipped", trace.skipped)] if trace.skipped else []
     if trace.missing:
-        notes.append(say("left out: {names}", names=", ".join(trace.missing)))
+        notes.append(say("left out: {names}", names=", ".join(map(by.recorded, trace.missing))))
     if not explain:
         return lines(shown, *(text(note, "italic") for note in notes))
     stages = ", ".join(
-        f"{label('stage', name)} {spent:.1f}" for name, spent in stages_of(trace.stages).items()
+        f"{label('stage', name)} {by.number(spent, 1)}"
+        for name, spent in stages_of(trace.stages).items()
     )
     notes = [
         say(
@@ -75,13 +76,14 @@ def _considered(each: Considered) -> tuple[Shown, ...]:
 
 
 def _outcomes(outcomes: Iterable[str]) -> str:
-    return counted(Counter(label("outcome", each) for each in outcomes))
+    return counted(Counter(outcomes))
 
 
 def retrievals(found: Sequence[Retrieval], timezone: str) -> Shown:
     """Logged turns: message, tokens, and the outcomes of what was found."""
     if not found:
         return say("No turn was logged.")
+    by = reader()
     rows = table("when", "channel", "ms", "tokens", "message")
     for each in found:
         outcomes = _outcomes(item.outcome for item in each.items)
@@ -89,12 +91,12 @@ def retrievals(found: Sequence[Retrieval], timezone: str) -> Shown:
         if each.skipped:
             notes.append(label("skipped", each.skipped))
         if each.missing:
-            notes.append(say("left out: {names}", names=", ".join(each.missing)))
+            notes.append(say("left out: {names}", names=", ".join(map(by.recorded, each.missing))))
         rows.add_row(
             local_time(each.created_at, timezone),
             text(each.channel or ""),
-            f"{each.took_ms:,.1f}",
-            f"{each.tokens_added:,}",
+            by.number(each.took_ms, 1),
+            by.number(each.tokens_added),
             entry(each.message_preview, each.id, *(text(note, "italic") for note in notes)),
         )
     return rows

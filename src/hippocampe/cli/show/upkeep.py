@@ -1,7 +1,7 @@
 """The audit log, verification and the checks of `doctor`."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from hippocampe.cli.show.layout import (
     count,
@@ -13,7 +13,6 @@ from hippocampe.cli.show.layout import (
     local_time,
     reader,
     say,
-    spelled,
 )
 from hippocampe.cli.terminal import Shown, sign
 from hippocampe.types import AuditEntry, Reindexed, Verification
@@ -21,10 +20,6 @@ from hippocampe.types import AuditEntry, Reindexed, Verification
 if TYPE_CHECKING:
     from hippocampe.cli.doctor import Check
     from hippocampe.migration import Migrated
-
-
-_MAX_NAMED = 3
-"""Ids or names of an entry that are shown; `--json` has all."""
 
 
 def audit(found: Sequence[AuditEntry], timezone: str) -> Shown:
@@ -35,21 +30,12 @@ def audit(found: Sequence[AuditEntry], timezone: str) -> Shown:
                 local_time(entry.at, timezone),
                 label("actor", entry.actor),
                 label("audit", entry.action),
-                _detail(entry),
+                reader().audited(entry),
             )
             for entry in found
         ),
         *("when", "who", "did", "what"),
         none=say("Nothing was forgotten, restored or changed by hand yet."),
-    )
-
-
-def _detail(entry: AuditEntry) -> str:
-    return "; ".join(
-        spelled((*value[:_MAX_NAMED], *(["…"] if len(value) > _MAX_NAMED else [])), ", ")
-        if isinstance(value, list)
-        else f"{name} {value}"
-        for name, value in cast("Mapping[str, list[object] | str]", entry.detail).items()
     )
 
 

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from hippocampe.errors import NotFound
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import AdminPage, Text, Visit
-from hippocampe.types import ApiKey, AuditEntry, Role
+from hippocampe.types import ApiKey, Role
 
 router = page_router(prefix="/access")
 CHANGED = "access-changed"
@@ -62,25 +62,8 @@ async def _lists(page: Visit) -> dict[str, Any]:
     return {
         "keys": keys,
         "entries": [
-            (each, names.get(each.actor) or page.label("actor", each.actor), _detail(page, each))
+            (each, names.get(each.actor) or page.label("actor", each.actor), page.audited(each))
             for each in entries
         ],
         "most": ENTRIES,
     }
-
-
-def _detail(page: Visit, entry: AuditEntry) -> str:
-    """The detail of an entry in a line: numbers and names; ids only of a single item."""
-    shown: list[str] = []
-    for name, value in entry.detail.items():
-        if name == "count":
-            shown.append(page.amount(value, "item"))
-        elif name == "role":
-            shown.append(page.label("role", value))
-        elif isinstance(value, list):
-            listed = [str(each) for each in value]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-            if name != "ids" or len(listed) == 1:
-                shown.append(", ".join(listed))
-        else:
-            shown.append(f"{name.replace('_', ' ')}: {value}" if name != "key" else str(value))
-    return " · ".join(shown)
