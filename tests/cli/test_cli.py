@@ -633,7 +633,7 @@ class TestMemories:
         around = run("neighbours", tuba, "--json").json
         assert [memory["id"] for memory in around["memories"]] == [tuba, train]
         assert len(around["associations"]) == 1
-        assert "\n\n\"Zoé joue du tuba\"\n  caused by" in run("neighbours", tuba).out
+        assert '\n\n"Zoé joue du tuba"\n  caused by' in run("neighbours", tuba).out
         assert run("associate", tuba, train, "related_to").out.startswith(tuba)
 
     def test_reviews(self, run: Run, said: Callable[..., str]) -> None:

@@ -978,6 +978,59 @@ def whatsapp(folder: Path, title: str, *said: str) -> Path:
     return path
 
 
+@pytest.mark.parametrize(
+    ("mark", "before", "after", "question"),
+    [
+        ("<This message was edited>", "we meet at noon", "we meet at seven", "when do we meet?"),
+        (
+            "<Ce message a été modifié>",
+            "rendez-vous à midi",
+            "rendez-vous à sept heures",
+            "quand ?",
+        ),
+    ],
+)
+def test_the_edit_of_a_message_of_whatsapp_comes_in_once(
+    hippo: Hippocampe,
+    scope: Scope,
+    tmp_path: Path,
+    mark: str,
+    before: str,
+    after: str,
+    question: str,
+) -> None:
+    def chat(text: str) -> Path:
+        path = tmp_path / "WhatsApp Chat with Family.txt"
+        said = ("Léa: hello", f"Tom: {text}", "Tom: bring bread", "Léa: ok")
+        path.write_text("".join(f"03/03/2024, 10:00 - {each}\n" for each in said), "utf-8")
+        return path
+
+    assert hippo.import_from(chat(before), scope=scope).added == 4
+    again = hippo.import_from(chat(f"{after} {mark}"), scope=scope)
+    assert (again.added, again.known) == (1, 3)
+    said = [each.content for each in hippo.messages(scope=Scope())]
+    assert sorted(said) == sorted(["hello", after, "bring bread", "ok"])
+    found = hippo.recall(question, scope=scope, collections=["turn"])
+    assert not any(before in each.content for each in found)
+    assert hippo.import_from(chat(f"{after} {mark}"), scope=scope).added == 0
+
+
+def test_an_edit_of_whatsapp_that_could_be_of_two_messages_is_added(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    path = tmp_path / "WhatsApp Chat with Family.txt"
+
+    def chat(*said: str) -> Path:
+        path.write_text("".join(f"03/03/2024, 10:00 - Tom: {each}\n" for each in said), "utf-8")
+        return path
+
+    hippo.import_from(chat("at noon", "at six"), scope=scope)
+    # One was deleted since, and one edited: nobody knows which.
+    hippo.import_from(chat("at nine <This message was edited>"), scope=scope)
+    said = [each.content for each in hippo.messages(scope=Scope())]
+    assert sorted(said) == ["at nine", "at noon", "at six"]
+
+
 def test_a_chat_of_whatsapp_that_was_renamed_comes_in_once(
     hippo: Hippocampe, scope: Scope, tmp_path: Path
 ) -> None:

@@ -188,19 +188,26 @@ def stored_identities(connection: Connection, messages: Sequence[Message]) -> se
     }
 
 
-def reword(writer: Writer, edited: Message) -> bool:
+def reword(writer: Writer, edited: Message, others: Collection[str] | None = None) -> bool:
     """Give a stored message the text that its author changed it to since; return whether it had another one.
 
-    The stored message has the same external id and time.
+    Args:
+        edited: The message as it is now. The stored one has its external id and time.
+        others: Set if the text is part of the external ids: those of the export. The stored message then is the only
+            one of this author, channel and time that the export lacks.
     """
+    message = schema.message.c
+    same = [message.space == edited.space, message.at == edited.at]
+    if others is None:
+        same.append(message.external_id == edited.external_id)
+    else:
+        same += [message.channel == edited.channel, message.author == edited.author]
+        same += [message.external_id.is_not(None), message.external_id.not_in(others)]
     with writer.corpus.store.read() as connection:
-        same = message_rows.find(
-            connection,
-            schema.message.c.space == edited.space,
-            schema.message.c.external_id == edited.external_id,
-            schema.message.c.at == edited.at,
-        )
-        old = next((each for each in same if each.content != edited.content), None)
+        stored = message_rows.find(connection, *same)
+        if others is not None and len(stored) != 1:
+            return False
+        old = next((each for each in stored if each.content != edited.content), None)
         ids = message_rows.turns_of(connection, [old.id] if old else [])
         found = list(turn_rows.get(connection, edited.space, ids).values())
         if old is None or not found:
@@ -212,7 +219,7 @@ def reword(writer: Writer, edited: Message) -> bool:
     turn = replace(found[0], content=make_turn(said).turn.content)
     [prepared] = embed_turns(writer.corpus.vocabulary, [TurnDraft(turn, ())])
     with writer.change() as change:
-        message_rows.set_content(change.connection, old.id, edited.content)
+        message_rows.set_content(change.connection, old.id, edited.content, edited.external_id)
         turn_rows.set_content(change.connection, turn.id, turn.content)
         if turn.forgotten_at is None:
             change.index("turn", turn_point(turn, prepared.dense), prepared)

@@ -1,6 +1,6 @@
 """Import messages of exported conversations: join them into turns, and skip what is stored already."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from hippocampe.engine.writer import Writer
@@ -49,7 +49,7 @@ class MessageImport:
             self._batch.append(self._message(item))
             for holds, ids in (
                 (item.unique, self._unique),
-                (item.edited and item.unique, self._edited),
+                (item.edited, self._edited),
                 (item.titled, self._titled),
             ):
                 if holds and item.external_id:
@@ -122,21 +122,25 @@ class MessageImport:
         for message in self._open.values():
             seen |= conversation.identities(message, self._unique)
         fresh: list[Message] = []
+        ids = {str(each.external_id) for each in messages}
         for message in messages:
             own = conversation.identities(message, self._unique)
+            edited = message.external_id in self._edited
             if own & seen or message.id in elsewhere:
                 self.known += 1
-                if message.external_id in self._edited:
-                    self._reword(message)
+                if edited and message.external_id in self._unique and self._reword(message):
+                    self.known -= 1
+            elif edited and message.external_id not in self._unique and self._reword(message, ids):
+                seen |= own
             else:
                 fresh.append(message)
                 seen |= own
         return fresh
 
-    def _reword(self, message: Message) -> None:
-        if not self.dry_run and conversation.reword(self.writer, message):
-            self.known -= 1
-            self.added += 1
+    def _reword(self, message: Message, others: Collection[str] | None = None) -> bool:
+        reworded = not self.dry_run and conversation.reword(self.writer, message, others)
+        self.added += reworded
+        return reworded
 
     def _pair(self, messages: Iterable[Message]) -> Iterator[TurnDraft]:
         """Pair each user message with the assistant's next one in its channel.

@@ -203,9 +203,10 @@ def set_turns(connection: Connection, turns: Mapping[str, str]) -> None:
         connection.execute(query.values(turn_id=bindparam("turn")), rows)
 
 
-def set_content(connection: Connection, id: str, content: str) -> None:
-    """Change the text of a message."""
-    connection.execute(update(message).where(message.c.id == id).values(content=content))
+def set_content(connection: Connection, id: str, content: str, external_id: str | None) -> None:
+    """Change the text of a message, and its external id, of which the text may be a part."""
+    changed = {"content": content, "external_id": external_id}
+    connection.execute(update(message).where(message.c.id == id).values(changed))
 
 
 def live(connection: Connection, space: str, ids: Collection[str] | None = None) -> list[Message]:

@@ -58,6 +58,11 @@ def is_notice(body: str) -> bool:
     return body.startswith(LEFT_TO_RIGHT) and _NOTICE.search(text) is not None
 
 
+def is_edited(body: list[str]) -> bool:
+    """Return whether WhatsApp marked a message as changed by its author."""
+    return _EDITED.search(without_marks(body[-1]).rstrip()) is not None
+
+
 def message_text(body: list[str]) -> str:
     """The text of a message without placeholders of files and deleted messages, and edit marks."""
     texts = [without_marks(line) for line in body]

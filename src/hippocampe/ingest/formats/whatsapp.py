@@ -12,7 +12,13 @@ from datetime import datetime, tzinfo
 
 from hippocampe.errors import InvalidInput, UnreadableFile
 from hippocampe.ingest.formats.format import Format, any_line
-from hippocampe.ingest.formats.notices import is_notice, message_text, starts_notice, without_marks
+from hippocampe.ingest.formats.notices import (
+    is_edited,
+    is_notice,
+    message_text,
+    starts_notice,
+    without_marks,
+)
 from hippocampe.ingest.formats.record import (
     ExternalIds,
     Problem,
@@ -176,6 +182,7 @@ def _message(
         at=to_utc(written, zone),
         external_id=external_ids.derive(channel, author, written.isoformat(), content),
         titled=True,
+        edited=is_edited(body),
     )
 
 
