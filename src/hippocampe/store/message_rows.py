@@ -204,7 +204,7 @@ def set_turns(connection: Connection, turns: Mapping[str, str]) -> None:
 
 
 def set_content(connection: Connection, id: str, content: str, external_id: str | None) -> None:
-    """Change the text of a message, and its external id, of which the text may be a part."""
+    """Change the text of a message, and its external id, which may contain a hash of the text."""
     changed = {"content": content, "external_id": external_id}
     connection.execute(update(message).where(message.c.id == id).values(changed))
 
