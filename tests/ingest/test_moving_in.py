@@ -768,6 +768,26 @@ def test_the_date_of_a_note_may_be_a_year_or_a_number(
     assert item.at == at
 
 
+@pytest.mark.parametrize(
+    ("name", "head", "at"),
+    [
+        ("2024-03-15.md", "", utc(2024, 3, 15)),
+        ("2024-03-15 vendredi.md", "", utc(2024, 3, 15)),
+        ("2024-03-15.md", "---\ncreated: 2024-03-16\n---\n", utc(2024, 3, 16)),
+        ("2024-13-45.md", "", None),
+        ("1984.md", "", None),
+    ],
+)
+def test_a_daily_note_has_the_date_of_its_name(
+    tmp_path: Path, name: str, head: str, at: datetime | None
+) -> None:
+    path = write(tmp_path, name, f"{head}Le phare a rouvert aujourd'hui.\n")
+    for source in (path, tmp_path):
+        [item] = read_file(source, format="markdown", timezone="UTC")
+        assert not isinstance(item, Problem)
+        assert item.at == at or (at is None and source is tmp_path)
+
+
 def test_a_zip_of_many_notes_reads_its_directory_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,6 +34,8 @@ _TASK = re.compile(r"\[.\]\s")
 _IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _TAG = re.compile(r"(?:^|(?<=\s))#([^\s#]+)")
+_DAY = re.compile(r"(?:.*/)?(\d{4}-\d{2}-\d{2})(?!\d)[^/]*")
+"""The path of a daily note, whose name begins with its date."""
 _MARKUP = re.compile(r"(?:#{1,6}|[-*+•])\s+\S")
 
 
@@ -44,14 +46,16 @@ class _Note:
         self.title = _title(source, head)
         self.tags = [each for name in ("tags", "tag") for each in _listed(head.get(name))]
         generated = as_object(head.get("generated")).get("at")
-        written = [*(head.get(name) for name in _LEARNT), generated]
+        name = source.member or source.path.name
+        day = _DAY.fullmatch(name)
+        written = [*(head.get(key) for key in _LEARNT), generated, day and day[1]]
         times = (moment_or_none(each, zone) for each in written)
         self.at = next((each for each in times if each is not None), source.modified)
         self.ends = moment_or_none(head.get("stale_after"), zone)
         # Only basic-memory writes these; elsewhere a bracket or a link in a list is part of a sentence.
         self.semantic = "permalink" in head
         self.metadata: dict[str, object] = {
-            "note": source.member or source.path.name,
+            "note": name,
             "type": head.get("type"),
         }
 
