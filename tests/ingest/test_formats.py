@@ -196,8 +196,7 @@ def test_whatsapp_words_of_people_are_kept(tmp_path: Path) -> None:
 
 def test_whatsapp_broken_lines(tmp_path: Path) -> None:
     text = (
-        b"au milieu d'un message\n"
-        b"17/01/2026, 10:23 - Ana: premier\n"
+        "à la suite d'un message\n".encode() + b"17/01/2026, 10:23 - Ana: premier\n"
         b"suite \xff\xfe\n"
         b"vraie suite\n"
         b"17/01/2026, 10:24 - Ana: cass\xe9\n"
@@ -718,6 +717,22 @@ def test_what_windows_saved_is_read_as_before(tmp_path: Path, encoding: str) -> 
     assert len(read(tmp_path / "WhatsApp Chat - Zoé.zip")[0]) == 60
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("chat.txt", "17/01/2026, 10:00 - Zoé: déjà là\n"),
+        ("talk.jsonl", '{"content": "déjà là", "author": "Zoé"}\n'),
+        ("claude.json", '[{"chat_messages": [{"sender": "human", "text": "déjà là"}]}]'),
+        ("notes.md", "- déjà là\n"),
+        ("jotted.txt", "- déjà là\n"),
+    ],
+)
+def test_the_older_encoding_of_windows_is_read(tmp_path: Path, name: str, text: str) -> None:
+    [item] = read_file(write(tmp_path, name, text.encode("cp1252")))
+    assert not isinstance(item, Problem)
+    assert item.content == "déjà là"
+
+
 def test_unknown_empty_missing_and_unusual_files(tmp_path: Path) -> None:
     for content in ("", " \n", "bonjour\n", "{}", "[]", '{"a": ["mapping"]}', b"\x00\xff"):
         with pytest.raises(InvalidInput):
@@ -840,6 +855,7 @@ BROKEN_JSON = st.sampled_from([b"{", b"[]", b"nul", b'{"content": "\xff"}', b'{"
 @settings(max_examples=100, deadline=None)
 @given(lines=st.lists(WORDS | BROKEN_JSON, max_size=12))
 def test_jsonl_gives_exactly_the_good_lines(lines: list[str | bytes]) -> None:
+    lines = ["é", *lines]
     raw = [
         line
         if isinstance(line, bytes)
@@ -861,6 +877,7 @@ BROKEN_CHAT = st.sampled_from([b"17/01/2026, 10:23 - Ana: \xe9", b"31/02/2026, 1
 @settings(max_examples=100, deadline=None)
 @given(lines=st.lists(WORDS | BROKEN_CHAT, max_size=12))
 def test_whatsapp_gives_exactly_the_good_messages(lines: list[str | bytes]) -> None:
+    lines = ["é", *lines]
     raw = [
         line if isinstance(line, bytes) else f"17/01/2026, 10:23 - Ana: {line}".encode()
         for line in lines

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING
 
 from hippocampe.errors import UnreadableFile
 
@@ -35,6 +35,8 @@ DAMAGED = (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedErro
 """The errors of a file or an archive that cannot be read."""
 _MAX_NAME = 255
 _CHUNK_BYTES = 1 << 16
+_HEAD_BYTES = 1 << 18
+"""Bytes that tell the encoding of a text."""
 _HIDDEN = re.compile(r"(?:^|/)\.")
 
 
@@ -56,19 +58,32 @@ class Source:
         return f"{self.path} ({self.member})" if self.member else str(self.path)
 
     def open(self) -> IO[bytes]:
-        """Open the stream; UTF-16, as Windows writes it, becomes UTF-8."""
+        """Open the stream; the encodings of Windows become UTF-8."""
         with ExitStack() as stack:
             stream = stack.enter_context(self.reopen())
-            # Files and members of a zip can be looked into without reading.
-            start = cast("io.BufferedReader", stream).peek(2)[:2]
+            encoding = _encoding(stream.read(_HEAD_BYTES))
+            stream.seek(0)
             stack.pop_all()
-        utf16 = start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-        return as_utf8(stream, "utf-16") if utf16 else stream
+        if encoding is None:
+            return stream
+        return io.BufferedReader(_AsUtf8(stream, encoding))
 
     def head(self, size: int) -> bytes:
         """Read the first `size` bytes."""
         with self.open() as stream:
             return stream.read(size)
+
+
+def _encoding(head: bytes) -> str | None:
+    """The encoding of a text by its beginning; None for UTF-8.
+
+    A text whose letters with accents are all invalid in UTF-8 is in the older encoding of Windows.
+    """
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if head.isascii() or not head.decode(errors="ignore").isascii():
+        return None
+    return "cp1252"
 
 
 def file_source(path: Path) -> Source:
@@ -77,7 +92,7 @@ def file_source(path: Path) -> Source:
 
 
 class _AsUtf8(io.RawIOBase):
-    """A stream of text in another encoding, as UTF-8."""
+    """A stream of text in another encoding, as UTF-8; bytes that are invalid in that encoding are replaced."""
 
     def __init__(self, stream: IO[bytes], encoding: str) -> None:
         super().__init__()
@@ -102,11 +117,6 @@ class _AsUtf8(io.RawIOBase):
     def close(self) -> None:
         self._stream.close()
         super().close()
-
-
-def as_utf8(stream: IO[bytes], encoding: str) -> IO[bytes]:
-    """Recode a stream; what is no text in its encoding is replaced."""
-    return io.BufferedReader(_AsUtf8(stream, encoding))
 
 
 @dataclass(frozen=True, slots=True)

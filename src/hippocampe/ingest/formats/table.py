@@ -7,7 +7,6 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from datetime import tzinfo
 from functools import cache
 
@@ -28,11 +27,10 @@ from hippocampe.ingest.formats.record import (
     parse_subjects,
     parsed,
 )
-from hippocampe.ingest.formats.source import Source, as_utf8, read_lines
+from hippocampe.ingest.formats.source import Source, read_lines
 from hippocampe.language.lexicon import load_all
 from hippocampe.language.text import fold
 
-_HEAD_BYTES = 1 << 18
 _DATE = re.compile(r"(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})(?:,? +(\d{1,2})(:\d{2}(?::\d{2})?))?")
 _Row = dict[str, str]
 
@@ -63,7 +61,6 @@ def read_table(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
     Raises:
         UnreadableFile: No column has a text.
     """
-    source = _readable(source)
     found = _header(next((line.text for line in read_lines(source)), ""))
     if found is None:
         raise UnreadableFile(
@@ -86,14 +83,6 @@ def read_table(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
             yield from _statement(row, at, zone, ids)
 
     yield from parsed(_rows(source, *found), read)
-
-
-def _readable(source: Source) -> Source:
-    """A source whose letters with accents are in no UTF-8 is in the encoding of Windows."""
-    head = source.head(_HEAD_BYTES)
-    if head.isascii() or not head.decode(errors="ignore").isascii():
-        return source
-    return replace(source, reopen=lambda: as_utf8(source.open(), "cp1252"))
 
 
 def _rows(source: Source, columns: list[str], mark: str) -> Iterator[tuple[int, _Row | Problem]]:
