@@ -79,8 +79,8 @@ async function store(index, type) {
       user_message: asked.mes,
       reply: reply.mes,
       assistant: reply.name,
-      // With the date: another message may come to the place of a deleted or regenerated one.
-      external_id: `${chatId}:${at}:${reply.swipe_id ?? 0}:${reply.send_date}`.slice(-200),
+      // A swipe or a regenerated reply replaces the one before; another message may come to the place of a deleted one.
+      external_id: `${chatId}:${at}:${asked.send_date}`.slice(-200),
     })
   } catch (error) {
     console.warn("Hippocampe: an exchange could not be stored", error)

@@ -422,7 +422,8 @@ class Verbs:
             at: Time of the exchange, if not now.
             tool_results: What tools returned to the assistant: `search_text` and the extraction read
                 them; `recall` finds the turn without them.
-            external_id: Its id in the host, unique in the channel; a repeat returns the stored turn.
+            external_id: Its id in the host, unique in the channel; a repeat returns the stored turn, with the texts of
+                the repeat.
             expression: The face of the assistant in its reply, such as `happy`: `messages` return it.
 
         Raises:

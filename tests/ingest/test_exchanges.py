@@ -30,6 +30,33 @@ def test_an_external_id_is_stored_once_in_a_channel(hippo: Hippocampe) -> None:
     assert len(hippo.messages(scope=Scope())) == 6
 
 
+@pytest.mark.parametrize(
+    ("asked", "old", "new", "question"),
+    [
+        ("Où est le bac ?", "Il est au ponton.", "Il est au chantier naval.", "chantier naval"),
+        ("Where is the ferry?", "It is at the jetty.", "It is in the shipyard.", "shipyard"),
+    ],
+)
+def test_a_reply_generated_again_replaces_the_one_before(
+    hippo: Hippocampe, asked: str, old: str, new: str, question: str
+) -> None:
+    turn = hippo.after_turn(asked, old, scope=LOBBY, external_id="a:1", tool_results=["ok"])
+    hippo.flush()
+    assert hippo.after_turn(asked, new, scope=LOBBY, external_id="a:1") == turn
+    assert [each.content for each in hippo.messages(scope=LOBBY)][:2] == [asked, new]
+    [found] = hippo.recall(question, scope=LOBBY, collections=["turn"])
+    assert found.id == turn
+    assert new in found.content
+    assert old not in found.content
+    assert not hippo.search_text(f'"{old}"', scope=LOBBY)
+    assert hippo.verify().ok
+    # A forgotten exchange stays as it is.
+    hippo.forget(question, scope=LOBBY)
+    assert hippo.after_turn(asked, old, scope=LOBBY, external_id="a:1") == turn
+    assert [each.content for each in hippo.messages(scope=LOBBY)][:2] == [asked, new]
+    assert hippo.recall(asked, scope=LOBBY, collections=["turn"]) == []
+
+
 def test_an_external_id_of_another_message_is_refused(hippo: Hippocampe) -> None:
     hippo.observe("On se voit au port", scope=LOBBY, external_id="7")
     with pytest.raises(InvalidInput, match="use another id"):

@@ -46,3 +46,18 @@ def test_its_answer_is_not_stored_as_that_of_the_question(hashed: None, open_hip
     assert [each.content for each in memory.messages(scope=DEV)] == [ASKED.text, TOLD.text]
     assert turns.before(seen[:3], scope=DEV) == {}
     assert memory.retrievals(scope=DEV) == []
+
+
+def test_an_answer_generated_again_replaces_the_one_before(
+    hashed: None, open_hippo: Opener
+) -> None:
+    memory = open_hippo(embedder="hashed:64")
+    turns = Turns(memory)
+    for told in ("À Brest.", TOLD.text):
+        turns.before([ASKED], scope=DEV)
+        turns.after([ASKED, Message("assistant", told)], scope=DEV)
+    again = [ASKED, TOLD, ASKED]
+    turns.before(again, scope=DEV)
+    turns.after([*again, Message("assistant", "À Quimper, toujours.")], scope=DEV)
+    said = [each.content for each in memory.messages(scope=DEV)]
+    assert said == [ASKED.text, TOLD.text, ASKED.text, "À Quimper, toujours."]

@@ -126,7 +126,7 @@ def test_the_filter_reminds_and_stores(url: str, memory: Hippocampe) -> None:
     history: list[Json] = [{"role": "system", "content": "Sois bref."}]
     sent: list[Json] = []
     for said in (QUESTION, "Et le soir ?", [{"type": "text", "text": "Merci"}]):
-        history.append({"role": "user", "content": said})
+        history.append({"role": "user", "content": said, "id": f"m{len(history)}"})
         body = asyncio.run(made.inlet({"messages": list(history)}, user, metadata))
         # A repeated request of the same message has the same injection.
         again = asyncio.run(made.inlet({"messages": list(history)}, user, metadata))
@@ -135,6 +135,8 @@ def test_the_filter_reminds_and_stores(url: str, memory: Hippocampe) -> None:
         history.append({"role": "assistant", "content": "Du thé vert.", "id": f"m{len(history)}"})
         for _ in range(2):
             asyncio.run(made.outlet({"messages": list(history), "chat_id": "chat-17"}, user))
+    history[-1] = {**history[-1], "content": "De rien.", "id": "regenerated"}
+    asyncio.run(made.outlet({"messages": history, "chat_id": "chat-17"}, user))
     assert FACT in sent[0]["messages"][1]["content"]
     check_prefix(sent)
     assert "hippocampe-memory" not in json.dumps(history)
@@ -145,7 +147,7 @@ def test_the_filter_reminds_and_stores(url: str, memory: Hippocampe) -> None:
         "Et le soir ?",
         "Du thé vert.",
         "Merci",
-        "Du thé vert.",
+        "De rien.",
     ]
     assert {each.channel for each in memory.messages(scope=ALL)} == {"chat-17"}
 

@@ -61,6 +61,9 @@ def test_a_character_remembers(
             page.dispatch_event("input[name=hippocampe_key]", "change")
             first = page.evaluate("generate('Que boit Paul ?')")
             second = page.evaluate("generate('Merci')")
+            swipe = "Object.assign(state.chat.at(-1), { mes: 'Avec plaisir', send_date: 'later' })"
+            page.evaluate(swipe)
+            page.evaluate("listeners.message_received(state.chat.length - 1, 'swipe')")
             quiet = page.evaluate("generate('Résume', 'quiet')")
             kept = page.evaluate("state.chat.map((each) => each.mes)")
             # Another exchange in the place of a deleted one is stored; the message of a command is not.
@@ -86,6 +89,7 @@ def test_a_character_remembers(
     said = [(each.author, each.content) for each in memory.messages(scope=Scope())]
     assert said[:2] == [("Paul", "Que boit Paul ?"), ("Eko", "Answer to Que boit Paul ?")]
     contents = [content for _, content in said]
+    assert said[2:4] == [("Paul", "Merci"), ("Eko", "Avec plaisir")]
     assert "Answer to Je pars à Lyon" in contents
     assert "Answer to Par une commande" not in contents
     assert classes == "text_pole"

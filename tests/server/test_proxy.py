@@ -9,7 +9,7 @@ import httpx
 import openai
 import pytest
 
-from conftest import Opener
+from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
 from model_server import Answer, Call, ModelServer
 from proxying import ASK, DEV, FACT, asked, eventually, knowing, stored, talking
@@ -142,6 +142,31 @@ def test_a_retry_gets_what_the_first_try_got(
     assert stored(memory, 0) == []
     client.chat.completions.create(model="scripted", messages=ASK, user="dev")
     assert "thé vert" in asked(server)["messages"][0]["content"]
+
+
+@pytest.mark.parametrize("later", [False, True])
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_answer_generated_again_replaces_the_one_before(
+    client: openai.OpenAI,
+    memory: Hippocampe,
+    server: ModelServer,
+    clock: FakeClock,
+    stream: bool,
+    later: bool,
+) -> None:
+    talk: list[Any] = [*ASK, {"role": "assistant", "content": "Bonjour."}, *ASK]
+    for answer in ("Du café.", "Du thé vert."):
+        server.add(Answer(answer))
+        create = client.chat.completions.create
+        given: Any = create(model="scripted", messages=talk, user="dev", stream=stream)
+        assert len([*given]) > 1
+        stored(memory, 2)
+        if later:
+            clock.advance(minutes=16)
+    eventually(lambda: memory.usage(scope=DEV), 1)
+    said = ["Que boit Paul le matin ?", "Du thé vert."]
+    before = ["Que boit Paul le matin ?", "Du café."] if later else []
+    assert eventually(lambda: stored(memory, 0), 4 if later else 2) == [*before, *said]
 
 
 def test_parts_and_other_roles_pass(
@@ -299,7 +324,8 @@ def test_the_address_names_the_speaker(
     named.chat.completions.create(model="scripted", messages=ASK, user="a conversation")
     other = {"X-Hippocampe-User": "dev"}
     named.chat.completions.create(model="scripted", messages=ASK, extra_headers=other)
-    with named.chat.completions.create(model="scripted", messages=ASK, stream=True) as stream:
+    more: list[Any] = [{"role": "user", "content": "Et le soir ?"}]
+    with named.chat.completions.create(model="scripted", messages=more, stream=True) as stream:
         assert any(stream)
     stored(memory, 6)
     told = [each.author for each in memory.messages(scope=Scope()) if each.role == "user"]

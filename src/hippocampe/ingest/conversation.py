@@ -12,6 +12,7 @@ from hippocampe.engine import backlog
 from hippocampe.engine.answers import secrets_answered
 from hippocampe.engine.context import Context
 from hippocampe.engine.documents import turn_embedding_text, turn_point, turn_text
+from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared, Vocabulary
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import InvalidInput
@@ -19,7 +20,7 @@ from hippocampe.language.datetimes import as_utc
 from hippocampe.language.mentions import mentions
 from hippocampe.language.secrets import SecretKind, mask_values, values_in
 from hippocampe.language.text import fold
-from hippocampe.store import job_runs, message_rows, schema, turn_rows, working_history
+from hippocampe.store import embeddings, job_runs, message_rows, schema, turn_rows, working_history
 from hippocampe.store.turn_rows import Turn
 from hippocampe.types import (
     MAX_LABEL_CHARACTERS,
@@ -274,23 +275,43 @@ def after_turn(
                 change.connection, turn.space, turn.channel, external_id
             )
         ):
-            return known
-        turn_rows.add(change.connection, [turn])
-        ids = [turn.id] * len(messages)
-        message_rows.add(change.connection, messages, corpus.store.now(), ids)
-        if forgotten is None:
-            change.index_later("turn", turn.id, scope.space)
-        if context.language_model is not None and extracted and forgotten is None:
-            job_runs.add(
-                change.connection,
-                "extract",
-                scope.space,
-                due_at=corpus.store.now(),
-                payload={"turn": turn.id},
-            )
-        _queue_compaction(change.connection, corpus.store.now(), turn, recent)
+            _reword_exchange(change, scope.space, known, messages)
+            turn = replace(turn, id=known)
+        else:
+            turn_rows.add(change.connection, [turn])
+            ids = [turn.id] * len(messages)
+            message_rows.add(change.connection, messages, corpus.store.now(), ids)
+            if forgotten is None:
+                change.index_later("turn", turn.id, scope.space)
+            if context.language_model is not None and extracted and forgotten is None:
+                job_runs.add(
+                    change.connection,
+                    "extract",
+                    scope.space,
+                    due_at=corpus.store.now(),
+                    payload={"turn": turn.id},
+                )
+            _queue_compaction(change.connection, corpus.store.now(), turn, recent)
     backlog.embed_soon(context.writer)
     return turn.id
+
+
+def _reword_exchange(change: UnitOfWork, space: str, id: str, said: Sequence[Message]) -> None:
+    """Give a stored exchange the texts of a repeat, whose reply was generated again or is complete now."""
+    connection = change.connection
+    known = turn_rows.get(connection, space, [id])[id]
+    stored = message_rows.find(connection, schema.message.c.turn_id == id)
+    old, new = ([each for each in some if each.role != "tool"] for some in (stored, said))
+    if known.forgotten_at is not None or [each.role for each in old] != [each.role for each in new]:
+        return
+    edited = [replace(before, content=now.content) for before, now in zip(old, new, strict=True)]
+    if edited == old:
+        return
+    for each in edited:
+        message_rows.set_content(connection, each.id, each.content)
+    turn_rows.set_content(connection, id, make_turn(edited).turn.content)
+    embeddings.remove_vectors(connection, [id])
+    change.index_later("turn", id, space)
 
 
 def _exchange(

@@ -104,7 +104,8 @@ class Filter:
         exchange = {
             "user_message": _text(messages[last]),
             "reply": reply or None,
-            "external_id": messages[-1].get("id"),
+            # That of the user's message: a regenerated reply replaces the one before.
+            "external_id": messages[last].get("id"),
         }
         await self._call("after_turn", exchange, _user(__user__), chat)
         return body

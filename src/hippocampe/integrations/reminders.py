@@ -41,6 +41,12 @@ class Reminders:
         channel = self._channels.channel(self._scope)
         channel.remind(name, injection.text, injection.tokens, now)
 
+    def exchange(self) -> str | None:
+        """The id of the exchange of the last message, which an answer generated again shares; None if that is unknown."""
+        name = self._name(max(self._talk.names, default=-1))
+        found = self._channels.channel(self._scope).reminders.get(name)
+        return None if found is None else f"{name}:{found.at.isoformat()}"
+
     def found(self, *, keep: bool) -> Mapping[int, Reminder]:
         """The injections by the position of their message, without empty ones.
 
@@ -57,4 +63,4 @@ class Reminders:
         }
 
     def _name(self, position: int) -> str:
-        return f"{self._talk.names[position]}{self._suffix}"
+        return f"{self._talk.names.get(position, '')}{self._suffix}"

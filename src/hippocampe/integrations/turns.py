@@ -86,13 +86,14 @@ class Turns:
             return
         answers = [each.text for each in cleaned[max(talk.names) :] if each.role == "assistant"]
         reply = next((text for text in reversed(answers) if text.strip()), None)
+        scope = _in_channel(scope, talk)
         try:
             self.hippo.after_turn(
                 talk.message,
                 reply,
-                scope=_in_channel(scope, talk),
+                scope=scope,
                 tool_results=talk.results,
-                external_id=external_id,
+                external_id=external_id or Reminders(self.hippo, talk, scope).exchange(),
             )
         except HippocampeError as exc:
             log.warning("an exchange could not be stored: %s", exc)

@@ -186,9 +186,13 @@ class RememberedChat:
                 thread = replace(thread, message=self._message, results=self._results)
             self._threads.keep(self._scope, answer.id, thread)
         try:
-            if self._message and text and not goes_on and not answer.failed:
+            if self._talk and self._message and text and not goes_on and not answer.failed:
                 await self._hippo.after_turn(
-                    self._message, text, scope=self._scope, tool_results=self._results
+                    self._message,
+                    text,
+                    scope=self._scope,
+                    tool_results=self._results,
+                    external_id=self._reminders(self._talk).exchange(),
                 )
         except HippocampeError as exc:
             log.warning("a chat could not be stored: %s", type(exc).__name__)
