@@ -312,6 +312,14 @@ def test_headers_and_user_choose_the_scope(
     assert asked(server)["messages"] == ASK
     client.chat.completions.create(model="x", messages=ASK, user="no\nlabel")
     assert memory.messages(scope=Scope())[0].author is None
+    for said, more, author in (
+        ("Et le soir ?", {}, "5f3a"),
+        ("Et à midi ?", {"user": "dev"}, "dev"),
+    ):
+        server.add(Answer("Oui."))
+        create, talk = client.chat.completions.create, {"role": "user", "content": said}
+        create(model="x", messages=[talk], safety_identifier="5f3a", **more)
+        assert [each.author for each in memory.messages(scope=Scope())][-2] == author
 
 
 def test_the_address_names_the_speaker(

@@ -86,7 +86,10 @@ async def _remembered(
         return await _untouched(request, body)
     chat = RememberedChat(
         hippo,
-        scope_in_headers(request, "write", user=asked.get("user")),
+        # The name that OpenAI gives the field since 2025 is the second one.
+        scope_in_headers(
+            request, "write", user=asked.get("user") or asked.get("safety_identifier")
+        ),
         asked,
         protocol=protocol,
         threads=request.app.state.threads,
@@ -151,7 +154,10 @@ async def _untouched(request: Request, body: Body) -> Response:
 
 _HEADERS = (
     ("X-Hippocampe-Space", "The space; default: that of the key."),
-    ("X-Hippocampe-User", "The speaker, percent-encoded; default: the field `user`."),
+    (
+        "X-Hippocampe-User",
+        "The speaker, percent-encoded; default: the field `user` or `safety_identifier`.",
+    ),
     ("X-Hippocampe-Channel", "The channel; default: one for each conversation."),
 )
 
