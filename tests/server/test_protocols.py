@@ -37,6 +37,13 @@ def test_a_line_of_a_stream_may_end_in_three_ways(end: bytes, size: int) -> None
     assert answer.text == "Du thé"
 
 
+def test_an_answer_in_speech_is_its_transcript() -> None:
+    parts = [{"audio": {"id": "a"}}, *({"audio": {"transcript": each}} for each in ("Du ", "thé"))]
+    heard = streamed(CHAT, [{"choices": [{"delta": each}]} for each in parts])
+    spoken = {"content": None, "audio": {"data": "AA", "transcript": "Du thé"}}
+    assert heard.text == whole(CHAT, {"choices": [{"message": spoken}]}).text == "Du thé"
+
+
 def message(*texts: str) -> Any:
     return {"type": "message", "content": [{"type": "output_text", "text": each} for each in texts]}
 

@@ -60,6 +60,7 @@ class _Answer(Answer):
         for choice in objects(found.get("choices")):
             if choice.get("index", 0) == 0:
                 message = as_object(choice.get(part))
-                self.text += text_of(message.get("content"))
+                spoken = as_object(message.get("audio")).get("transcript")
+                self.text += text_of(message.get("content")) or as_text(spoken) or ""
                 self.calls |= bool(message.get("tool_calls") or message.get("function_call"))
                 self.failed |= choice.get("finish_reason") == "error"
