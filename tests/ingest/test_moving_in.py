@@ -788,6 +788,22 @@ def test_a_daily_note_has_the_date_of_its_name(
         assert item.at == at or (at is None and source is tmp_path)
 
 
+def test_words_of_a_daily_note_are_relative_to_its_date(hippo: Hippocampe, tmp_path: Path) -> None:
+    folder = tmp_path / "vault"
+    folder.mkdir()
+    for day, text in (
+        ("2024-03-15", "Dîner avec Inès hier soir."),
+        ("2024-05-02 Regatta", "Sailed with Nora yesterday."),
+    ):
+        write(folder, f"{day}.md", text)
+    hippo.import_from(folder, scope=Scope())
+    found = {each.content: each.occurred_at for each in hippo.memories(scope=Scope()).items}
+    assert {content: at.date().isoformat() for content, at in found.items() if at} == {
+        "Dîner avec Inès hier soir.": "2024-03-14",
+        "Regatta: Sailed with Nora yesterday.": "2024-05-01",
+    }
+
+
 def test_a_zip_of_many_notes_reads_its_directory_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

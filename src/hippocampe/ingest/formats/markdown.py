@@ -34,8 +34,8 @@ _TASK = re.compile(r"\[.\]\s")
 _IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _TAG = re.compile(r"(?:^|(?<=\s))#([^\s#]+)")
-_DAY = re.compile(r"(?:.*/)?(\d{4}-\d{2}-\d{2})(?!\d)[^/]*")
-"""The path of a daily note, whose name begins with its date."""
+_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?!\d)[\s_–-]*")
+"""The beginning of the name of a daily note, which dates it and is about nothing."""
 _MARKUP = re.compile(r"(?:#{1,6}|[-*+•])\s+\S")
 
 
@@ -43,19 +43,24 @@ class _Note:
     """The fields of a note that its statements share."""
 
     def __init__(self, source: Source, head: dict[str, object], zone: tzinfo) -> None:
-        self.title = _title(source, head)
+        path = source.member or source.path.name
+        named = PurePosixPath(path).stem
+        day = _DAY.match(named)
+        dated = moment_or_none(day[1], zone) if day else None
+        if day and dated:
+            named = named[day.end() :]
+        # A single file without a title is a list of memories, not a note about something.
+        self.title = label_or(head.get("title") or (named if source.member else None), None)
         self.tags = [each for name in ("tags", "tag") for each in _listed(head.get(name))]
         generated = as_object(head.get("generated")).get("at")
-        name = source.member or source.path.name
-        day = _DAY.fullmatch(name)
-        written = [*(head.get(key) for key in _LEARNT), generated, day and day[1]]
-        times = (moment_or_none(each, zone) for each in written)
-        self.at = next((each for each in times if each is not None), source.modified)
+        written = [*(head.get(key) for key in _LEARNT), generated]
+        times = [moment_or_none(each, zone) for each in written]
+        self.at = next((each for each in [*times, dated] if each is not None), source.modified)
         self.ends = moment_or_none(head.get("stale_after"), zone)
         # Only basic-memory writes these; elsewhere a bracket or a link in a list is part of a sentence.
         self.semantic = "permalink" in head
         self.metadata: dict[str, object] = {
-            "note": name,
+            "note": path,
             "type": head.get("type"),
         }
 
@@ -115,12 +120,6 @@ def _plain(text: str) -> str:
     """The words of a passage: of links what they show, without images, tags and boxes of tasks."""
     shown = _LINK.sub(r"\1", _IMAGE.sub("", render(_TASK.sub("", text))))
     return " ".join(_TAG.sub("", shown).split())
-
-
-def _title(source: Source, head: dict[str, object]) -> str | None:
-    """The title of a note; a single file without one is a list of memories, not a note about something."""
-    named = head.get("title") or (PurePosixPath(source.member).stem if source.member else None)
-    return label_or(named, None)
 
 
 def _listed(value: object) -> list[object]:
