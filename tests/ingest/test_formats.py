@@ -1055,6 +1055,13 @@ def test_a_backup_is_no_export(tmp_path: Path) -> None:
         detect_format(path)
 
 
+def test_a_web_page_is_no_export(tmp_path: Path) -> None:
+    page = "<!DOCTYPE html>\n<html><style>\n* { margin: 0 }\n</style><body>Le phare</body></html>\n"
+    for content in (page, f"\n{page.removeprefix('<!DOCTYPE html>')}"):
+        with pytest.raises(InvalidInput, match="choose JSON"):
+            detect_format(write(tmp_path, "messages.html", content))
+
+
 def test_a_forwarded_message_names_its_author(tmp_path: Path) -> None:
     chat = telegram_chat()
     said_by = {"type": "message", "date": "2025-05-14T09:00:00", "from": "Nora", "from_id": "user1"}

@@ -73,6 +73,8 @@ MAX_UNREAD = 10_000
 """Consecutive unreadable lines or records after which the file does not have the format."""
 _HEAD_BYTES = 1 << 18
 _DATABASE = "SQLite format 3\0"
+_PAGE = re.compile(r"\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
+"""A web page, which Telegram and DiscordChatExporter write unless told otherwise."""
 
 
 def read_file(
@@ -219,6 +221,10 @@ def _detect(source: Source, default: str | None = None) -> str:
         raise InvalidInput(
             f"cannot import {source.name}: it is a database. To restore a backup, put it in an empty folder as "
             "hippocampe.db."
+        )
+    if _PAGE.match(head):
+        raise InvalidInput(
+            f"cannot import {source.name}: it is a web page. In the program, choose JSON as the format of the export."
         )
     for each in FORMATS.values():
         if each.recognises(head):
