@@ -57,6 +57,15 @@ def test_a_reply_generated_again_replaces_the_one_before(
     assert hippo.recall(asked, scope=LOBBY, collections=["turn"]) == []
 
 
+def test_a_reply_completes_a_stored_message(hippo: Hippocampe) -> None:
+    for reply in (None, "Il est au ponton.", None):
+        hippo.after_turn("Où est le bac ?", reply, scope=LOBBY, external_id="a:1")
+    asked, answered = hippo.messages(scope=LOBBY)
+    assert (asked.content, answered.content) == ("Où est le bac ?", "Il est au ponton.")
+    [found] = hippo.recall("ponton", scope=LOBBY, collections=["turn"])
+    assert found.id == asked.turn_id == answered.turn_id
+
+
 def test_an_external_id_of_another_message_is_refused(hippo: Hippocampe) -> None:
     hippo.observe("On se voit au port", scope=LOBBY, external_id="7")
     with pytest.raises(InvalidInput, match="use another id"):

@@ -275,7 +275,7 @@ def after_turn(
                 change.connection, turn.space, turn.channel, external_id
             )
         ):
-            _reword_exchange(change, scope.space, known, messages)
+            _reword_exchange(change, scope.space, known, messages, corpus.store.now())
             turn = replace(turn, id=known)
         else:
             turn_rows.add(change.connection, [turn])
@@ -296,20 +296,24 @@ def after_turn(
     return turn.id
 
 
-def _reword_exchange(change: UnitOfWork, space: str, id: str, said: Sequence[Message]) -> None:
+def _reword_exchange(
+    change: UnitOfWork, space: str, id: str, said: Sequence[Message], at: datetime
+) -> None:
     """Give a stored exchange the texts of a repeat, whose reply was generated again or is complete now."""
     connection = change.connection
     known = turn_rows.get(connection, space, [id])[id]
     stored = message_rows.find(connection, schema.message.c.turn_id == id)
     old, new = ([each for each in some if each.role != "tool"] for some in (stored, said))
-    if known.forgotten_at is not None or [each.role for each in old] != [each.role for each in new]:
-        return
-    edited = [replace(before, content=now.content) for before, now in zip(old, new, strict=True)]
-    if edited == old:
+    pairs = list(zip(old, new, strict=False))
+    same = all(before.role == now.role for before, now in pairs)
+    edited = [replace(before, content=now.content) for before, now in pairs]
+    added = [replace(each, at=known.at) for each in new[len(old) :]]
+    if known.forgotten_at is not None or not same or len(new) < len(old) or edited + added == old:
         return
     for each in edited:
         message_rows.set_content(connection, each.id, each.content)
-    turn_rows.set_content(connection, id, make_turn(edited).turn.content)
+    message_rows.add(connection, added, at, [id] * len(added))
+    turn_rows.set_content(connection, id, make_turn([*edited, *added]).turn.content)
     embeddings.remove_vectors(connection, [id])
     change.index_later("turn", id, space)
 
