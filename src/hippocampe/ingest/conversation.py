@@ -311,7 +311,7 @@ def _reword_exchange(
     if known.forgotten_at is not None or not same or len(new) < len(old) or edited + added == old:
         return
     for each in edited:
-        message_rows.set_content(connection, each.id, each.content)
+        message_rows.set_content(connection, each.id, each.content, each.external_id)
     message_rows.add(connection, added, at, [id] * len(added))
     turn_rows.set_content(connection, id, make_turn([*edited, *added]).turn.content)
     embeddings.remove_vectors(connection, [id])

@@ -1,7 +1,7 @@
 """Full-text search of messages, by words without accents, in either database.
 
 SQLite folds words itself. In PostgreSQL they are folded here, since not every server has `unaccent`, and stored
-beside the message by every insert of one.
+beside the message by every insert or change of one.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Insert, Table, event, insert
+from sqlalchemy import Connection, Engine, Insert, Table, event, insert, update
 
 from hippocampe.store import postgres_schema, schema
 
@@ -81,6 +81,14 @@ def index_messages(engine: Engine) -> None:
             [_with_words(row) for row in several],
             _with_words(one) if one else one,
         )
+
+
+def set_content(connection: Connection, id: str, content: str) -> None:
+    """Change the text of a message, and its words beside it."""
+    table, values = schema.message, {"content": content}
+    if connection.dialect.name != "sqlite":
+        table, values = _messages(), _with_words(values)
+    connection.execute(update(table).where(table.c.id == id).values(values))
 
 
 @cache

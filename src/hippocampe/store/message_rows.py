@@ -205,8 +205,8 @@ def set_turns(connection: Connection, turns: Mapping[str, str]) -> None:
 
 def set_content(connection: Connection, id: str, content: str, external_id: str | None) -> None:
     """Change the text of a message, and its external id, which may contain a hash of the text."""
-    changed = {"content": content, "external_id": external_id}
-    connection.execute(update(message).where(message.c.id == id).values(changed))
+    full_text.set_content(connection, id, content)
+    connection.execute(update(message).where(message.c.id == id).values(external_id=external_id))
 
 
 def live(connection: Connection, space: str, ids: Collection[str] | None = None) -> list[Message]:
