@@ -169,10 +169,10 @@ def _participants(statement: Statement) -> dict[str, _Participant]:
     tokens = statement.tokens
     found: list[_Participant] = []
     together, last = 0, -2
+    start = 0
     for at, token in enumerate(tokens):
-        start = at
-        while start and tokens[start - 1].roles & _DETERMINERS:
-            start -= 1
+        if at and not tokens[at - 1].roles & _DETERMINERS:
+            start = at
         before = tokens[start - 1] if start else None
         unmarked = statement.lowercase and start == at in statement.content
         named = token.name or (unmarked and (at < statement.verb or _is_preposition(before)))

@@ -72,7 +72,7 @@ class Statement:
         """The guessed language, English by default."""
         return language_of(self.text)
 
-    @property
+    @cached_property
     def lowercase(self) -> bool:
         """Return whether it has no capital at all, so that names cannot be recognised."""
         return not any(word.capital for word in self.words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -96,29 +97,35 @@ def _replaced(
     added = [other for other in open_new if new.tokens[other].kind == "word"]
     if len(open_old) == len(open_new) == len(lost) == len(added) == 1:
         return frozenset(lost)
-    free = {other: _signs(new, other) for other in added}
-    places: dict[_Sign, list[int]] = {}
-    for other, signs in free.items():
-        for sign in signs:
-            places.setdefault(sign, []).append(other)
+    # By place: long texts have too many pairs.
+    free: dict[_Place, deque[int]] = {}
+    for other in added:
+        place = frozenset(_signs(new, other)), bool(new.tokens[other].name)
+        free.setdefault(place, deque()).append(other)
+    places: dict[_Sign, list[_Place]] = {}
+    for place in free:
+        for sign in place[0]:
+            places.setdefault(sign, []).append(place)
     found: set[int] = set()
     for at in lost:
-        signs = _signs(old, at)
+        signs, name = _signs(old, at), old.tokens[at].name
         fits = {
-            other: sum(_SIGNS[kind] for kind, _ in signs & free[other])
-            + _NAMED * bool(old.tokens[at].name and new.tokens[other].name)
-            for other in sorted({each for sign in signs for each in places.get(sign, ())})
-            if other in free
+            place: sum(_SIGNS[kind] for kind, _ in signs & place[0])
+            + _NAMED * bool(name and place[1])
+            for place in {each for sign in signs for each in places.get(sign, ())}
+            if free[place]
         }
-        best = max(fits, key=lambda other: fits[other], default=None)
+        best = max(fits, key=lambda place: (fits[place], -free[place][0]), default=None)
         if best is not None and fits[best] >= _IN_PLACE:
-            del free[best]
+            free[best].popleft()
             found.add(at)
     return frozenset(found)
 
 
 _Sign = tuple[str, str]
 """A sign of the place of a word, and its value: ("after", "the")."""
+_Place = tuple[frozenset[_Sign], bool]
+"""The signs of the place of a word, and whether the word is a name."""
 
 
 def _signs(statement: Statement, at: int) -> set[_Sign]:
