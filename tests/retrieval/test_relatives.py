@@ -1,13 +1,17 @@
 """A question about a relative is searched for by their name."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import pytest
 
 from hippocampe import Hippocampe, Scope
+from hippocampe.engine.corpus import Corpus
 from hippocampe.language.difference import proper_names
-from hippocampe.language.kin import relatives_in, with_name
+from hippocampe.language.kin import Relative, relatives_in, with_name
 from hippocampe.language.statement import parse
+from hippocampe.retrieval import relatives
+from hippocampe.retrieval.request import RecallRequest
 
 ENGLISH = (
     ("priya", "Priya's sister is called Anjali"),
@@ -175,3 +179,28 @@ def test_a_question_about_a_relative_is_not_answered_with_another(
 def test_a_name_takes_the_place_of_the_relative(question: str, name: str, said: str) -> None:
     (asked,) = relatives_in(question, {"tom", "elise"})
     assert with_name(question, asked, name) == said
+
+
+@pytest.mark.parametrize(
+    ("told", "question"),
+    [
+        (ENGLISH, "where does my sister live? " * 300),
+        (FRENCH, "où habite ma soeur ? " * 300),
+        (ENGLISH, " ".join(f"where is {who}'s {kin}" for who in ("tom", "priya", "rose", "beth") for kin in ("mum", "dad", "son", "wife"))),
+    ],
+)  # fmt: skip
+def test_few_of_the_relatives_in_a_pasted_text_are_looked_up(
+    hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch, told: Sequence[tuple[str, str]], question: str
+) -> None:  # fmt: skip
+    for user, statement in told:
+        hippo.remember(statement, scope=Scope(user=user, channel="home"))
+    looked_up: list[str] = []
+    names_of = relatives._names_of
+
+    def spy(corpus: Corpus, relative: Relative, request: RecallRequest, now: datetime) -> list[str]:
+        looked_up.append(relative.kin)
+        return names_of(corpus, relative, request, now)
+
+    monkeypatch.setattr(relatives, "_names_of", spy)
+    hippo.recall(question, scope=Scope(user="nobody", channel="home"))
+    assert 0 < len(looked_up) <= relatives.MOST_RELATIVES

@@ -1,5 +1,6 @@
 """Queries as people type them find what the same query, well spelled, finds."""
 
+import time
 from dataclasses import replace
 from itertools import count
 
@@ -183,3 +184,9 @@ def test_a_second_question_waits_for_no_one(
     assert given() == ({STATEMENTS[2], STATEMENTS[3]}, False)
     monkeypatch.setattr(recall, "AGAIN_SECONDS", 3_600)
     assert given() == ({STATEMENTS[2]}, True)
+
+
+def test_a_word_of_ten_thousand_letters_is_searched_for_in_a_second(known: Hippocampe) -> None:
+    began = time.process_time()
+    assert as_spelled(known, "a" * 10_000) == "a" * 10_000
+    assert time.process_time() - began < 1

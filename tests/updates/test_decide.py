@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -709,3 +711,14 @@ def test_punctuation_accents_and_spaces_do_not_count(text: str, sign: str) -> No
 def test_sameness_works_both_ways(first: str, second: str) -> None:
     one, other = decide(first, second).reason, decide(second, first).reason
     assert (one == "same statement") == (other == "same statement")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("a ", "[[a"), ("a ", "<a>"), ("la ", "l'a "), ("the code ", "a code, "), ("le ", "<p>le")],
+)
+def test_long_repetitive_texts_are_compared_in_a_second(old: str, new: str) -> None:
+    longest = 10_000
+    began = time.process_time()
+    decide((old * longest)[:longest], (new * longest)[:longest])
+    assert time.process_time() - began < 5

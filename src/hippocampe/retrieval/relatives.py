@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
+from itertools import islice
 
 from hippocampe.engine.corpus import Corpus
 from hippocampe.language.difference import proper_names
@@ -15,6 +16,8 @@ from hippocampe.types import Memory
 
 MOST_STATEMENTS = 24
 """Statements about relatives that are read for a name."""
+MOST_RELATIVES = 8
+"""Relatives of a question that are looked up: a pasted text may name hundreds."""
 MOST_NAMES = 3
 """Names of relatives that are searched for."""
 
@@ -33,7 +36,10 @@ def with_names_of_relatives(
     if not kin_asked(question):
         return []
     space, said = request.scope.space, words(question)
-    for asked in relatives_in(question, corpus.vocabulary.counts(space, said)):
+    relatives: dict[tuple[str | None, str], Relative] = {}
+    for each in relatives_in(question, corpus.vocabulary.counts(space, said)):
+        relatives.setdefault((each.owner, each.kin), each)
+    for asked in islice(relatives.values(), MOST_RELATIVES):
         wanted = _owned(asked, request.scope.user)
         names = [] if wanted is None else _names_of(corpus, wanted, request, now)
         if names and not any(fold(name) in said for name in names):

@@ -22,6 +22,8 @@ from hippocampe.types import MEMORY_COLLECTIONS
 
 SHORTEST: Final = 4
 """Letters of the shortest word that is corrected: shorter words have many neighbours."""
+LONGEST: Final = 30
+"""Letters of the longest word that is corrected: longer ones are no words, and have thousands of neighbours."""
 LEAST_GAIN: Final = 2.0
 """Least difference of the log-probabilities of the corrected and the typed word."""
 FEWEST_TOKENS: Final = 3
@@ -94,7 +96,7 @@ def _corrected(corpus: Corpus, space: str, words: dict[str, str]) -> dict[str, s
         words: The words as they are written, by the folded word.
     """
     vocabulary = corpus.vocabulary
-    longer = [each for each in words if len(each) >= SHORTEST and each.isascii()]
+    longer = [each for each in words if SHORTEST <= len(each) <= LONGEST and each.isascii()]
     there = vocabulary.counts(space, longer)
     rare = islice((each for each in longer if there.get(each, 0) <= REPEATED), MOST_CORRECTED)
     meant = {each: _meant(vocabulary, space, each, words[each]) for each in rare}
