@@ -23,6 +23,10 @@ KEYS = [
     ("hvs.", LETTERS), ("whsec_", LETTERS), ("ntn_", LETTERS * 2), ("123456789:AA", LETTERS, "1"),
     ("SK", HEXADECIMAL), ("sbp_", LETTERS), ("glsa_", LETTERS, "_12ab34cd"), ("dckr_pat_", LETTERS),
     ("PMAK-", HEXADECIMAL[:24], "-", HEXADECIMAL, "ab"), ("lin_api_", LETTERS + "12"), ("key-", HEXADECIMAL),
+    ("fc-", HEXADECIMAL), ("sk_", HEXADECIMAL, HEXADECIMAL[:16]), ("pul-", HEXADECIMAL, HEXADECIMAL[:8]), ("fw_", LETTERS[:24]),
+    ("xkeysib-", HEXADECIMAL * 2, "-", LETTERS[:16]), ("GOCSPX-", LETTERS[:28]),
+    # Of providers that are not listed.
+    ("jina_", LETTERS * 2), ("vcp_", LETTERS * 2), ("tskey-auth-", LETTERS, "-", LETTERS), ("acme_live_", LETTERS * 2),
     ("MTk4NjIyNDgzNDcxOTI1MjQ4.", "Cl2FMQ.", "ZnCjm1XVW7vRze4b7Cq4se7kKWs"),
 ]  # fmt: skip
 
@@ -137,6 +141,26 @@ SECRETS = [
     ("token", "Authorization: Bearer " + LETTERS, LETTERS),
     ("token", "authorization: basic ZGV2OnMzc2FtZXNlc2FtZQ==", "ZGV2OnMzc2FtZXNlc2FtZQ=="),
     ("token", JWT, None),
+    # Numbers in words.
+    ("password", "my pin is one two three four", "one two three four"),
+    ("password", "my phone pin is twelve, thirty-four", "twelve, thirty-four"),
+    ("password", "the entry code is nine eight zero two", "nine eight zero two"),
+    ("password", "Nora's code is eleven sixteen.", "eleven sixteen"),
+    ("password", "the bike lock is three eight one nine", "three eight one nine"),
+    ("password", "type four four seven one at the gate", "four four seven one"),
+    ("password", "your verification code is 482913", "482913"),
+    ("password", "mon code est douze trente-quatre", "douze trente-quatre"),
+    ("password", "le code de la porte est quarante-deux quinze", "quarante-deux quinze"),
+    ("password", "mon code pin, c'est zéro un deux trois", "zéro un deux trois"),
+    ("password", "code de l'alarme : quatre-vingt-douze dix-sept", "quatre-vingt-douze dix-sept"),
+    ("password", "le cadenas c'est trois huit un neuf", "trois huit un neuf"),
+    ("password", "tape quatre quatre sept un au portail", "quatre quatre sept un"),
+    # Beside their names, without a verb or a sign.
+    ("API key", "the api key " + LETTERS, LETTERS),
+    ("API key", "voici le jeton " + LETTERS, LETTERS),
+    ("API key", "le token est " + HEXADECIMAL, HEXADECIMAL),
+    ("token", "Cookie: a=b; sid=" + HEXADECIMAL, "a=b; sid=" + HEXADECIMAL),
+    ("token", "Set-Cookie: sid=" + HEXADECIMAL + "; HttpOnly", "sid=" + HEXADECIMAL),
     ("private key", KEY_BLOCK, None),
     ("private key", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk", None),
     ("password", "mon code est 4821", "4821"),
@@ -369,6 +393,20 @@ INNOCENT = [
     "l'affaire 3819 ouvre la porte à d'autres recours", "on github anna@example.org / anna-dev42",
     "anna@example.org / 0612345678", "anna@example.org / @anna75", "anna@example.org / bob1@example.org",
     "anna@example.org / www.site1.org", "le wifi de la maison : voir Camille", "the wifi at the lodge is slow",
+    # Quantities and times in words.
+    "I have two cats and three dogs", "j'ai deux chats et trois chiens", "my code is two hundred and five lines long",
+    "le code fait deux cent cinquante lignes", "mon code est deux à trois fois plus court", "I pin three hundred and four photos",
+    "the alarm is at seven thirty five", "the alarm rings at six, seven and eight", "un deux trois soleil",
+    "take one at eight, two at twelve and one at ten", "prends deux comprimés à huit heures et un à vingt heures",
+    "le code postal est soixante-neuf mille trois", "the zip code is nine zero two one zero", "le cadenas coûte vingt-cinq euros",
+    "la porte s'ouvre à huit heures trente-cinq", "the combination is two parts gin, one part lime",
+    "the gate is three, four or five metres wide", "my pin collection is four hundred and ten pins",
+    # Identifiers, hashes and public keys.
+    "chatcmpl-" + LETTERS[:29], "call_" + LETTERS[:24], "integrity sha512-" + LETTERS * 2, "app-" + HEXADECIMAL * 2,
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA" + LETTERS, "https://x.org/d/" + LETTERS + "ab12/edit",
+    "my cat_photos_from_the_Holiday_In_2024_With_Anna_And_Tom_001", "the token limit is 128000",
+    "chunk_ThisIsALongCamelCaseNameOfSomethingVersion2", "token 018f4e6c-7a3b-7c1d-9e2f-0123456789ab",
+    "the api key rotation-policy-2024-document", "cookie: butter=good",
     "wifi: https://example.org/help2", "credentials: see page 12", "les identifiants sont ana et tom",
 ]  # fmt: skip
 

@@ -88,10 +88,26 @@ _PARAMETER = re.compile(
 _WEBHOOK = re.compile(
     r"https://(?:hooks\.slack\.com/services|(?:\w+\.)?discord(?:app)?\.com/api/webhooks)/(?P<bare>[\w/-]{20,})"
 )
+_NUMBERS: Final[Mapping[str, str]] = load_all("words")["numbers"]
+
+
+def _numbers(least: int, most: int) -> str:
+    """The words for the numbers between two."""
+    found = (names for value, names in _NUMBERS.items() if least <= int(value) <= most)
+    return rf"(?:{'|'.join(' '.join(found).replace('zero', 'z[eé]ro').split())})(?!\w)"
+
+
+# "one two three four", "douze trente-quatre": atomic, as "two hundred and five lines" has no shorter number.
+_NEXT_NUMBER = rf"(?:[ \t]*[,-][ \t]*|[ \t]+(?:(?:{'|'.join(_UNIONS)})[ \t]+)?)"
+_DIGIT_WORDS = rf"(?>{_numbers(0, 9)}(?:{_NEXT_NUMBER}{_numbers(0, 9)}){{2,11}})"
+_NUMBER_WORDS = (
+    rf"(?>{_numbers(0, 1000)}(?:{_NEXT_NUMBER}{_numbers(0, 1000)}){{2,11}}"
+    rf"|{_numbers(10, 50)}{_NEXT_NUMBER}{_numbers(10, 90)})"
+)
 # "le 4 8 2 1": read out digit by digit.
-_DIGITS = r"\d(?:[ -]\d){3,7}"
+_DIGITS = rf"\d(?:[ -]\d){{3,7}}|{_NUMBER_WORDS}"
 _PIN = re.compile(
-    rf"(?<!\w){_any('pins')}(?:{_COPULA}|['’]s\s+)?\s*{_ARTICLE}(?P<bare>{_DIGITS}|(?=(?:\S{{0,8}}?\d){{3}})[A-Z]?\d{{2,8}}[A-Z]?\d{{0,4}})(?![\w.,:/-]*\w)",
+    rf"(?<!\w){_any('pins')}(?:{_COPULA}|['’]s\s+)?\s*{_ARTICLE}(?P<bare>(?:{_DIGITS}|(?=(?:\S{{0,8}}?\d){{3}})[A-Z]?\d{{2,8}}[A-Z]?\d{{0,4}})[#*]?)(?![\w.,:/-]*\w)",
     re.IGNORECASE,
 )
 # "mon code est 4821", "the code to the garage is 12B45", but no postcode and no error code.
@@ -104,7 +120,7 @@ _CODE = re.compile(
 # "the bike lock is 3819", "garage 4471#": what a code opens, without the word "code".
 _LINKING = rf"{_any('linking')}(?:\s+|(?<=['’]))"
 _WHICH = rf"(?:\s+{_LINKING}(?:[^\W\d][\w'’-]*\s+){{0,3}}?[^\W\d][\w'’-]*)?"
-_TYPED = r"(?:[A-Z]?\d{3,8}[A-Z]?|\d\d(?:-\d\d){2,3}|\d(?:[ -]\d){3,7})[#*]?"
+_TYPED = rf"(?:[A-Z]?\d{{3,8}}[A-Z]?|\d\d(?:-\d\d){{2,3}}|\d(?:[ -]\d){{3,7}}|{_DIGIT_WORDS})[#*]?"
 _CODES = re.compile(_TYPED, re.IGNORECASE)
 _OPENED_BY = re.compile(
     rf"(?<![\w-])(?:(?P<lock>{_any('locks')})|{_any('locked')}){_WHICH}"
@@ -180,6 +196,11 @@ _CARD_CODE = re.compile(
 _NAMED_KEY = re.compile(
     rf"(?<![A-Za-z]){_any('keys')}(?![\w-]){_BETWEEN}{_COPULA}{_VALUE}", re.IGNORECASE
 )
+# "my api key 4fGh…", "le token est 4fGh…": without a sign, only what looks like no name.
+_KEY_BESIDE = re.compile(
+    rf"(?<![A-Za-z])(?:{_any('keys')}|{_any('tokens')})(?:\s+[^\W\d_]{{1,15}}){{0,2}}?(?:{_COPULA}|\s+)(?P<bare>[A-Za-z0-9_-]{{16,}})(?!\w)",
+    re.IGNORECASE,
+)
 _ENDS = re.compile(rf"\s*(?:$|[.,;:!?)\n]|{_any('follow')}\b)")
 _ORDINARY: Final = frozenset(_WORDS["ordinary"].split())
 """Words after "my password is …" that describe the password instead of giving it."""
@@ -221,14 +242,29 @@ def _is_set(match: re.Match[str]) -> bool:
 
 
 def _is_private_code(match: re.Match[str]) -> bool:
-    return not _PUBLIC_CODE.search(match[0][: match.start("bare") - match.start()])
+    public = _PUBLIC_CODE.search(match[0][: match.start("bare") - match.start()])
+    return not public and not _counts(match)
+
+
+def _counts(match: re.Match[str]) -> bool:
+    """Return whether a number in words is one of things: "I pin three hundred and four photos"."""
+    return not re.search(r"\d", match["bare"]) and _measures(match)
+
+
+def _measures(match: re.Match[str]) -> bool:
+    """Return whether a noun or a unit follows a number."""
+    following = _NEXT_WORD.match(match.string, match.end("bare"))
+    word = fold(following[1]) if following else ""
+    return bool(word and word not in STOP_WORDS) or word in _UNITS
+
+
+def _is_pin(match: re.Match[str]) -> bool:
+    return not _counts(match)
 
 
 def _opens(match: re.Match[str]) -> bool:
     """Return whether a number is the code of a lock or a door, not its size, price, year, time or address."""
-    following = _NEXT_WORD.match(match.string, match.end("bare"))
-    word = fold(following[1]) if following else ""
-    if (word and word not in STOP_WORDS) or word in _UNITS:
+    if _measures(match):
         return False
     value, lock, sign, said = match.group("bare", "lock", "sign", "said")
     if not value.isdigit():
@@ -307,7 +343,20 @@ _API_KEY = re.compile(
     r"|lin_(?:api|oauth)_[A-Za-z0-9]{32,}|ntn_[A-Za-z0-9]{40,}|pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"
     r"|fig[dor]_[\w-]{40,}|ph[cx]_[A-Za-z0-9]{32,}|re_[A-Za-z0-9]{6,10}_[A-Za-z0-9]{20,}|SK[0-9a-f]{32}"
     r"|key-[0-9a-f]{32}|[0-9a-f]{32}-us\d{1,2}|[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}|\d{8,10}:AA[\w-]{32,}"
+    # Search, voice, mail and servers, whose keys are hexadecimal: Firecrawl, ElevenLabs, Brevo, Mailgun, Pulumi,
+    # Buildkite, Sourcegraph, RubyGems, HubSpot, Fireworks; and client secrets of Google.
+    r"|fc-[0-9a-f]{32}|sk_[0-9a-f]{48}|xkeysib-[0-9a-f]{64}-\w{16}|[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}|pul-[0-9a-f]{40}"
+    r"|bkua_[0-9a-f]{40}|sgp_[\w]{40,}|rubygems_[0-9a-f]{48}|pat-[a-z]{2}\d-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    r"|fw_[A-Za-z0-9]{24}|GOCSPX-[\w-]{28}"
     r")(?![\w-])"
+)
+# Keys of other providers have a short name in front, and far more letters than an identifier: "jina_4fGh…".
+_OTHER_KEY = re.compile(
+    r"(?<![\w/.+=-])[A-Za-z]\w{0,9}[_-](?=[\w-]{0,60}?(?<![A-Za-z0-9])(?P<run>[A-Za-z0-9]{24,}))[\w-]{32,}(?![\w-])"
+)
+_COOKIE = re.compile(
+    r"(?<!\w)cookie:\s*(?P<bare>(?=[^\n]{0,400}=[^\s;]{12})[\w.%-]{1,80}=[^\s;]*(?:;\s*[\w.%-]{1,80}=[^\s;]+)*)",
+    re.IGNORECASE,
 )
 # Connection strings of Azure.
 _ACCOUNT_KEY = re.compile(
@@ -322,7 +371,23 @@ def _is_key(match: re.Match[str]) -> bool:
     key = match[0]
     if not key.startswith("sk-"):
         return True
-    # "sk-learn-pipeline-2-steps" is a name: a key has a long run of letters and digits.
+    return _has_random_run(key)
+
+
+def _is_other_key(match: re.Match[str]) -> bool:
+    """Return whether letters of both cases and digits alternate, unlike in a name or a hash: "sha512-…" is public."""
+    kinds = ("[a-z]", "[A-Z]", r"\d(?!\d)")
+    return not match[0].startswith("sha") and all(
+        len(re.findall(kind, match["run"])) >= 3 for kind in kinds
+    )
+
+
+def _is_random(match: re.Match[str]) -> bool:
+    return _has_random_run(match["bare"])
+
+
+def _has_random_run(key: str) -> bool:
+    """Return whether a long run of letters and digits is in a key, unlike in a name: "sk-learn-pipeline-2-steps"."""
     run = max(re.split("[-_]", key), key=len)
     return len(run) >= 16 and bool(re.search(r"\d", run)) and bool(re.search("[A-Za-z]", run))
 
@@ -452,8 +517,10 @@ _PATTERNS: tuple[tuple[SecretKind, re.Pattern[str], Callable[[re.Match[str]], bo
     ("private key", _BARE_KEY, _ALWAYS),
     ("token", _JWT, _ALWAYS),
     ("API key", _API_KEY, _is_key),
+    ("API key", _OTHER_KEY, _is_other_key),
     ("API key", _ACCOUNT_KEY, _ALWAYS),
     ("token", _BEARER, _has_digit),
+    ("token", _COOKIE, _has_digit),
     ("social security number", _SOCIAL_SECURITY, _is_social_security),
     ("social security number", _ANNOUNCED_SOCIAL_SECURITY, _ALWAYS),
     ("social security number", _UK_SOCIAL_SECURITY, _ALWAYS),
@@ -467,10 +534,11 @@ _PATTERNS: tuple[tuple[SecretKind, re.Pattern[str], Callable[[re.Match[str]], bo
     ("API key", _NAMED_KEY, _is_mixed),
     ("token", _PARAMETER, _is_set),
     ("token", _WEBHOOK, _ALWAYS),
+    ("API key", _KEY_BESIDE, _is_random),
     ("recovery phrase", _PASSPHRASE, _ALWAYS),
+    ("password", _PIN, _is_pin),
     ("password", _PASSWORD, _is_password),
     ("password", _SETTING, _is_set),
-    ("password", _PIN, _ALWAYS),
     ("password", _CODE, _is_private_code),
     ("password", _PASSWORD_AFTER, _is_beside),
     ("password", _PASSWORD_BESIDE, _is_beside),
