@@ -377,20 +377,6 @@ def check_subject_names(subjects: Sequence[str]) -> tuple[str, ...]:
     return check_list("subjects", subjects, most=MAX_SUBJECTS, limit=MAX_CONTENT_CHARACTERS)
 
 
-def check_subjects(subjects: Sequence[str]) -> tuple[str, ...]:
-    """Lowercase and deduplicate subjects.
-
-    Raises:
-        InvalidInput: The value is not a list of texts, is too large, or a text cannot be stored.
-    """
-    cleaned = (
-        clean_text(name, what="a subject", limit=MAX_LABEL_CHARACTERS).lower()
-        # Spaces and control characters around a subject do not count.
-        for name in check_subject_names(subjects)
-    )
-    return tuple(dict.fromkeys(cleaned))
-
-
 def check_importance(type: str, importance: float | None) -> float:
     """Return the importance of a memory; None selects the default of its type.
 
@@ -464,20 +450,51 @@ def _metadata_value(name: str, value: MetadataValue) -> MetadataValue:
     )
 
 
-def redact_metadata(metadata: Metadata, *, refuse: bool) -> dict[str, MetadataValue]:
+def redact_metadata(
+    metadata: Metadata, *, refuse: bool, beside: str = ""
+) -> dict[str, MetadataValue]:
     """Check metadata, and mask its secrets.
 
     Args:
         metadata: The metadata.
         refuse: Raise instead of masking.
+        beside: The content of its memory: its secrets are masked where the metadata repeats them.
 
     Raises:
         InvalidInput: It is invalid, or contains a secret and `refuse` is set.
     """
     redacted: dict[str, MetadataValue] = {}
+    known = secrets.values_in([beside]) if metadata else {}
     for name, value in check_metadata(metadata).items():
         name = redact(name, refuse=refuse, what="metadata")
-        if isinstance(value, str):
-            value = redact_named(name, value, refuse=refuse, what="metadata")
+        # A PIN may be a number.
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            written = redact_named(name, str(value), refuse=refuse, what="metadata")
+            written = secrets.mask_values(written, known)
+            value = value if written == str(value) else written
         redacted[name] = value
     return redacted
+
+
+def redact_subjects(subjects: Sequence[str], *, refuse: bool, beside: str = "") -> tuple[str, ...]:
+    """Lowercase and deduplicate subjects, and mask their secrets.
+
+    Args:
+        subjects: The subjects.
+        refuse: Raise instead of masking.
+        beside: The content of their memory: its secrets are masked where a subject repeats them.
+
+    Raises:
+        InvalidInput: The value is not a list of texts, is too large, or a text cannot be stored or is refused.
+    """
+    known = secrets.values_in([beside]) if subjects else {}
+    # Spaces and control characters around a subject do not count.
+    cleaned = (
+        clean_text(name, what="a subject", limit=MAX_LABEL_CHARACTERS)
+        for name in check_subject_names(subjects)
+    )
+    masked = (
+        secrets.mask_values(redact(name, refuse=refuse, what="a subject"), known).lower()
+        for name in cleaned
+    )
+    return tuple(dict.fromkeys(masked))

@@ -1,6 +1,7 @@
 """Writing: the decision table, row by row, and what else a statement carries."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -495,6 +496,26 @@ def test_secrets_are_masked_in_edits_and_talk(hippo: Hippocampe, scope: Scope) -
     hippo.edit(memory.id, scope=scope, content=SECRET)
     hippo.after_turn(SECRET, "Noté !", scope=scope)
     hippo.observe(SECRET, scope=scope)
+    assert hippo.verify(absent=["Zx9!kLp2#vQ"]).ok
+
+
+@pytest.mark.parametrize("by", ["remember", "edit"])
+@pytest.mark.parametrize("told", [SECRET, "The gate code is Zx9!kLp2#vQ"])
+def test_secrets_are_masked_beside_the_content(
+    hippo: Hippocampe, scope: Scope, told: str, by: str
+) -> None:
+    labels: dict[str, Any] = {
+        "subjects": ["wifi", "Zx9!kLp2#vQ", "AKIA" + "IOSFODNN7EXAMPLE"],
+        "metadata": {"value": "Zx9!kLp2#vQ", "pin": 4829, "order": 4829},
+    }
+    if by == "remember":
+        memory = hippo.remember(told, scope=scope, **labels).memory
+    else:
+        old = hippo.remember("Le wifi marche bien", scope=scope).memory
+        memory = hippo.edit(old.id, scope=scope, content=told, **labels)
+    masked = "[secret: password]"
+    assert memory.metadata == {"value": masked, "pin": masked, "order": 4829}
+    assert set(memory.subjects) >= {"wifi", masked, "[secret: api key]"}
     assert hippo.verify(absent=["Zx9!kLp2#vQ"]).ok
 
 

@@ -43,12 +43,12 @@ from hippocampe.validation import (
     check_collection,
     check_id,
     check_importance,
-    check_subjects,
     clean_key,
     clean_reason,
     clean_text,
     redact_metadata,
     redact_named,
+    redact_subjects,
     strip_injection,
 )
 
@@ -107,8 +107,12 @@ def edit(
         else redact_named(old.key or "", strip_injection(clean_text(content)), refuse=refuse),
         type=old.type if type is None else type,
         category=old.category if category is None else category,
-        subjects=old.subjects if subjects is None else check_subjects(subjects),
-        metadata=old.metadata if metadata is None else redact_metadata(metadata, refuse=refuse),
+        subjects=old.subjects
+        if subjects is None
+        else redact_subjects(subjects, refuse=refuse, beside=content or ""),
+        metadata=old.metadata
+        if metadata is None
+        else redact_metadata(metadata, refuse=refuse, beside=content or ""),
         updated_at=now,
     )
     check_choice("type", new.type, DEFAULT_IMPORTANCE)

@@ -28,11 +28,11 @@ from hippocampe.validation import (
     check_collection,
     check_importance,
     check_list,
-    check_subjects,
     clean_text,
     redact,
     redact_metadata,
     redact_named,
+    redact_subjects,
     strip_injection,
 )
 
@@ -210,7 +210,7 @@ def _memory(row: Row, refuse: bool) -> Row:
     return {
         "content": redact_named(labels.get("key", ""), content, refuse=refuse),
         "importance": check_importance(row["type"], row["importance"]),
-        "subjects": list(check_subjects(_list(row, "subjects"))),
+        "subjects": list(redact_subjects(_list(row, "subjects"), refuse=refuse)),
         # Older archives have no metadata.
         "metadata": redact_metadata(row.get("metadata", {}), refuse=refuse),
         "evidence": [clean_text(each, what="evidence") for each in _list(row, "evidence")],

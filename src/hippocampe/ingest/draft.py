@@ -19,11 +19,11 @@ from hippocampe.validation import (
     check_collection,
     check_importance,
     check_list,
-    check_subjects,
     clean_key,
     clean_text,
     redact_metadata,
     redact_named,
+    redact_subjects,
     strip_injection,
 )
 
@@ -70,7 +70,7 @@ def make_draft(
         type="fact" if type is None else type,
         category=category,
         key=key,
-        subjects=check_subjects(subjects),
+        subjects=redact_subjects(subjects, refuse=refuse, beside=content),
         importance=check_importance("fact" if type is None else type, importance),
         source=clean_text(source, what="source", limit=MAX_LABEL_CHARACTERS),
         user=scope.user,
@@ -81,7 +81,9 @@ def make_draft(
         or event_time(corpus.settings, content, scope, now),
         expires_at=now + lifetime if lifetime else None,
         evidence=check_list("evidence", evidence, most=MAX_EVIDENCE),
-        metadata=redact_metadata({} if metadata is None else metadata, refuse=refuse),
+        metadata=redact_metadata(
+            {} if metadata is None else metadata, refuse=refuse, beside=content
+        ),
     )
     # A missing category may be inherited from the superseded memory.
     check_collection(memory, complete=False)
