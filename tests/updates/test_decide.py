@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 
 from hippocampe import Hippocampe, Scope
 from hippocampe.language.relations import relation_of
+from hippocampe.language.roles import roles_swapped
+from hippocampe.language.statement import parse
 from hippocampe.language.subjects import subjects_of
+from hippocampe.updates.alignment import align
 from hippocampe.updates.decide import Verdict, decide
 
 MERGED = {Verdict.UPDATED, Verdict.REINFORCED}
@@ -713,12 +716,10 @@ def test_sameness_works_both_ways(first: str, second: str) -> None:
     assert (one == "same statement") == (other == "same statement")
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [("a ", "[[a"), ("a ", "<a>"), ("la ", "l'a "), ("the code ", "a code, "), ("le ", "<p>le")],
-)
+@pytest.mark.parametrize(("old", "new"), [("a ", "<a>"), ("le ", "<p>le "), ("Paul ", "<a>")])
 def test_long_repetitive_texts_are_compared_in_a_second(old: str, new: str) -> None:
-    longest = 10_000
+    before, after = (parse((each * 10_000)[:10_000]) for each in (old, new))
     began = time.process_time()
-    decide((old * longest)[:longest], (new * longest)[:longest])
-    assert time.process_time() - began < 5
+    align(before, after)
+    roles_swapped(after, before)
+    assert time.process_time() - began < 3
