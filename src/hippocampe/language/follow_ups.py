@@ -104,7 +104,7 @@ def continues(question: str) -> bool:
 def asks_other_time(question: str, named_time: str) -> bool:
     """Return whether a question goes on with the last one, and only names another time: "and next week?"."""
     rest = frozenset(words(question.replace(named_time, " ", 1)))
-    return continues(question) and rest <= _empty_words()
+    return continues(question) and rest <= _EMPTY_WORDS
 
 
 def completed(question: str, before: str, replaced: Collection[str]) -> str:
