@@ -175,6 +175,6 @@ def test_an_upload_that_finds_no_room_is_refused(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as uploading:
-        uploading.setattr(Path, "open", full)
+        uploading.setattr("anyio.open_file", full)
         answer = client.post("/api/import", content=b"{}")
     assert (answer.status_code, answer.json()["title"]) == (507, "Store full")
