@@ -52,12 +52,31 @@ def test_an_answer_generated_again_replaces_the_one_before(
     hashed: None, open_hippo: Opener
 ) -> None:
     memory = open_hippo(embedder="hashed:64")
+    turns, talk = Turns(memory), list[Message]()
+
+    def answered(*replies: Message) -> list[str]:
+        talk.append(ASKED)
+        for reply in replies:
+            turns.before(talk, scope=DEV)
+            turns.after([*talk, reply], scope=DEV)
+        talk.append(replies[-1])
+        return [each.content for each in memory.messages(scope=DEV)]
+
+    brest = Message("assistant", "À Brest.")
+    first = [ASKED.text, TOLD.text]
+    assert answered(TOLD) == first
+    assert answered(brest, TOLD) == 2 * first
+    # The same message after the same answer, later in the talk.
+    assert answered(brest) == [*first, *first, ASKED.text, brest.text]
+
+
+def test_equal_messages_without_a_history_are_exchanges_of_their_own(
+    hashed: None, open_hippo: Opener
+) -> None:
+    memory = open_hippo(embedder="hashed:64")
     turns = Turns(memory)
     for told in ("À Brest.", TOLD.text):
         turns.before([ASKED], scope=DEV)
         turns.after([ASKED, Message("assistant", told)], scope=DEV)
-    again = [ASKED, TOLD, ASKED]
-    turns.before(again, scope=DEV)
-    turns.after([*again, Message("assistant", "À Quimper, toujours.")], scope=DEV)
     said = [each.content for each in memory.messages(scope=DEV)]
-    assert said == [ASKED.text, TOLD.text, ASKED.text, "À Quimper, toujours."]
+    assert said == [ASKED.text, "À Brest.", ASKED.text, TOLD.text]

@@ -42,10 +42,17 @@ class Reminders:
         channel.remind(name, injection.text, injection.tokens, now)
 
     def exchange(self) -> str | None:
-        """The id of the exchange of the last message, which an answer generated again shares; None if that is unknown."""
-        name = self._name(max(self._talk.names, default=-1))
+        """The id of the exchange of the last message, which an answer generated again shares.
+
+        None if it is unknown, and for the first message of a request without history: a host that sends none
+        repeats "ok" in other exchanges.
+        """
+        last = max(self._talk.names, default=-1)
+        name = self._name(last)
         found = self._channels.channel(self._scope).reminders.get(name)
-        return None if found is None else f"{name}:{found.at.isoformat()}"
+        if found is None or not (self._suffix or len(self._talk.names) > 1):
+            return None
+        return f"{name}:{last}:{found.at.isoformat()}"
 
     def found(self, *, keep: bool) -> Mapping[int, Reminder]:
         """The injections by the position of their message, without empty ones.
