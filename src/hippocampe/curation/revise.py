@@ -92,13 +92,9 @@ def edit(
     """
     corpus = writer.corpus
     old = get(corpus.store, id, scope=scope)
-    if not old.current:
-        state = "forgotten" if old.forgotten_at else "replaced by a newer one"
-        raise NotFound(f"memory {id!r} is {state}: restore it first.")
     now = corpus.store.now()
     expired = old.has_expired(now)
-    if expired and isinstance(ttl, Unset):
-        raise NotFound(f"memory {id!r} has expired: restore it first.")
+    _check_editable(old, lasts=not expired or not isinstance(ttl, Unset))
     refuse = corpus.config.refuse_secrets
     new = replace(
         old,
@@ -141,6 +137,14 @@ def edit(
             _reconcile(corpus, change, new, prepared)
         update_memory(change, new, prepared)
     return new
+
+
+def _check_editable(memory: Memory, *, lasts: bool) -> None:
+    if not memory.current:
+        state = "forgotten" if memory.forgotten_at else "replaced by a newer one"
+        raise NotFound(f"memory {memory.id!r} is {state}: restore it first.")
+    if not lasts:
+        raise NotFound(f"memory {memory.id!r} has expired: restore it first.")
 
 
 def delete(writer: Writer, id: str, *, scope: Scope, reason: str) -> Memory:

@@ -55,6 +55,11 @@ def share_to_review(aligned: Alignment, told: date) -> float:
     if not (before and after and all(_is_dated(*each) for each in (*before, *after))):
         return 1
     old, new = ([each.tokens[at] for each, at in side] for side in (before, after))
+    return _share_of_dates(old, new, told)
+
+
+def _share_of_dates(old: Sequence[Token], new: Sequence[Token], told: date) -> float:
+    """Return the share that applies to statements that differ in these dates alone."""
     years = [int(token.value) for token in (*old, *new) if token.kind == "year"]
     if years:
         return 0 if min(years) >= told.year else 1

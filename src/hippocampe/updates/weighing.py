@@ -189,17 +189,29 @@ def conclude(
     if outcome == "same" and aligned.old.language != aligned.new.language:
         # An update in either language then replaces both: see `twins`.
         why = why or "in another language"
-    share, likely = share_to_merge(aligned), merge_probability(shares, evidence)
-    if reverses := _reverses(aligned):
+    likely = merge_probability(shares, evidence)
+    reverses = _reverses(aligned)
+    if reverses:
         outcome, likely = "update", merge
-    least = thresholds["merge"] * share
-    if needs_care(evidence):
-        adds = _only_adds(aligned) and not (evidence["long"] or evidence["one_substituted"])
-        clear = reverses or adds or share < 1
-        least = thresholds["merge" if clear else "careful"]
+    least = _threshold(aligned, evidence, thresholds, clear=reverses)
     if read and why is None and likely >= least:
         return _merged(aligned, outcome, merge, at_one_time=told == known)
     return _weighed(Verdict.UNSURE, why or f"perhaps {outcome}", aligned, merge)
+
+
+def _threshold(
+    aligned: Alignment,
+    evidence: Mapping[str, float],
+    thresholds: Mapping[str, float],
+    *,
+    clear: bool,
+) -> float:
+    """The probability from which two statements merge; a pair that needs care may be clear for another reason."""
+    share = share_to_merge(aligned)
+    if not needs_care(evidence):
+        return thresholds["merge"] * share
+    adds = _only_adds(aligned) and not (evidence["long"] or evidence["one_substituted"])
+    return thresholds["merge" if clear or adds or share < 1 else "careful"]
 
 
 def _takes_back_a_plan(aligned: Alignment) -> bool:
