@@ -846,7 +846,7 @@ class TestFaults:
     def test_a_search_that_outlives_its_index_says_nothing(
         self, hippo: Hippocampe, broken: Broken, logged: pytest.LogCaptureFixture
     ) -> None:
-        hippo.update_settings(scope=LOBBY, hook_timeout_ms=50)
+        hippo.update_settings(scope=LOBBY, hook_timeout_ms=400)
         release = threading.Event()
         broken.fault = lambda: release.wait(30) and None  # pyright: ignore[reportAttributeAccessIssue]
         try:
