@@ -229,6 +229,14 @@ def child(script: str, *arguments: object) -> Iterator["subprocess.Popen[str]"]:
         yield process
 
 
+def freeze(pid: int) -> None:
+    """Stop a program, and wait until it has stopped: a busy machine takes a while."""
+    os.kill(pid, signal.SIGSTOP)
+    state = Path(f"/proc/{pid}/stat")
+    while state.exists() and state.read_text().rpartition(")")[2].split()[0] not in "Tt":
+        time.sleep(0.001)
+
+
 @contextmanager
 def stopping(folder: Path) -> Iterator[None]:
     """Stop the server that a program started for a folder, at the end."""

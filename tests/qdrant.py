@@ -88,7 +88,12 @@ class Node:
                 stderr=subprocess.STDOUT,
             )
         for _ in range(600):
-            with suppress(OSError), urllib.request.urlopen(f"{self.url}/readyz", timeout=1):
+            with (
+                suppress(OSError),
+                urllib.request.urlopen(f"{self.url}/readyz", timeout=1),
+                # gRPC is served later than HTTP.
+                socket.create_connection(("127.0.0.1", self.port + 1), timeout=1),
+            ):
                 return
             if self.process.poll() is not None:
                 raise RuntimeError((self.folder / "log").read_text())

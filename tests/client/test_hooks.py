@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 import hippocampe
-from children import child, stopping
+from children import child, freeze, stopping
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.client.hooks.options import Options
 from hippocampe.client.hooks.transcript import BLOCK_BYTES, last_exchange
@@ -268,7 +268,7 @@ def test_a_program_that_has_the_folder_open_answers_until_it_is_frozen(folder: P
         assert program.stdout.readline() == "ready\n"
         asked = hook("prompt-submit", submitted("Où est le voilier ?"), "-f", where)
         assert "• Le voilier est amarré à Nantes" in context_of(asked, "UserPromptSubmit")
-        os.kill(program.pid, signal.SIGSTOP)
+        freeze(program.pid)
         frozen = hook("prompt-submit", submitted("Où est le voilier ?"), "-f", where)
         os.kill(program.pid, signal.SIGCONT)
     assert frozen.stdout == b""

@@ -14,7 +14,7 @@ from typing import cast
 
 import pytest
 
-from children import child, run, running
+from children import child, freeze, run, running
 from hippocampe import Config, FolderInUse, Hippocampe, Scope, ServerUnavailable, StoreReadOnly
 from hippocampe.client import host as host_module
 from hippocampe.client import joining
@@ -211,7 +211,7 @@ def test_a_frozen_owner_is_not_waited_for(
         assert program.stdout is not None
         assert program.stdout.readline() == "ready\n"
         with Hippocampe.open(config) as before:
-            os.kill(program.pid, signal.SIGSTOP)
+            freeze(program.pid)
             try:
                 with monkeypatch.context() as hurried:
                     hurried.setattr(local_socket, "SILENCE_SECONDS", 0.1)

@@ -627,7 +627,7 @@ def test_a_frozen_cell_leaves_the_others_alone_and_is_started_again(
         owner = read_owner(folder)
         assert owner is not None
         # A short pause is none of the supervisor's business.
-        os.kill(owner.pid, signal.SIGSTOP)
+        children.freeze(owner.pid)
         # A busy machine delays the other one, too.
         assert 0 in client.get("/readyz").json()["silent_cells"]
         ok, said = reach.server(Config(folder))
@@ -636,7 +636,7 @@ def test_a_frozen_cell_leaves_the_others_alone_and_is_started_again(
         os.kill(owner.pid, signal.SIGCONT)
         eventually(lambda: client.get("/readyz").json()["ready"])
         assert read_owner(folder) == owner
-        os.kill(owner.pid, signal.SIGSTOP)
+        children.freeze(owner.pid)
 
         def ask(_: int) -> httpx.Response:
             return httpx.get(f"{address}/api/memories", params={"space": frozen}, timeout=120)
