@@ -20,7 +20,15 @@ from hippocampe.language.datetimes import as_utc
 from hippocampe.language.mentions import mentions
 from hippocampe.language.secrets import SecretKind, mask_values, values_in
 from hippocampe.language.text import fold
-from hippocampe.store import embeddings, job_runs, message_rows, schema, turn_rows, working_history
+from hippocampe.store import (
+    embeddings,
+    full_text,
+    job_runs,
+    message_rows,
+    schema,
+    turn_rows,
+    working_history,
+)
 from hippocampe.store.turn_rows import Turn
 from hippocampe.types import (
     MAX_LABEL_CHARACTERS,
@@ -220,7 +228,7 @@ def reword(writer: Writer, edited: Message, others: Collection[str] | None = Non
     turn = replace(found[0], content=make_turn(said).turn.content)
     [prepared] = embed_turns(writer.corpus.vocabulary, [TurnDraft(turn, ())])
     with writer.change() as change:
-        message_rows.set_content(change.connection, old.id, edited.content, edited.external_id)
+        full_text.set_content(change.connection, old.id, edited.content, edited.external_id)
         turn_rows.set_content(change.connection, turn.id, turn.content)
         if turn.forgotten_at is None:
             change.index("turn", turn_point(turn, prepared.dense), prepared)
@@ -311,7 +319,7 @@ def _reword_exchange(
     if known.forgotten_at is not None or not same or len(new) < len(old) or edited + added == old:
         return
     for each in edited:
-        message_rows.set_content(connection, each.id, each.content, each.external_id)
+        full_text.set_content(connection, each.id, each.content, each.external_id)
     message_rows.add(connection, added, at, [id] * len(added))
     turn_rows.set_content(connection, id, make_turn([*edited, *added]).turn.content)
     embeddings.remove_vectors(connection, [id])

@@ -24,7 +24,7 @@ from hippocampe.injection.render import Rendered, render_for
 from hippocampe.injection.selection import Candidate, considered, least_score, merge, select
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.language import open_questions
-from hippocampe.language.follow_ups import asks_other_time
+from hippocampe.language.follow_ups import asks_other_time, continues
 from hippocampe.language.open_questions import OpenQuestion
 from hippocampe.language.temporal.window import TimeWindow, parse_window
 from hippocampe.retrieval import recall
@@ -176,7 +176,10 @@ class Turn:
 
         "And on Saturday?" asks for the events of another time.
         """
-        window, asked = self._window(self.text), self.text
+        asked = self.text
+        if not (continues(asked) or open_questions.speaks_of_memory(asked)):
+            return None, None
+        window = self._window(asked)
         if window and asks_other_time(asked, window.text):
             asked = said_before(self.corpus, self._request(), self.now)
         if not open_questions.speaks_of_memory(asked):

@@ -47,12 +47,13 @@ class Reminders:
         None if it is unknown, and for the first message of a request without history: a host that sends none
         repeats "ok" in other exchanges.
         """
-        last = max(self._talk.names, default=-1)
+        names = self._talk.names
+        if not names or (len(names) == 1 and not self._suffix):
+            return None
+        last = max(names)
         name = self._name(last)
         found = self._channels.channel(self._scope).reminders.get(name)
-        if found is None or not (self._suffix or len(self._talk.names) > 1):
-            return None
-        return f"{name}:{last}:{found.at.isoformat()}"
+        return None if found is None else f"{name}:{last}:{found.at.isoformat()}"
 
     def found(self, *, keep: bool) -> Mapping[int, Reminder]:
         """The injections by the position of their message, without empty ones.
@@ -70,4 +71,4 @@ class Reminders:
         }
 
     def _name(self, position: int) -> str:
-        return f"{self._talk.names.get(position, '')}{self._suffix}"
+        return f"{self._talk.names[position]}{self._suffix}"

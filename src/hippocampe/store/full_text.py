@@ -83,9 +83,9 @@ def index_messages(engine: Engine) -> None:
         )
 
 
-def set_content(connection: Connection, id: str, content: str) -> None:
-    """Change the text of a message, and its words beside it."""
-    table, values = schema.message, {"content": content}
+def set_content(connection: Connection, id: str, content: str, external_id: str | None) -> None:
+    """Change the text of a message, its words beside it, and its external id, which may contain a hash of the text."""
+    table, values = schema.message, {"content": content, "external_id": external_id}
     if connection.dialect.name != "sqlite":
         table, values = _messages(), _with_words(values)
     connection.execute(update(table).where(table.c.id == id).values(values))

@@ -203,12 +203,6 @@ def set_turns(connection: Connection, turns: Mapping[str, str]) -> None:
         connection.execute(query.values(turn_id=bindparam("turn")), rows)
 
 
-def set_content(connection: Connection, id: str, content: str, external_id: str | None) -> None:
-    """Change the text of a message, and its external id, which may contain a hash of the text."""
-    full_text.set_content(connection, id, content)
-    connection.execute(update(message).where(message.c.id == id).values(external_id=external_id))
-
-
 def live(connection: Connection, space: str, ids: Collection[str] | None = None) -> list[Message]:
     """The live messages of a space, oldest first: all, or those of some ids."""
     conditions = [message.c.space == space, message.c.live.is_(True)]

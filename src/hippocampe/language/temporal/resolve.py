@@ -128,8 +128,8 @@ def _resolve_part_of(groups: Groups, now: datetime) -> Span | None:
     if groups["unit"] not in UNITS:
         if "first" in groups:
             start += (-start.weekday() % 7 - 1) * DAY
-            return _weekend(start - start.weekday() * DAY, 0)
-        return _weekend(end - DAY - (end - DAY).weekday() * DAY, -((end - DAY).weekday() < 5))
+            return _weekend(_monday(start), 0)
+        return _weekend(_monday(end - DAY), -((end - DAY).weekday() < 5))
     length = UNITS[groups["unit"]] * count
     if "first" in groups:
         return start, min(start + length, end)
@@ -196,7 +196,7 @@ def _resolve_day(groups: Groups, now: datetime) -> Span:
 
 def _resolve_dayname(groups: Groups, now: datetime) -> Span:
     today, weekday = start_of_day(now), WEEKDAYS[groups["weekday"]]
-    monday = today - today.weekday() * DAY
+    monday = _monday(today)
     way = WAYS.get(groups.get("way", ""))
     if "ahead" in groups:
         weeks = NUMBERS[groups["ahead"].split()[-1]] // 7
@@ -228,7 +228,7 @@ def _resolve_period(groups: Groups, now: datetime) -> Span:
     way = WAYS.get(groups.get("way", "this"), "this")
     step = -2 if "twice" in groups else STEPS[way]
     unit, today = PERIODS.get(groups["unit"]), start_of_day(now)
-    monday = today - today.weekday() * DAY
+    monday = _monday(today)
     if unit == "week":
         return monday + step * 7 * DAY, monday + (step + 1) * 7 * DAY
     if unit == "month":
@@ -243,6 +243,11 @@ def _resolve_period(groups: Groups, now: datetime) -> Span:
     return _weekend(monday, step)
 
 
+def _monday(day: datetime) -> datetime:
+    """The Monday of the week of a day, at its start."""
+    return day - day.weekday() * DAY
+
+
 def _weekend(monday: datetime, weeks: int) -> Span:
     """Return a weekend, including Friday evening as in everyday usage."""
     end = monday + (7 + 7 * weeks) * DAY
@@ -251,14 +256,13 @@ def _weekend(monday: datetime, weeks: int) -> Span:
 
 def _resolve_weekend(_groups: Groups, now: datetime) -> Span:
     """Resolve "at the weekend" to the latest one that has begun."""
-    monday = start_of_day(now) - now.weekday() * DAY
+    monday = _monday(start_of_day(now))
     start, end = _weekend(monday, 0)
     return (start, end) if start <= now else _weekend(monday, -1)
 
 
 def _resolve_weekends(groups: Groups, now: datetime) -> Span:
-    monday = start_of_day(now) - now.weekday() * DAY
-    return _weekend(monday, -round(_numbers(groups["count"])[0]))
+    return _weekend(_monday(start_of_day(now)), -round(_numbers(groups["count"])[0]))
 
 
 def _numbers(word: str) -> tuple[float, float]:
