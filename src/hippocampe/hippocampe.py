@@ -639,7 +639,7 @@ class Hippocampe(Verbs, Here):
         self._context = opened.context
         corpus = opened.context.corpus
         config = corpus.config
-        self._turns = TurnState(config, note_sync)
+        self._turns = TurnState(config, note_sync, shared=corpus.store.shared)
         self._maintenance = None
         self._note_sync = note_sync
         self._follow = opening.Following(corpus) if corpus.store.read_only else None

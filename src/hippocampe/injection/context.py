@@ -120,6 +120,7 @@ class ContextReader:
 
     def _cache_key(self) -> Hashable:
         return (
+            self.corpus.vocabulary.embedder.model,
             self.scope.space,
             self.asker.channel,
             self.settings.important_threshold,

@@ -1,4 +1,4 @@
-"""A two-second cache of the always-on context, which most turns leave unchanged.
+"""A cache of the always-on context, which most turns leave unchanged.
 
 In memory only, and bounded. The cache is our own because an entry also expires when memories change, and its
 age is measured on the clock of the turns: on top of `cachetools.TTLCache` it would be no shorter.
@@ -15,19 +15,22 @@ ContextItem = tuple[Route, Recollection, Vector | None]
 """An always-on recollection: the path that brought it, itself, and its vector if it has one."""
 
 MAX_KEYS = 1_000
-MAX_AGE = timedelta(seconds=2)
-"""Short, because another process may have changed the store, and recency depends on the time."""
+MAX_AGE = timedelta(minutes=1)
+"""What is recent depends on the time."""
+MAX_SHARED_AGE = timedelta(seconds=2)
+"""In a database that other processes change, too."""
 
 
 class ContextCache:
     """The items read last for each key. Thread-safe."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_age: timedelta = MAX_AGE) -> None:
+        self._max_age = max_age
         self._entries: dict[Hashable, tuple[int, datetime, Sequence[ContextItem]]] = {}
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, changes: int, now: datetime) -> Sequence[ContextItem] | None:
-        """The cached items, unless memories were changed since or the entry is too old.
+        """The cached items, unless memories were changed since, one has expired, or the entry is too old.
 
         Args:
             key: The key of the items.
@@ -38,8 +41,8 @@ class ContextCache:
         if entry is None:
             return None
         cached_changes, at, items = entry
-        fresh = cached_changes == changes and timedelta() <= now - at < MAX_AGE
-        return items if fresh else None
+        fresh = cached_changes == changes and timedelta() <= now - at < self._max_age
+        return items if fresh and not _any_expired(items, now) else None
 
     def put(self, key: Hashable, changes: int, now: datetime, items: Sequence[ContextItem]) -> None:
         """Cache items; `changes` is the count from before they were read."""
@@ -47,3 +50,7 @@ class ContextCache:
             if len(self._entries) >= MAX_KEYS:
                 self._entries.clear()
             self._entries[key] = (changes, now, items)
+
+
+def _any_expired(items: Sequence[ContextItem], now: datetime) -> bool:
+    return any(item.memory is not None and item.memory.has_expired(now) for _, item, _ in items)

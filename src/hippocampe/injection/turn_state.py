@@ -7,7 +7,7 @@ from hippocampe.config import Config
 from hippocampe.embed import is_remote
 from hippocampe.injection.admission import Admission
 from hippocampe.injection.channel_history import ChannelHistories
-from hippocampe.injection.context_cache import ContextCache
+from hippocampe.injection.context_cache import MAX_AGE, MAX_SHARED_AGE, ContextCache
 from hippocampe.notes.sync import NoteSync
 from hippocampe.retrieval.log import RetrievalBuffer
 
@@ -24,7 +24,7 @@ class TurnState:
         notes: The notes of the user; None if none are configured, and in a view of the past.
         admission: Limits how many turns run at once.
         channels: The items injected for each person in each channel.
-        context_cache: The always-on context of each space, for two seconds.
+        context_cache: The always-on context of each space.
         retrievals: Retrievals not logged in the store yet.
         search_pool: Runs searches, so that a turn can abandon a late one.
         read_pool: Reads the store; a pool of its own, so that stuck searches do not delay reads.
@@ -34,11 +34,13 @@ class TurnState:
         on_forget: Called with a space when something in it was forgotten or erased.
     """
 
-    def __init__(self, config: Config, notes: NoteSync | None = None) -> None:
+    def __init__(
+        self, config: Config, notes: NoteSync | None = None, *, shared: bool = False
+    ) -> None:
         self.notes = notes
         self.admission = Admission(_max_turns(config))
         self.channels = ChannelHistories()
-        self.context_cache = ContextCache()
+        self.context_cache = ContextCache(MAX_SHARED_AGE if shared else MAX_AGE)
         self.retrievals = RetrievalBuffer()
         self.search_pool = ThreadPoolExecutor(TURN_THREADS, thread_name_prefix="hippocampe-search")
         self.read_pool = ThreadPoolExecutor(TURN_THREADS, thread_name_prefix="hippocampe-read")
