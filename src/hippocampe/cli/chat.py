@@ -15,7 +15,7 @@ from hippocampe.cli import terminal
 from hippocampe.cli.screen import Screen
 from hippocampe.cli.show import chat as show
 from hippocampe.cli.show.layout import lines, reader
-from hippocampe.companion import AsyncCompanion, Reply, TextStreamed, ToolCalled, Usage
+from hippocampe.companion import AsyncCompanion, Reply, TextStreamed, ToolCalled
 from hippocampe.companion.alone import serve_alone
 from hippocampe.companion.self_knowledge import by_category, own_statements
 from hippocampe.errors import HippocampeError
@@ -163,13 +163,7 @@ class Chat:
         by = self._by
         served = serve_alone(self._hippo, message, scope=self._scope)
         injection = served.injection
-        self._last = Reply(
-            "",
-            "",
-            injected=injection.items,
-            injection=injection,
-            usage=Usage(1, injected_tokens=injection.tokens),
-        )
+        self._last = served.reply
         if (asked := injection.forgetting) is not None:
             for item in asked.items:
                 self._screen.print(show.planned([item], by))

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from hippocampe.companion.replies import Reply, Usage
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.language.forgetting import read_request
 from hippocampe.language.questions import stated_in
@@ -19,6 +20,20 @@ class Served:
     injection: Injection
     stored: Remembered | None = None
     replaced: tuple[Memory, ...] = ()
+
+    @property
+    def reply(self) -> Reply:
+        """The reply of a companion that says nothing."""
+        stored, injection = self.stored, self.injection
+        return Reply(
+            "",
+            "",
+            memories=() if stored is None else (stored.memory,),
+            injected=injection.items,
+            usage=Usage(1, injected_tokens=injection.tokens),
+            injection=injection,
+            replaced={} if stored is None else {stored.memory.id: self.replaced},
+        )
 
 
 def serve_alone(hippo: Hippocampe, message: str, *, scope: Scope) -> Served:

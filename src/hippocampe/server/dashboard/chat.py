@@ -2,16 +2,15 @@
 
 import asyncio
 import getpass
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.util import find_spec
 from typing import Any
 
 from starlette.responses import Response
 
-from hippocampe.companion import AsyncCompanion, Reply, TextStreamed, Usage
+from hippocampe.companion import AsyncCompanion, Reply, TextStreamed
 from hippocampe.companion.alone import serve_alone
 from hippocampe.errors import HippocampeError, InvalidInput
 from hippocampe.presentation.model_ways import model_ways
@@ -19,46 +18,16 @@ from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Text, Visit, WritePage
 from hippocampe.server.http.events import EventStream, sent
 from hippocampe.system.command_line import install_line
-from hippocampe.types import Considered, Injection, Memory, Recollection, Remembered, Scope
+from hippocampe.types import Memory, Scope
 
 router = page_router(prefix="/chat")
 CHANNEL = "chat"
 """The channel, the one of the chat in a terminal: both go on with one conversation."""
+EXCHANGE = "chat/exchange.html"
 EARLIER = 20
 """Messages shown of the conversation so far."""
 LOOKS = 10
 """Looks for what a model learns in the background, each a few seconds after the other."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
-    """A message with its answer, and what memory did for it.
-
-    Attributes:
-        answer: The answer; None without a model, or if it failed.
-        own: Items that the companion added to the injection: statements about itself, its goals.
-        searched: The items that the model found with its tools, by tool and query.
-        replaced: The memories that a stored one replaced, by its id.
-        stored: The outcome of storing the message itself, without a model.
-    """
-
-    message: str
-    at: datetime
-    answer: str | None = None
-    failed: str | None = None
-    injection: Injection | None = None
-    own: Sequence[Recollection] = ()
-    searched: Sequence[tuple[str, Sequence[Recollection]]] = ()
-    memories: Sequence[Memory] = ()
-    replaced: Mapping[str, Sequence[Memory]]
-    stored: Remembered | None = None
-    usage: Usage | None = None
-
-    @property
-    def given(self) -> list[Considered]:
-        """The items of the injection, most useful first."""
-        considered = () if self.injection is None else self.injection.trace.considered
-        return [each for each in considered if each.outcome == "injected"]
 
 
 @router.get("")
@@ -81,9 +50,15 @@ async def chat_page(page: ReadPage, user: str = "") -> Response:
 async def say(page: WritePage, message: Text = "", user: Text = "") -> Response:
     """Serve a message with memory alone: what a model would be given, and what was learnt."""
     scope = _speaker(page, user)
-    exchange = await _served(page, _said(message), scope)
+    served = await asyncio.to_thread(serve_alone, page.hippo.sync, _said(message), scope=scope)
     return page.part(
-        "chat/exchange.html", exchange=exchange, user=scope.user or "", changed="memory-changed"
+        EXCHANGE,
+        changed="memory-changed",
+        message=message,
+        user=scope.user or "",
+        reply=served.reply,
+        stored=served.stored,
+        failed=None,
     )
 
 
@@ -114,7 +89,7 @@ async def learnt(page: ReadPage, since: datetime, user: str = "", look: int = 1)
 
 async def _answered(page: Visit, message: str, scope: Scope) -> AsyncGenerator[bytes]:
     """The events of an answer. An error is part of the talk: the message is kept."""
-    exchange = Exchange(message=message, at=page.now, replaced={})
+    reply, failed = None, None
     try:
         companion: AsyncCompanion = await page.request.app.state.answering.companion()
         events = companion.stream(
@@ -125,41 +100,18 @@ async def _answered(page: Visit, message: str, scope: Scope) -> AsyncGenerator[b
                 if isinstance(event, TextStreamed):
                     yield sent("text", event)
                 elif isinstance(event, Reply):
-                    exchange = _exchange_of(message, page.now, event)
+                    reply = event
     except HippocampeError as exc:
-        exchange = replace(exchange, failed=str(exc))
-    html = page.html("chat/exchange.html", exchange=exchange, user=scope.user or "")
+        failed = str(exc)
+    html = page.html(
+        EXCHANGE,
+        message=message,
+        user=scope.user or "",
+        reply=reply,
+        stored=None,
+        failed=failed,
+    )
     yield sent("exchange", {"html": html})
-
-
-def _exchange_of(message: str, at: datetime, reply: Reply) -> Exchange:
-    traced = set[str]()
-    if reply.injection is not None:
-        traced = {each.recollection.id for each in reply.injection.trace.considered}
-    return Exchange(
-        message=message,
-        at=at,
-        answer=reply.message,
-        injection=reply.injection,
-        own=[item for item in reply.injected if item.id not in traced],
-        searched=[(f"{each.tool} {each.query}".strip(), each.items) for each in reply.searched],
-        memories=reply.memories,
-        replaced=reply.replaced,
-        usage=reply.usage,
-    )
-
-
-async def _served(page: Visit, message: str, scope: Scope) -> Exchange:
-    served = await asyncio.to_thread(serve_alone, page.hippo.sync, message, scope=scope)
-    stored = served.stored
-    return Exchange(
-        message=message,
-        at=page.now,
-        injection=served.injection,
-        memories=() if stored is None else (stored.memory,),
-        replaced={} if stored is None else {stored.memory.id: served.replaced},
-        stored=stored,
-    )
 
 
 async def former_of(page: Visit, memory: Memory) -> list[Memory]:
