@@ -6,13 +6,14 @@ from pkgutil import iter_modules
 from fastapi import FastAPI
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import RedirectResponse
+from starlette.staticfiles import StaticFiles
 from starlette.types import Message, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.server import dashboard
 from hippocampe.server.dashboard import digesting, importing
-from hippocampe.server.dashboard.assets import Assets
 from hippocampe.server.dashboard.rendering import STATIC_FOLDER
 from hippocampe.server.dashboard.routing import refused
 from hippocampe.server.http.access import STATIC
@@ -73,7 +74,8 @@ def _kept(connection: Connection) -> str:
 
 def install(app: FastAPI) -> None:
     """Add the pages and their files to an application whose errors are problems."""
-    app.mount(STATIC.rstrip("/"), Assets(directory=STATIC_FOLDER), name="static")
+    # Pages are not compressed: their length would tell whether words of a search are near the token that they carry.
+    app.mount(STATIC.rstrip("/"), GZipMiddleware(StaticFiles(directory=STATIC_FOLDER)))
     app.state.digests = digesting.Digests()
     app.state.imports = importing.Imports()
     app.state.log_tail = LogTail()
