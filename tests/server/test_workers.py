@@ -374,7 +374,7 @@ def test_a_reader_chooses_a_space_of_any_name(client: httpx.Client, divided: Pat
         assert f"le chat de {space} dort" in client.get("/memory").text
         # Another tab has chosen another space since: a page stays in its own.
         of_page = {"X-Hippocampe-Space": quote(space), "Cookie": f"hippocampe_space={OLD}"}
-        assert f"le chat de {space} dort" in client.get("/memory/found", headers=of_page).text
+        assert f"le chat de {space} dort" in client.get("/memory", headers=of_page).text
 
 
 def test_odd_requests_are_answered_as_by_one_process(client: httpx.Client, address: str) -> None:

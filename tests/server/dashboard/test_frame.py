@@ -65,7 +65,7 @@ def test_a_browser_without_a_key_is_led_to_the_login(keyed: tuple[httpx.Client, 
         "HX-Request": "true",
         "HX-Current-URL": "http://localhost/memory?q=th%C3%A9&page=2",
     }
-    part = client.get("/memory/found", headers=open_page)
+    part = client.get("/memory", headers=open_page)
     login = "/login?next=%2Fmemory%3Fq%3Dth%25C3%25A9%26page%3D2"
     assert (part.status_code, part.headers["hx-redirect"]) == (401, login)
     edit = client.post("/memory/x", headers=open_page)
@@ -255,7 +255,7 @@ def test_the_reason_of_an_error_is_in_the_language_of_the_page(
         "/memory/01a210ae-4793-7211-9dc7-490f9779db07", headers={"Accept-Language": "en"}
     )
     assert "has no memory" in lost.text and "recall" not in lost.text
-    wrong = client.get("/memory/found?since=hier", headers=french | {"HX-Request": "true"})
+    wrong = client.get("/memory?since=hier", headers=french | {"HX-Request": "true"})
     assert wrong.status_code == 422
     assert wrong.json()["detail"].startswith("'hier' n’est pas une date")
     kept = memory.remember("Owen a un voilier", scope=Scope()).memory

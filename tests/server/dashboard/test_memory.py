@@ -360,11 +360,11 @@ def test_a_memory_is_added_by_hand(reader: Reader, memory: Hippocampe) -> None:
 
 def test_a_part_that_fails_says_so_and_is_tried_again(reader: Reader, memory: Hippocampe) -> None:
     page = reader.open("/facts")
-    page.route("**/facts/list?*", lambda route: route.abort())
+    page.route("**/facts?*", lambda route: route.abort())
     page.get_by_role("searchbox").fill("boisson")
     facts = page.locator("#facts-list")
     expect(facts).to_contain_text("The server does not answer.")
-    page.unroute("**/facts/list?*")
+    page.unroute("**/facts?*")
     facts.get_by_role("button", name="Try again").click()
     expect(facts).to_contain_text("Nothing was found for “boisson”.")
     for complaint in ("net::ERR_FAILED", "htmx:afterRequest", "htmx:sendError"):

@@ -3,19 +3,19 @@
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import Depends, Query
+from fastapi import Depends
 from starlette.responses import Response
 
 from hippocampe.language.person import is_about_speaker
 from hippocampe.language.subject_names import as_written
 from hippocampe.language.text import fold
 from hippocampe.server.dashboard.days import by_day
-from hippocampe.server.dashboard.routing import address_of, page_router
-from hippocampe.server.dashboard.search import numbers
+from hippocampe.server.dashboard.lists import Listed, numbers
+from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Visit
 from hippocampe.types import DEFAULT_IMPORTANCE, Counts, Memory
 
@@ -23,69 +23,55 @@ router = page_router()
 KNOWN = 200
 """Memories of a page, the most important ones."""
 CHANGES = 50
-SHOWN = 100
-"""Names of a page."""
 READ = 1_000
 """Memories in which names are looked up as people write them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """The query of a list of names; each field is a parameter of its address."""
+class People(Listed):
+    """The query of the list of people."""
 
-    q: str = ""
+    path = "/people"
     order: Literal["most", "name"] = "most"
-    page: Annotated[int, Query(ge=1, le=1_000_000)] = 1
-
-    def address(self, path: str, **changes: Any) -> str:
-        """The address of the list with some fields changed; its first page unless one is given."""
-        asked = replace(self, **{"page": 1, **changes})
-        return address_of(path, asdict(asked), asdict(_EVERY))
 
 
-_EVERY = Listed()
-Asked = Annotated[Listed, Depends()]
+@dataclass(frozen=True, slots=True)
+class Subjects(People):
+    """The query of the list of subjects."""
+
+    path = "/subjects"
 
 
 @router.get("/people")
-async def people(page: ReadPage, asked: Asked) -> Response:
+async def people(page: ReadPage, asked: Annotated[People, Depends()]) -> Response:
     """The people who talk, by how much they said."""
-    return await _names(page, "people", asked, await page.hippo.users(scope=page.scope))
+    return await _names(page, asked, await page.hippo.users(scope=page.scope))
 
 
 @router.get("/subjects")
-async def subjects(page: ReadPage, asked: Asked) -> Response:
+async def subjects(page: ReadPage, asked: Annotated[Subjects, Depends()]) -> Response:
     """The subjects of memories, by their number."""
-    found = await page.hippo.subjects(scope=page.scope)
-    return await _names(page, "subjects", asked, found)
+    return await _names(page, asked, await page.hippo.subjects(scope=page.scope))
 
 
 async def _names(
-    page: Visit, section: str, asked: Listed, counts: Mapping[str, Counts] | Mapping[str, int]
+    page: Visit, asked: People, counts: Mapping[str, Counts] | Mapping[str, int]
 ) -> Response:
     """A page of names with their numbers, of those that have the words of the filter."""
-    words = fold(asked.q).split()
-    found = [name for name in counts if all(word in fold(name) for word in words)]
+    found = asked.having_words([*counts], str)
     if asked.order == "name":
         found.sort(key=fold)
-    last = max(-(-len(found) // SHOWN), 1)
-    asked = replace(asked, page=min(asked.page, last))
-    shown = found[(asked.page - 1) * SHOWN :][:SHOWN]
-
-    def address(**changes: Any) -> str:
-        return asked.address(f"/{section}", **changes)
-
+    asked, shown = asked.cut(found)
     return page.render(
         "names.html",
-        section=section,
+        section=asked.path[1:],
         asked=asked,
         names={name: counts[name] for name in shown},
-        written=await _written(page, shown) if section == "subjects" else {},
+        written=await _written(page, shown) if isinstance(asked, Subjects) else {},
         most=max(map(_memories, counts.values()), default=0) or 1,
         total=len(found),
         every=len(counts),
-        pages=tuple(numbers(asked.page, last)),
-        address=address,
+        pages=tuple(numbers(asked.page, len(found))),
     )
 
 

@@ -19,18 +19,21 @@ ENTRIES = 200
 @router.get("")
 async def access_page(page: AdminPage) -> Response:
     """The keys of the space and its audit log."""
+    keys, entries = await asyncio.gather(
+        _keys(page), page.hippo.audit(scope=page.scope, limit=ENTRIES)
+    )
+    names = {f"key {key.id}": key.label or key.id for key in keys}
     return page.render(
         "access/page.html",
         section="access",
         roles=get_args(Role),
-        **await _lists(page),
+        keys=keys,
+        entries=[
+            (each, names.get(each.actor) or page.label("actor", each.actor), page.audited(each))
+            for each in entries
+        ],
+        most=ENTRIES,
     )
-
-
-@router.get("/lists")
-async def lists(page: AdminPage) -> Response:
-    """The keys and the audit log, after a change."""
-    return page.part("access/lists.html", **await _lists(page))
 
 
 @router.post("/keys")
@@ -52,18 +55,3 @@ async def revoke(page: AdminPage, id: str) -> Response:
 
 async def _keys(page: Visit) -> list[ApiKey]:
     return [key for key in await page.hippo.keys() if key.space == page.scope.space]
-
-
-async def _lists(page: Visit) -> dict[str, Any]:
-    keys, entries = await asyncio.gather(
-        _keys(page), page.hippo.audit(scope=page.scope, limit=ENTRIES)
-    )
-    names = {f"key {key.id}": key.label or key.id for key in keys}
-    return {
-        "keys": keys,
-        "entries": [
-            (each, names.get(each.actor) or page.label("actor", each.actor), page.audited(each))
-            for each in entries
-        ],
-        "most": ENTRIES,
-    }

@@ -1,15 +1,15 @@
 """Conversations: the stored talk by channel, person and day, and each exchange with what became of it."""
 
 import asyncio
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any
-from urllib.parse import urlencode
 
 from fastapi import Depends
 from starlette.responses import Response
 
 from hippocampe.server.dashboard.days import by_day, start_of
-from hippocampe.server.dashboard.routing import address_of, page_router
+from hippocampe.server.dashboard.lists import Listed
+from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Visit
 
 router = page_router(prefix="/conversations")
@@ -19,27 +19,25 @@ CLAMPED = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """The filters of the page, which are those of its address."""
+class Chosen(Listed):
+    """The filters of the page."""
 
-    q: str = ""
+    path = "/conversations"
     channel: str = ""
     user: str = ""
     day: str = ""
-
-    def address(self, **other: str) -> str:
-        """The address of the page with these filters, some of them replaced."""
-        return address_of("/conversations", asdict(replace(self, **other)))
 
 
 Filters = Annotated[Chosen, Depends()]
 
 
 @router.get("")
-async def conversations_page(page: ReadPage, chosen: Filters) -> Response:
+async def conversations_page(
+    page: ReadPage, chosen: Filters, cursor: str | None = None
+) -> Response:
     """The exchanges that pass the filters, and the choices of these."""
     rows, channels, users = await asyncio.gather(
-        _rows(page, chosen, None),
+        _rows(page, chosen, cursor),
         page.hippo.conversations(scope=page.scope),
         page.hippo.users(scope=page.scope),
     )
@@ -51,12 +49,6 @@ async def conversations_page(page: ReadPage, chosen: Filters) -> Response:
         users=spoken,
         **rows,
     )
-
-
-@router.get("/more")
-async def more(page: ReadPage, chosen: Filters, cursor: str) -> Response:
-    """The next rows of the list."""
-    return page.part("conversations/rows.html", **await _rows(page, chosen, cursor))
 
 
 @router.get("/{id}")
@@ -89,6 +81,5 @@ async def _rows(page: Visit, chosen: Chosen, cursor: str | None) -> dict[str, An
     shown = found[:PAGE_SIZE]
     more = None
     if len(found) > PAGE_SIZE:
-        query = chosen.address().partition("?")[2]
-        more = f"/conversations/more?{query}&{urlencode({'cursor': shown[-1].id})}"
+        more = chosen.address(cursor=shown[-1].id)
     return {"chosen": chosen, "days": by_day(page, shown), "more": more, "clamped": CLAMPED}

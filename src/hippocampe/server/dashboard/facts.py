@@ -1,60 +1,43 @@
 """Facts: named values, edited in place."""
 
-from functools import partial
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated
 
-from fastapi import Query
+from fastapi import Depends
 from starlette.responses import Response
 
 from hippocampe.errors import NotFound
-from hippocampe.language.text import fold
+from hippocampe.server.dashboard.lists import Listed, numbers
 from hippocampe.server.dashboard.memory import BY_HAND, CHANGED
-from hippocampe.server.dashboard.routing import address_of, page_router
-from hippocampe.server.dashboard.search import numbers
-from hippocampe.server.dashboard.visit import ReadPage, Text, Visit, WritePage
+from hippocampe.server.dashboard.routing import page_router
+from hippocampe.server.dashboard.visit import ReadPage, Text, WritePage
 
 router = page_router(prefix="/facts")
-SHOWN = 100
-"""Facts of a page."""
-Number = Annotated[int, Query(alias="page", ge=1, le=1_000_000)]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Listed):
+    """The query of the page."""
+
+    path = "/facts"
 
 
 @router.get("")
-async def facts(page: ReadPage, q: str = "", number: Number = 1) -> Response:
-    """The page, with the facts whose name or value has some words."""
-    return page.render("facts/page.html", section="facts", **await _facts(page, q, number))
-
-
-@router.get("/list")
-async def listed(page: ReadPage, q: str = "", number: Number = 1) -> Response:
-    """The facts, after a change of them or of the words."""
-    response = page.part("facts/list.html", **await _facts(page, q, number))
-    response.headers["HX-Replace-Url"] = _address(q, number)
+async def facts(page: ReadPage, asked: Annotated[Asked, Depends()]) -> Response:
+    """The facts whose name or value has some words, by key."""
+    every = [*(await page.hippo.facts(scope=page.scope)).items()]
+    found = asked.having_words(every, lambda fact: f"{fact[0]} {fact[1].content}")
+    asked, shown = asked.cut(found)
+    response = page.render(
+        "facts/page.html",
+        section="facts",
+        asked=asked,
+        facts=shown,
+        total=len(found),
+        pages=tuple(numbers(asked.page, len(found))),
+    )
+    response.headers["HX-Replace-Url"] = asked.address(page=asked.page)
     return response
-
-
-async def _facts(page: Visit, q: str, number: int) -> dict[str, Any]:
-    """The facts of a page, by key."""
-    words = fold(q).split()
-    found = [
-        (key, fact)
-        for key, fact in (await page.hippo.facts(scope=page.scope)).items()
-        if all(word in fold(f"{key} {fact.content}") for word in words)
-    ]
-    last = max(-(-len(found) // SHOWN), 1)
-    number = min(number, last)
-    return {
-        "q": q,
-        "facts": found[(number - 1) * SHOWN : number * SHOWN],
-        "total": len(found),
-        "number": number,
-        "pages": tuple(numbers(number, last)),
-        "address": partial(_address, q),
-    }
-
-
-def _address(q: str, page: int) -> str:
-    return address_of("/facts", {"q": q, "page": page}, {"page": 1})
 
 
 @router.get("/row")

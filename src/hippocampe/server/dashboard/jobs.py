@@ -1,6 +1,6 @@
 """The ledger of background jobs: running, waiting and failed runs."""
 
-from typing import Any, get_args
+from typing import get_args
 
 from starlette.responses import Response
 
@@ -15,31 +15,20 @@ STATES: tuple[JobState, ...] = get_args(JobState)
 
 @router.get("/jobs")
 async def jobs_page(page: ReadPage, state: str = "", job: str = "") -> Response:
-    """The runs of the space."""
+    """The matching runs of the space, newest first."""
+    state, job = state if state in STATES else "", job if job in JOBS else ""
+    runs = await page.hippo.jobs(
+        scope=page.scope, job=job or None, states=[state] if state else None, limit=MOST
+    )
     return page.render(
         "jobs/page.html",
         section="jobs",
         names=JOBS,
         states=STATES,
-        **_filters(state, job),
+        state=state,
+        job=job,
+        runs=runs,
     )
-
-
-@router.get("/jobs/list")
-async def jobs_list(page: ReadPage, state: str = "", job: str = "") -> Response:
-    """The matching runs, newest first."""
-    chosen = _filters(state, job)
-    runs = await page.hippo.jobs(
-        scope=page.scope,
-        job=chosen["job"] or None,
-        states=[chosen["state"]] if chosen["state"] else None,
-        limit=MOST,
-    )
-    return page.part("jobs/list.html", runs=runs, **chosen)
-
-
-def _filters(state: str, job: str) -> dict[str, Any]:
-    return {"state": state if state in STATES else "", "job": job if job in JOBS else ""}
 
 
 @router.post("/jobs/run")

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlencode
 
@@ -10,8 +11,8 @@ from starlette.responses import Response
 
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.server.dashboard.routing import page_router
-from hippocampe.server.dashboard.search import CHOICES, Asked, find
-from hippocampe.server.dashboard.visit import ReadPage, Text, Visit, WritePage
+from hippocampe.server.dashboard.search import CHOICES, Asked, find, snippet
+from hippocampe.server.dashboard.visit import ReadPage, Text, WritePage
 from hippocampe.types import Scope
 
 router = page_router(prefix="/memory")
@@ -29,26 +30,19 @@ Ids = Annotated[list[str], Form()]
 @router.get("")
 async def memories(page: ReadPage, asked: Question) -> Response:
     """The page of a query; ranked results load after it, since a search takes longer than a list."""
-    later: dict[str, Any] = {"asked": asked, "found": None}
-    found = later if asked.ranked else await _found(page, asked)
-    return page.render("memory.html", section="memory", choices=CHOICES, **found)
-
-
-@router.get("/found")
-async def found(page: ReadPage, asked: Question) -> Response:
-    """Answer a changed form; the address of the page follows."""
-    response = page.part("memory/found.html", **await _found(page, asked))
+    later = asked.ranked and not page.loads_part
+    response = page.render(
+        "memory.html",
+        section="memory",
+        choices=CHOICES,
+        asked=asked,
+        found=None if later else await find(page, asked),
+        snippet=partial(snippet, query=asked.q),
+        lifetimes=get_args(Lifetime),
+        threshold=page.settings.auto_retrieve_min_score,
+    )
     response.headers["HX-Replace-Url"] = asked.address(page=asked.page, open=asked.open)
     return response
-
-
-async def _found(page: Visit, asked: Asked) -> dict[str, Any]:
-    return {
-        "asked": asked,
-        "found": await find(page, asked),
-        "lifetimes": get_args(Lifetime),
-        "threshold": page.settings.auto_retrieve_min_score,
-    }
 
 
 @router.get("/suggestions")

@@ -73,13 +73,6 @@ async def panel(page: ReadPage, id: str) -> Response:
     return page.part("memory/panel.html", **await _detail(page, id, heading="h2"))
 
 
-@router.get("/part")
-async def part(page: ReadPage, id: str, panel: bool = False) -> Response:
-    """The updated content of the page or of the panel, after a change."""
-    detail = await _detail(page, id, heading="h2" if panel else "h1")
-    return page.part("memory/detail.html", **detail)
-
-
 @router.post("")
 async def edit(
     page: WritePage,

@@ -65,12 +65,6 @@ async def overview(page: ReadPage) -> Response:
     )
 
 
-@router.get("/overview/lists")
-async def lists(page: ReadPage) -> Response:
-    """The latest memories and the pairs to review, after a change."""
-    return page.part("overview/lists.html", **await _lists(page))
-
-
 def _week(
     page: Visit,
     days: Sequence[Day],

@@ -1,44 +1,30 @@
 """The log of injections, with the reasons of each."""
 
-from typing import Any
-
 from starlette.responses import Response
 
 from hippocampe.server.dashboard.routing import page_router
-from hippocampe.server.dashboard.visit import ReadPage, Visit
+from hippocampe.server.dashboard.visit import ReadPage
 
 router = page_router()
 PAGE_SIZE = 50
 
 
 @router.get("/retrievals")
-async def retrievals_page(page: ReadPage) -> Response:
-    """The latest injections."""
-    return page.render("retrievals/page.html", section="retrievals", **await _page(page, None))
-
-
-@router.get("/retrievals/more")
-async def more(page: ReadPage, cursor: str) -> Response:
-    """The next rows of the list."""
-    return page.part("retrievals/rows.html", **await _page(page, cursor))
-
-
-async def _page(page: Visit, cursor: str | None) -> dict[str, Any]:
+async def retrievals_page(page: ReadPage, cursor: str | None = None) -> Response:
+    """The latest injections, or those before one."""
     found = await page.hippo.retrievals(scope=page.scope, limit=PAGE_SIZE + 1, cursor=cursor)
     shown = found[:PAGE_SIZE]
     following = shown[-1].id if len(found) > PAGE_SIZE else None
-    return {"retrievals": shown, "following": following}
+    return page.render(
+        "retrievals/page.html", section="retrievals", retrievals=shown, following=following
+    )
 
 
 @router.get("/retrievals/{id}")
 async def retrieval_page(page: ReadPage, id: str) -> Response:
     """One injection: the text, the items, the rejected candidates with reasons, and the timing."""
     logged = await page.hippo.retrieval(id, scope=page.scope)
-    return page.render(
-        "retrievals/one.html",
-        section="retrievals",
-        logged=logged,
-    )
+    return page.render("retrievals/one.html", section="retrievals", logged=logged)
 
 
 @router.get("/retrievals/{id}/why")

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from urllib.parse import urlencode
 
 from fastapi import Form, Query
@@ -86,18 +86,9 @@ def _joined(pieces: Sequence[tuple[str, bool]]) -> Marked:
 @router.get("/reviews")
 async def reviews_page(page: ReadPage) -> Response:
     """The pairs to review."""
-    return page.render("reviews/page.html", section="reviews", **await _listed(page))
-
-
-@router.get("/reviews/list")
-async def reviews_list(page: ReadPage) -> Response:
-    """The same, as the part of the page that changes."""
-    return page.part("reviews/list.html", **await _listed(page))
-
-
-async def _listed(page: Visit) -> dict[str, Any]:
     found = await page.hippo.reviews(scope=page.scope)
-    return {"pairs": [pair_of(each) for each in found[:PAGE_SIZE]], "waiting": len(found)}
+    pairs = [pair_of(each) for each in found[:PAGE_SIZE]]
+    return page.render("reviews/page.html", section="reviews", pairs=pairs, waiting=len(found))
 
 
 @router.post("/reviews/decide")

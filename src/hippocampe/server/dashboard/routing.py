@@ -1,10 +1,9 @@
 """Routers of pages: errors are rendered as pages, or as messages in the open page."""
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
-from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
 from fastapi.exceptions import RequestValidationError
@@ -52,13 +51,6 @@ def page_router(**options: Any) -> APIRouter:
         default_response_class=HTMLResponse,
         **options,
     )
-
-
-def address_of(path: str, query: Mapping[str, Any], usual: Mapping[str, Any] | None = None) -> str:
-    """The address of a page; a field of its query that is empty, or as usual, is left out."""
-    usual = usual or {}
-    told = {name: each for name, each in query.items() if each and each != usual.get(name)}
-    return f"{path}?{urlencode(told)}" if told else path
 
 
 async def refused(request: Request, error: Exception) -> Response:

@@ -1,17 +1,15 @@
 """Search in memories, talk and notes; without words, the list of memories. The address of the page is the query."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from datetime import datetime
-from typing import Annotated, Any, Literal, get_args
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
 
-from fastapi import Query
 from markupsafe import Markup, escape
 
 from hippocampe.errors import InvalidInput
 from hippocampe.server.dashboard.days import start_of
-from hippocampe.server.dashboard.routing import address_of
+from hippocampe.server.dashboard.lists import Listed, numbers
 from hippocampe.server.dashboard.visit import Visit
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,
@@ -21,11 +19,9 @@ from hippocampe.types import (
     Mode,
     Order,
     Recollection,
-    Signal,
     State,
 )
 
-PATH = "/memory"
 LISTED = 50
 """Rows of a page of the list."""
 FOUND = 25
@@ -34,8 +30,6 @@ LEAST_SCORE = 0.05
 """Results of a hybrid search below it are folded away: hardly one of them answers."""
 SNIPPET = 280
 """Displayed characters of a result."""
-AROUND = 2
-"""Numbers of pages shown on each side of the open one."""
 
 Place = Literal["all", "memories", "talk", "notes"]
 COLLECTIONS: Mapping[Place, tuple[str, ...]] = {
@@ -55,10 +49,10 @@ CHOICES: Mapping[str, Sequence[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """The query of the page; each field is a parameter of its address."""
+class Asked(Listed):
+    """The query of the page."""
 
-    q: str = ""
+    path = "/memory"
     mode: Mode = "hybrid"
     place: Place = "all"
     type: str = ""
@@ -70,7 +64,6 @@ class Asked:
     importance: str = ""
     state: State = "current"
     order: Order = "newest"
-    page: Annotated[int, Query(ge=1, le=1_000_000)] = 1
     open: str = ""
 
     @property
@@ -85,38 +78,12 @@ class Asked:
         values = {name: getattr(self, name) for name in names}
         return {name: each for name, each in values.items() if each != getattr(_NOTHING, name)}
 
-    def address(self, path: str = PATH, **changes: Any) -> str:
-        """The address of the query, with some fields changed; the page is the first one unless it is given."""
-        asked = replace(self, **{"page": 1, "open": "", **changes})
-        return address_of(path, asdict(asked), asdict(_NOTHING))
-
     def without(self, name: str) -> str:
         """The address of the query without one of its filters."""
         return self.address(**{name: getattr(_NOTHING, name)})
 
 
 _NOTHING = Asked()
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row of the table: a memory, or a result of another kind.
-
-    Attributes:
-        id: The id of the memory, the exchange, the message or the piece of a note.
-        kind: The type of the memory, or the kind of the result.
-        text: The beginning, or the part with the words of the query.
-    """
-
-    id: str
-    kind: str
-    text: str
-    teller: str | None
-    channel: str | None
-    at: datetime | None
-    memory: Memory | None = None
-    score: float | None = None
-    why: tuple[Signal, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +96,8 @@ class Found:
         pages: The numbers of the pages to choose from; None is a gap.
     """
 
-    rows: Sequence[Row]
-    weak: Sequence[Row]
+    rows: Sequence[Recollection]
+    weak: Sequence[Recollection]
     total: int
     states: Mapping[State, int | None]
     page: int = 1
@@ -168,29 +135,13 @@ async def _ranked(page: Visit, asked: Asked) -> Found:
     least = _share(asked.importance)
     if least is not None:
         items = [each for each in items if each.memory and each.memory.importance >= least]
-    rows = [_row_of(item, asked.q) for item in items]
     bar = LEAST_SCORE if asked.mode == "hybrid" else 0
-    good = [row for row in rows if (row.score or 0) >= bar]
-    weak = [row for row in rows if (row.score or 0) < bar]
+    good = [each for each in items if each.score >= bar]
+    weak = [each for each in items if each.score < bar]
     states: dict[State, int | None] = {
         state: len(good) if state == asked.state else None for state in STATES
     }
     return Found(good, weak, len(good), states)
-
-
-def _row_of(item: Recollection, query: str) -> Row:
-    memory = item.memory
-    return Row(
-        item.id,
-        item.kind if memory is None else memory.type,
-        snippet(item.content, query),
-        item.author or (memory.user if memory else None),
-        item.channel,
-        item.at,
-        memory,
-        item.score,
-        item.why,
-    )
 
 
 async def _listed(page: Visit, asked: Asked) -> Found:
@@ -211,28 +162,13 @@ async def _listed(page: Visit, asked: Asked) -> Found:
     last = -(-total // LISTED)
     if 0 < last < asked.page:
         return await _listed(page, replace(asked, page=last))
-    rows = [_row_of_memory(each, asked.q) for each in listed.items]
-    return Found(rows, (), total, states, asked.page, tuple(numbers(asked.page, last)))
+    rows = [_unranked(each) for each in listed.items]
+    return Found(rows, (), total, states, asked.page, tuple(numbers(asked.page, total, LISTED)))
 
 
-def _row_of_memory(memory: Memory, query: str) -> Row:
-    text = snippet(memory.content, query)
-    return Row(memory.id, memory.type, text, memory.user, memory.channel, memory.created_at, memory)
-
-
-def numbers(open: int, last: int) -> Iterator[int | None]:
-    """The numbers of pages to choose from: the first, those around the open one, the last; None is a gap."""
-    if last < 2:
-        return
-    shown = {1, last, *range(max(open - AROUND, 1), min(open + AROUND, last) + 1)}
-    before = 0
-    for number in sorted(shown):
-        if number - before == 2:
-            yield number - 1
-        elif number - before > 2:
-            yield None
-        yield number
-        before = number
+def _unranked(memory: Memory) -> Recollection:
+    where, who, at = memory.channel, memory.user, memory.created_at
+    return Recollection(memory.id, memory.collection, memory.content, 0, memory, where, who, at)
 
 
 def _share(text: str) -> float | None:

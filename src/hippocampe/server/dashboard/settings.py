@@ -62,15 +62,22 @@ class Difference:
 @router.get("")
 async def settings_page(page: ReadPage) -> Response:
     """The form, and the latest turns beside it."""
+    default = default_settings(page.hippo.sync.config)
+    groups = {
+        group: [
+            Shown(
+                name,
+                USES[name],
+                _spelled(getattr(page.settings, name)),
+                _spelled(getattr(default, name)),
+            )
+            for name in names
+        ]
+        for group, names in SETTING_GROUPS.items()
+    }
     return page.render(
-        "settings/page.html", section="settings", **_form(page, page.settings), turns=TURNS
+        "settings/page.html", section="settings", groups=groups, accepted=SETTINGS, turns=TURNS
     )
-
-
-@router.get("/form")
-async def form(page: ReadPage) -> Response:
-    """The form again, after a change."""
-    return page.part("settings/form.html", **_form(page, page.settings))
 
 
 @router.post("")
@@ -105,25 +112,6 @@ async def effect(page: ReadPage) -> Response:
         differing=sum(each.differs for each in found),
         tokens=[sum(each.tokens[side] for each in found) for side in (0, 1)],
     )
-
-
-def _form(page: Visit, settings: Settings) -> dict[str, Any]:
-    default = default_settings(page.hippo.sync.config)
-    return {
-        "groups": {
-            group: [
-                Shown(
-                    name,
-                    USES[name],
-                    _spelled(getattr(settings, name)),
-                    _spelled(getattr(default, name)),
-                )
-                for name in names
-            ]
-            for group, names in SETTING_GROUPS.items()
-        },
-        "accepted": SETTINGS,
-    }
 
 
 def _difference(trial: Trial) -> Difference:

@@ -1,44 +1,44 @@
 """The timeline: what was learnt, replaced and forgotten, day by day."""
 
-from typing import Annotated, Any, get_args
+from dataclasses import dataclass
+from typing import Annotated, get_args
 
-from fastapi import Query
+from fastapi import Depends
 from starlette.responses import Response
 
 from hippocampe.server.dashboard.days import by_day
-from hippocampe.server.dashboard.routing import address_of, page_router
+from hippocampe.server.dashboard.lists import SHOWN, Listed
+from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage
 from hippocampe.types import DEFAULT_IMPORTANCE, ChangeKind
 
 router = page_router()
-SHOWN = 100
-"""Changes of a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters(Listed):
+    """The query of the page."""
+
+    path = "/timeline"
+    kind: str = ""
+    type: str = ""
+    user: str = ""
+    subject: str = ""
 
 
 @router.get("/timeline")
-async def timeline(
-    page: ReadPage,
-    kind: str = "",
-    type: str = "",
-    user: str = "",
-    subject: str = "",
-    number: Annotated[int, Query(alias="page", ge=1, le=1_000_000)] = 1,
-) -> Response:
+async def timeline(page: ReadPage, filters: Annotated[Filters, Depends()]) -> Response:
     """The changes that some filters leave, newest first."""
-    filters = {"kind": kind, "type": type, "user": user.strip(), "subject": subject.strip()}
+    subject = filters.subject.strip()
     found = await page.hippo.changes(
         scope=page.scope,
-        kinds=[kind] if kind else None,
-        types=[type] if type else None,
-        user=filters["user"] or None,
-        subjects=[filters["subject"]] if filters["subject"] else None,
+        kinds=[filters.kind] if filters.kind else None,
+        types=[filters.type] if filters.type else None,
+        user=filters.user.strip() or None,
+        subjects=[subject] if subject else None,
         limit=SHOWN + 1,
-        skip=(number - 1) * SHOWN,
+        skip=(filters.page - 1) * SHOWN,
     )
-
-    def address(**changes: Any) -> str:
-        return address_of("/timeline", {**filters, **changes})
-
     return page.render(
         "timeline.html",
         section="timeline",
@@ -46,7 +46,5 @@ async def timeline(
         filters=filters,
         kinds=get_args(ChangeKind),
         types=tuple(DEFAULT_IMPORTANCE),
-        address=address,
-        newer=address(page=number - 1 if number > 2 else None) if number > 1 else None,
-        older=address(page=number + 1) if len(found) > SHOWN else None,
+        more=len(found) > SHOWN,
     )

@@ -101,6 +101,11 @@ class Visit(Reader):
         """The other spaces that the reader may open, the largest first."""
         return [name for name in self.spaces if name != self.scope.space]
 
+    @property
+    def loads_part(self) -> bool:
+        """True if a part of an open page asks."""
+        return "hx-request" in self.request.headers
+
     def may(self, role: Role) -> bool:
         """Return whether the reader has a role, or a higher one."""
         return allows(self.key, role)
@@ -145,7 +150,7 @@ class Visit(Reader):
 
     def go(self, path: str) -> Response:
         """Redirect the browser to another page."""
-        if "hx-request" in self.request.headers:
+        if self.loads_part:
             return Response(headers={"HX-Redirect": path})
         return Response(status_code=303, headers={"Location": path})
 

@@ -12,7 +12,7 @@ from hippocampe.server.http.logs import FIELDS
 
 LOGGERS = ("hippocampe", "uvicorn.error")
 """Loggers whose lines contain no text of a user."""
-QUIET = frozenset({"none", "/digest", "/jobs/list", "/logs/stream"})
+QUIET = frozenset({"none", "/digest", "/jobs", "/logs/stream"})
 """Routes that pages poll, and files: their successful requests are not shown."""
 MOST_LINES = 1_000
 MOST_CHARACTERS = 4_000
