@@ -12,7 +12,7 @@ from hippocampe.companion.self_knowledge import own_statements
 from hippocampe.errors import InvalidInput, UnreadableFile
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.types import CATEGORIES, Memory, Scope
-from hippocampe.validation import clean_text
+from hippocampe.validation import MAX_SUBJECTS, check_importance, check_list, clean_text
 
 SOURCE = "seed"
 """The `source` of planted statements."""
@@ -100,22 +100,8 @@ def _item(collection: str, entry: object) -> dict[str, Any]:
     # A list: TOML has values that cannot be hashed.
     if fields.get("category") not in categories:
         raise InvalidInput(f"category must be one of {', '.join(categories)}.")
-    _check(fields)
+    clean_text(fields.get("content", ""))
+    check_list("subjects", fields.get("subjects", ()), most=MAX_SUBJECTS)
+    check_importance("fact", fields.get("importance"))
     kind = {"type": "goal"} if collection == "goal" else {}
     return {**fields, **kind, "collection": collection, "source": SOURCE}
-
-
-def _check(fields: dict[str, Any]) -> None:
-    clean_text(fields.get("content", ""))
-    subjects: object = fields.get("subjects", [])
-    if not isinstance(subjects, list) or not all(
-        isinstance(each, str) for each in cast("list[object]", subjects)
-    ):
-        raise InvalidInput('subjects must be a list of texts, such as ["organizer"].')
-    importance: object = fields.get("importance", 0.0)
-    if (
-        isinstance(importance, bool)
-        or not isinstance(importance, int | float)
-        or not 0 <= importance <= 1
-    ):
-        raise InvalidInput("importance must be a number from 0 to 1.")
