@@ -1,5 +1,6 @@
 """The catalogues: each language has every text of the source and a label for every value, and no more."""
 
+import ast
 import re
 from collections.abc import Iterator
 from dataclasses import fields
@@ -64,10 +65,16 @@ def columns() -> set[str]:
     found = {"name", "number", "value"}
     for kind in (Memory, *_tabled()):
         found |= {each.name.replace("_", " ") for each in fields(kind)}
-    tables = re.compile(r"= table\((.*)\n|\*\((\".*)\),\n +none=")
     for path in TERMINAL.glob("*.py"):
-        for written in tables.findall(path.read_text("utf-8")):
-            found |= set(re.findall(r'"([^"]+)"', "".join(written)))
+        for each in ast.walk(ast.parse(path.read_text("utf-8"))):
+            match each:
+                case ast.Call(ast.Name("table"), args):
+                    inner = [node for given in args for node in ast.walk(given)]
+                    found |= {node.value for node in inner if isinstance(node, ast.Constant)}
+                case ast.Call(ast.Name("listing"), _, columns):
+                    found |= {column.arg for column in columns if column.arg}
+                    keys = [key for one in columns for key in getattr(one.value, "keys", ())]
+                    found |= {key.value for key in keys}
     return found
 
 

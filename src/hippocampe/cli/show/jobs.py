@@ -7,11 +7,10 @@ from hippocampe.cli.show.layout import (
     entry,
     label,
     lines,
+    listing,
     local_time,
     reader,
     say,
-    table,
-    text,
 )
 from hippocampe.cli.terminal import Shown
 from hippocampe.types import JobRun, ModelUsage
@@ -19,18 +18,14 @@ from hippocampe.types import JobRun, ModelUsage
 
 def runs(found: Sequence[JobRun], timezone: str, *, none: str = "") -> Shown:
     """A line per run: its time, its state, its outcome or the reason of its failure."""
-    if not found:
-        return none or say("No job has run.")
-    rows = table("when", "job", "state", "outcome")
-    for run in found:
-        at = run.ended_at or run.due_at
-        rows.add_row(
-            local_time(at, timezone),
-            label("job", run.job),
-            label("job state", run.state),
-            entry(_outcome(run, timezone), run.id),
-        )
-    return rows
+    return listing(
+        found,
+        none or say("No job has run."),
+        when=lambda run: local_time(run.ended_at or run.due_at, timezone),
+        job=lambda run: label("job", run.job),
+        state=lambda run: label("job state", run.state),
+        outcome=lambda run: entry(_outcome(run, timezone), run.id),
+    )
 
 
 def _outcome(run: JobRun, timezone: str) -> str:
@@ -50,18 +45,18 @@ def usage(found: Sequence[ModelUsage], timezone: str) -> Shown:
 
     if not found:
         return say("No language model was called.")
-    rows = table("when", "purpose", "in", "injected", "out", "price", "model")
     by = reader()
-    for call in found:
-        rows.add_row(
-            local_time(call.created_at, timezone),
-            text(label("purpose", call.purpose)),
-            f"{call.input_tokens:,}",
-            f"{call.injected_tokens:,}",
-            f"{call.output_tokens:,}",
-            "?" if call.price is None else by.dollars(call.price),
-            text(call.model),
-        )
+    rows = listing(
+        found,
+        "",
+        when=lambda call: local_time(call.created_at, timezone),
+        purpose=lambda call: label("purpose", call.purpose),
+        **{"in": _sent},
+        injected=lambda call: f"{call.injected_tokens:,}",
+        out=lambda call: f"{call.output_tokens:,}",
+        price=lambda call: "?" if call.price is None else by.dollars(call.price),
+        model=lambda call: call.model,
+    )
     unpriced = sum(call.price is None for call in found)
     if unpriced == len(found):
         return lines(rows, by.say("{calls}, at an unknown price", calls=count(unpriced, "call")))
@@ -77,3 +72,7 @@ def usage(found: Sequence[ModelUsage], timezone: str) -> Shown:
         unknown = by.say("{calls} of them at an unknown price", calls=by.number(unpriced))
         summed = f"{summed}, {unknown}"
     return lines(rows, summed)
+
+
+def _sent(call: ModelUsage) -> str:
+    return f"{call.input_tokens:,}"

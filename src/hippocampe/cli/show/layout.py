@@ -4,10 +4,10 @@ Text from users is escaped and never parsed as markup. Rich is imported on first
 `--json` do without it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 from zoneinfo import ZoneInfo
 
 from hippocampe.cli.terminal import Shown, escaped, language, sign
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hippocampe.presentation.reader import Reader
 
 
+T = TypeVar("T")
 _ID_ROOM, _LEAST_WIDTH = 37, 6
 """Characters of an id with the comma of a list, and the fewest of another column."""
 _MAX_REASONS = 3
@@ -117,11 +118,16 @@ def table(*columns: str, wrapped: tuple[str, ...] = ()) -> "Table":
     return made
 
 
-def listing(rows: Iterable[Sequence[Shown]], *columns: str, none: str) -> Shown:
-    """A table of rows, whose texts are escaped, or a sentence if there is none."""
-    made = table(*columns)
-    for row in rows:
-        made.add_row(*map(_safe, row))
+def listing(found: Iterable[T], none: str, **columns: Callable[[T], Shown] | None) -> Shown:
+    """A table of items, whose texts are escaped, or a sentence if there is none.
+
+    Args:
+        columns: By the header, the cell of an item; None for a column that is left out.
+    """
+    cells = {name: cell for name, cell in columns.items() if cell is not None}
+    made = table(*cells)
+    for each in found:
+        made.add_row(*(_safe(cell(each)) for cell in cells.values()))
     return made if made.row_count else none
 
 

@@ -2,9 +2,9 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, TypeVar, get_args
 
 from hippocampe.cli.show.layout import (
     count,
@@ -12,6 +12,7 @@ from hippocampe.cli.show.layout import (
     entry,
     label,
     lines,
+    listing,
     local_time,
     pairs,
     reader,
@@ -41,24 +42,26 @@ from hippocampe.types import (
 if TYPE_CHECKING:
     from rich.text import Text
 
+T = TypeVar("T")
+
 
 def recollections(found: Sequence[Recollection], *, timezone: str, took_ms: float) -> Shown:
     """The results of a recall, best first."""
     if not found:
         return say("Nothing found.")
-    told = [item.memory.user if item.memory is not None else None for item in found]
-    rows = table("score", "kind", "when", *_who(told), "content")
-    for item, teller in zip(found, told, strict=True):
-        why = [text(reasons(item, reader()), "italic")] if item.why else []
-        rows.add_row(
-            f"{item.score:.2f}",
+    rows = listing(
+        found,
+        "",
+        score=lambda each: f"{each.score:.2f}",
+        kind=lambda each: (
             label("state", "former")
-            if item.memory is not None and item.memory.former
-            else label("kind", item.kind),
-            when(item.at, timezone),
-            *([teller or ""] if any(told) else []),
-            entry(spoken(item), item.id, *why),
-        )
+            if each.memory is not None and each.memory.former
+            else label("kind", each.kind)
+        ),
+        when=lambda each: when(each.at, timezone),
+        who=_if_any(found, lambda each: each.memory.user if each.memory is not None else None),
+        content=lambda each: entry(spoken(each), each.id, *_reasons(each)),
+    )
     results = count(len(found), "result")
     time = reader().milliseconds(took_ms)
     return lines(rows, text("\n" + say("{results} in {time}", results=results, time=time), "dim"))
@@ -66,45 +69,43 @@ def recollections(found: Sequence[Recollection], *, timezone: str, took_ms: floa
 
 def memories(found: Sequence[Memory], timezone: str) -> Shown:
     """A table of memories; their state only if one of them is not current."""
-    if not found:
-        return say("There are no memories.")
     from hippocampe.presentation.reader import state_of
 
-    states = [state_of(memory) for memory in found]
-    with_state = set(states) != {"current"}
-    told = [memory.user for memory in found]
-    rows = table("type", *(["state"] if with_state else []), "when", *_who(told), "content")
-    for memory, state in zip(found, states, strict=True):
-        rows.add_row(
-            label("kind", memory.type),
-            *([label("state", state)] if with_state else []),
-            when(memory.created_at, timezone),
-            *([memory.user or ""] if any(told) else []),
-            entry(stated(memory), memory.id, *_metadata(memory)),
-        )
-    return rows
+    with_state = any(state_of(each) != "current" for each in found)
+    return listing(
+        found,
+        say("There are no memories."),
+        type=lambda each: label("kind", each.type),
+        state=(lambda each: label("state", state_of(each))) if with_state else None,
+        when=lambda each: when(each.created_at, timezone),
+        who=_if_any(found, lambda each: each.user),
+        content=lambda each: entry(stated(each), each.id, *_metadata(each)),
+    )
 
 
-def _who(told: Sequence[str | None]) -> list[str]:
-    """The column of who told each memory, if that is known of one of them."""
-    return ["who"] if any(told) else []
+def _if_any(found: Sequence[T], cell: Callable[[T], str | None]) -> Callable[[T], Shown] | None:
+    """The cells of a column that is left out unless one of them is known."""
+    return (lambda each: cell(each) or "") if any(map(cell, found)) else None
+
+
+def _reasons(item: Recollection) -> "list[Text]":
+    return [text(reasons(item, reader()), "italic")] if item.why else []
 
 
 def changes(found: Sequence[Change], timezone: str) -> Shown:
     """A table of changes, with what replaced a memory."""
-    if not found:
-        return say("Nothing changed.")
-    told = [each.memory.user for each in found]
-    rows = table("change", "when", *_who(told), "content")
-    for each in found:
-        by = () if each.by is None else (text(say("by: {new}", new=stated(each.by)), "dim"),)
-        rows.add_row(
-            label("change", each.kind),
-            when(each.at, timezone),
-            *([each.memory.user or ""] if any(told) else []),
-            entry(stated(each.memory), each.memory.id, *by),
-        )
-    return rows
+    return listing(
+        found,
+        say("Nothing changed."),
+        change=lambda each: label("change", each.kind),
+        when=lambda each: when(each.at, timezone),
+        who=_if_any(found, lambda each: each.memory.user),
+        content=lambda each: entry(
+            stated(each.memory),
+            each.memory.id,
+            *([text(say("by: {new}", new=stated(each.by)), "dim")] if each.by else []),
+        ),
+    )
 
 
 def memory(item: Memory, timezone: str) -> Shown:
@@ -156,13 +157,13 @@ def history(found: History, timezone: str) -> Shown:
     """The versions of a statement, oldest first, and the associations between them."""
     from hippocampe.presentation.reader import state_of
 
-    rows = table("state", "learnt", "content")
-    for version in found.versions:
-        rows.add_row(
-            label("state", state_of(version)),
-            when(version.created_at, timezone),
-            entry(stated(version), version.id),
-        )
+    rows = listing(
+        found.versions,
+        "",
+        state=lambda each: label("state", state_of(each)),
+        learnt=lambda each: when(each.created_at, timezone),
+        content=lambda each: entry(stated(each), each.id),
+    )
     return lines(rows, associations(found.associations, found.versions))
 
 

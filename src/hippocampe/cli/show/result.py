@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
+from operator import itemgetter
 from typing import Any, cast
 
 from hippocampe.cli.show import jobs, memories, talk, turns, upkeep
@@ -53,8 +54,8 @@ def result(found: object, returned: str, timezone: str) -> Shown:
         return pairs(_cells(found, timezone).items())
     else:
         return say("done") if found is None else str(found)
-    columns = rows[0] if rows else ("name",)
-    return listing(([*row.values()] for row in rows), *columns, none=say("There are none."))
+    columns = {name: itemgetter(name) for name in (rows[0] if rows else ("name",))}
+    return listing(rows, say("There are none."), **columns)
 
 
 def _cells(item: object, timezone: str) -> dict[str, str]:

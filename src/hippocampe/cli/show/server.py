@@ -3,27 +3,31 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hippocampe.cli.show.layout import entry, label, lines, local_time, say, table, text
+from hippocampe.cli.show.layout import entry, label, lines, listing, local_time, say, text
 from hippocampe.cli.terminal import Shown
 from hippocampe.types import ApiKey, NewKey
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from hippocampe.server.cells.moves import Moved
 
 
 def keys(found: Sequence[ApiKey], timezone: str) -> Shown:
     """A line per key."""
-    if not found:
-        return say("There are no keys.")
-    rows = table("made", "space", "role", "label")
-    for key in found:
-        at = key.revoked_at
-        ended = [text(say("revoked {time}", time=local_time(at, timezone)), "bold")] if at else []
-        named = entry(key.label or "", key.id, *ended)
-        rows.add_row(
-            local_time(key.created_at, timezone), text(key.space), label("role", key.role), named
-        )
-    return rows
+    return listing(
+        found,
+        say("There are no keys."),
+        made=lambda each: local_time(each.created_at, timezone),
+        space=lambda each: each.space,
+        role=lambda each: label("role", each.role),
+        label=lambda each: entry(each.label or "", each.id, *_ended(each, timezone)),
+    )
+
+
+def _ended(key: ApiKey, timezone: str) -> "list[Text]":
+    at = key.revoked_at
+    return [text(say("revoked {time}", time=local_time(at, timezone)), "bold")] if at else []
 
 
 def made(made: NewKey) -> Shown:

@@ -39,50 +39,35 @@ _MAX_PROBLEMS = 20
 def messages(found: Sequence[Message], timezone: str) -> Shown:
     """Messages, word for word."""
     return listing(
-        (
-            (
-                local_time(each.at, timezone),
-                each.channel or "",
-                each.author or "",
-                each.content,
-            )
-            for each in found
-        ),
-        *("when", "channel", "author", "content"),
-        none=say("There are no messages."),
+        found,
+        say("There are no messages."),
+        when=lambda each: local_time(each.at, timezone),
+        channel=lambda each: each.channel or "",
+        author=lambda each: each.author or "",
+        content=lambda each: each.content,
     )
 
 
 def conversations(found: Sequence[Conversation], timezone: str) -> Shown:
     """A line per channel, with its number of messages and their time."""
     return listing(
-        (
-            (
-                each.channel or say("without a channel"),
-                reader().number(each.messages),
-                local_time(each.first_at, timezone),
-                local_time(each.last_at, timezone),
-            )
-            for each in found
-        ),
-        *("channel", "messages", "first", "last"),
-        none=say("There are no messages."),
+        found,
+        say("There are no messages."),
+        channel=lambda each: each.channel or say("without a channel"),
+        messages=lambda each: reader().number(each.messages),
+        first=lambda each: local_time(each.first_at, timezone),
+        last=lambda each: local_time(each.last_at, timezone),
     )
 
 
 def exchanges(found: Sequence[Exchange], timezone: str) -> Shown:
     """Exchanges, word for word, each with its id."""
     return listing(
-        (
-            (
-                local_time(each.at, timezone),
-                each.channel or "",
-                entry("\n".join(map(_said, each.messages)), each.id),
-            )
-            for each in found
-        ),
-        *("when", "channel", "content"),
-        none=say("There are no messages."),
+        found,
+        say("There are no messages."),
+        when=lambda each: local_time(each.at, timezone),
+        channel=lambda each: each.channel or "",
+        content=lambda each: entry("\n".join(map(_said, each.messages)), each.id),
     )
 
 
@@ -92,10 +77,13 @@ def exchange(found: ExchangeHistory, timezone: str) -> Shown:
     if found.learnt:
         shown += ["", text(say("Learnt from it"), "bold"), memories(found.learnt, timezone)]
     if found.given:
-        given = (
-            (local_time(each.created_at, timezone), each.message_preview) for each in found.given
+        given = listing(
+            found.given,
+            "",
+            when=lambda each: local_time(each.created_at, timezone),
+            message=lambda each: each.message_preview,
         )
-        shown += ["", text(say("Given to"), "bold"), listing(given, "when", "message", none="")]
+        shown += ["", text(say("Given to"), "bold"), given]
     beside = {say("before:"): found.previous_id, say("after:"): found.next_id}
     notes = [text(f"{name} {id}", "dim") for name, id in beside.items() if id]
     return lines(*shown, *(["", *notes] if notes else []))
@@ -156,16 +144,11 @@ def compacted(done: Compacted) -> Shown:
 def notes(found: Sequence[Note], timezone: str) -> Shown:
     """Notes by path."""
     return listing(
-        (
-            (
-                local_time(each.modified_at, timezone),
-                each.path,
-                " ".join(f"#{tag}" for tag in each.tags),
-            )
-            for each in found
-        ),
-        *("written", "path", "tags"),
-        none=say("There are no notes."),
+        found,
+        say("There are no notes."),
+        written=lambda each: local_time(each.modified_at, timezone),
+        path=lambda each: each.path,
+        tags=lambda each: " ".join(f"#{tag}" for tag in each.tags),
     )
 
 

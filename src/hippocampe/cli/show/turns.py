@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from hippocampe.cli.show.layout import (
     beginning,
@@ -10,6 +11,7 @@ from hippocampe.cli.show.layout import (
     entry,
     label,
     lines,
+    listing,
     local_time,
     reader,
     say,
@@ -20,7 +22,10 @@ from hippocampe.cli.show.layout import (
 )
 from hippocampe.cli.terminal import Shown
 from hippocampe.presentation.stages import stages_of
-from hippocampe.types import Considered, Injection, Retrieval, Settings
+from hippocampe.types import Injection, Recollection, Retrieval, Settings
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 _MAX_SIGNALS = 4
 """Signals shown for each item, the strongest first."""
@@ -30,9 +35,7 @@ def injection(turn: Injection, *, explain: bool) -> Shown:
     """The text of an injection; with `explain`, every candidate and its outcome too."""
     trace, by = turn.trace, reader()
     shown = turn.text or say("Nothing was injected.")
-    notes = [label("skipped", trace.skipped)] if trace.skipped else []
-    if trace.missing:
-        notes.append(say("left out: {names}", names=", ".join(map(by.recorded, trace.missing))))
+    notes = [*_skipped(trace.skipped), *_left_out(trace.missing)]
     if not explain:
         return lines(shown, *(text(note, "italic") for note in notes))
     stages = ", ".join(
@@ -53,26 +56,25 @@ def injection(turn: Injection, *, explain: bool) -> Shown:
         + (f" ({stages})" if stages else ""),
         *notes,
     ]
-    rows = table("path", "kind", "score", "outcome", "content")
-    for each in trace.considered:
-        rows.add_row(*_considered(each))
+    rows = listing(
+        trace.considered,
+        "",
+        path=lambda each: label("route", each.path),
+        kind=lambda each: label("kind", each.recollection.kind),
+        score=lambda each: f"{each.recollection.score:.2f}",
+        outcome=lambda each: label("outcome", each.outcome),
+        content=lambda each: _with_signals(each.recollection),
+    )
     return lines(shown, "", rows, "", *(text(note, "dim") for note in notes))
 
 
-def _considered(each: Considered) -> tuple[Shown, ...]:
-    item = each.recollection
+def _with_signals(item: Recollection) -> "Text":
     strongest = sorted(item.why, key=lambda signal: -abs(signal.contribution))[:_MAX_SIGNALS]
     signals = ", ".join(
         f"{signal.name} {signal.value:.2f} ({signal.contribution:+.1f})" for signal in strongest
     )
     details = [text(signals, "italic")] if signals else []
-    return (
-        label("route", each.path),
-        label("kind", item.kind),
-        f"{item.score:.2f}",
-        label("outcome", each.outcome),
-        entry(beginning(spoken(item)), item.id, *details),
-    )
+    return entry(beginning(spoken(item)), item.id, *details)
 
 
 def _outcomes(outcomes: Iterable[str]) -> str:
@@ -81,25 +83,32 @@ def _outcomes(outcomes: Iterable[str]) -> str:
 
 def retrievals(found: Sequence[Retrieval], timezone: str) -> Shown:
     """Logged turns: message, tokens, and the outcomes of what was found."""
-    if not found:
-        return say("No turn was logged.")
-    by = reader()
-    rows = table("when", "channel", "ms", "tokens", "message")
-    for each in found:
-        outcomes = _outcomes(item.outcome for item in each.items)
-        notes = [say("{outcomes} of {number} found", outcomes=outcomes, number=len(each.items))]
-        if each.skipped:
-            notes.append(label("skipped", each.skipped))
-        if each.missing:
-            notes.append(say("left out: {names}", names=", ".join(map(by.recorded, each.missing))))
-        rows.add_row(
-            local_time(each.created_at, timezone),
-            text(each.channel or ""),
-            by.number(each.took_ms, 1),
-            by.number(each.tokens_added),
-            entry(each.message_preview, each.id, *(text(note, "italic") for note in notes)),
-        )
-    return rows
+    return listing(
+        found,
+        say("No turn was logged."),
+        when=lambda each: local_time(each.created_at, timezone),
+        channel=lambda each: each.channel or "",
+        ms=lambda each: reader().number(each.took_ms, 1),
+        tokens=lambda each: reader().number(each.tokens_added),
+        message=lambda each: entry(each.message_preview, each.id, *_notes(each)),
+    )
+
+
+def _notes(logged: Retrieval) -> "list[Text]":
+    """The outcomes of what was found, and what is missing."""
+    outcomes = _outcomes(item.outcome for item in logged.items)
+    notes = [say("{outcomes} of {number} found", outcomes=outcomes, number=len(logged.items))]
+    notes += [*_skipped(logged.skipped), *_left_out(logged.missing)]
+    return [text(note, "italic") for note in notes]
+
+
+def _skipped(reason: str | None) -> list[str]:
+    return [label("skipped", reason)] if reason else []
+
+
+def _left_out(missing: Sequence[str]) -> list[str]:
+    names = ", ".join(map(reader().recorded, missing))
+    return [say("left out: {names}", names=names)] if missing else []
 
 
 def settings(values: Mapping[str, object], default: Settings, accepted: Mapping[str, str]) -> Shown:

@@ -25,17 +25,12 @@ if TYPE_CHECKING:
 def audit(found: Sequence[AuditEntry], timezone: str) -> Shown:
     """A line per entry."""
     return listing(
-        (
-            (
-                local_time(entry.at, timezone),
-                label("actor", entry.actor),
-                label("audit", entry.action),
-                reader().audited(entry),
-            )
-            for entry in found
-        ),
-        *("when", "who", "did", "what"),
-        none=say("Nothing was forgotten, restored or changed by hand yet."),
+        found,
+        say("Nothing was forgotten, restored or changed by hand yet."),
+        when=lambda each: local_time(each.at, timezone),
+        who=lambda each: label("actor", each.actor),
+        did=lambda each: label("audit", each.action),
+        what=reader().audited,
     )
 
 
