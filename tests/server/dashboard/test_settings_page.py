@@ -151,9 +151,9 @@ def test_notes_are_fixed_tagged_and_read_again(
     notes.get_by_label("Tag of notes that are always given").fill("#important")
     notes.get_by_role("button", name="Save").click()
     expect(notes.locator("tr", has_text="Profil")).to_contain_text("when found")
-    with page.expect_response("**/notes/settings"):
+    with page.expect_response("**/settings"):
         notes.get_by_label("Use notes").click()
-    assert memory.settings(scope=HERE).obsidian_context_tag == "important"
+    assert memory.settings(scope=HERE).obsidian_context_tag == "#important"
     assert not memory.settings(scope=HERE).obsidian_context_enabled
 
 

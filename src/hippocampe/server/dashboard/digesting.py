@@ -1,7 +1,6 @@
 """Digests started from a page: their progress, the outcome of the last one, the time of the next one."""
 
 import asyncio
-import re
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -81,15 +80,6 @@ def next_digest(settings: Settings, now: datetime) -> datetime | None:
     return min((each for each in hours if each > now), default=None)
 
 
-_COUNTS = re.compile(r"(\d+) messages, (\d+) statements, (\d+) turns")
-
-
-def counts(outcome: str | None) -> tuple[int, int, int] | None:
-    """The messages, statements and turns of a digest, from the outcome of its run."""
-    found = _COUNTS.fullmatch(outcome or "")
-    return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
-
-
 @router.get("/digest")
 async def digest_state(page: ReadPage, watched: bool = False) -> Response:
     """The state of the digest.
@@ -111,7 +101,6 @@ async def digest_state(page: ReadPage, watched: bool = False) -> Response:
         toast=_outcome(page, latest) if ended and latest is not None else None,
         latest=latest,
         run=run,
-        numbers=counts(run.outcome) if run else None,
         live=stats.live,
         next_at=next_digest(page.settings, page.now),
     )

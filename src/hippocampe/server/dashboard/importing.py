@@ -2,10 +2,11 @@
 
 import asyncio
 import tempfile
-from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_urlsafe
+from typing import Any
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import HippocampeError, InvalidInput, NotFound, UnreadableFile
@@ -21,19 +22,14 @@ class Importing:
     """A file that was sent by a page.
 
     Attributes:
-        format: The format that was chosen for it; None if it is detected.
-        one_space: Whether messages that name another space are skipped.
+        arguments: Those of `import_from`.
         read: Messages or rows that the import has read.
     """
 
-    space: str
     name: str
     preview: ImportPreview
     folder: "tempfile.TemporaryDirectory[str]"
-    path: Path
-    timezone: str
-    format: str | None
-    one_space: bool
+    arguments: Mapping[str, Any]
     started: bool = False
     read: int = 0
     done: Imported | None = None
@@ -54,7 +50,7 @@ class Imports:
     """The imports of a server by token. Their files are in private folders, removed at the end."""
 
     def __init__(self) -> None:
-        self._files: OrderedDict[str, Importing] = OrderedDict()
+        self._files = dict[str, Importing]()
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def add(
@@ -64,37 +60,30 @@ class Imports:
         *,
         hippo: AsyncHippocampe,
         scope: Scope,
-        timezone: str,
-        format: str | None,
-        one_space: bool,
+        **how: Any,
     ) -> str:
         """Preview a file of a folder, which this takes over; return the token of the import.
 
-        Without a format, it is detected.
+        Args:
+            how: Further arguments of `import_from`.
 
         Raises:
             InvalidInput: The file is in no known format.
             UnreadableFile: It cannot be read.
         """
         path = Path(folder.name) / name
+        arguments: dict[str, Any] = {"path": path, "scope": scope, **how}
         try:
-            found = await asyncio.to_thread(preview_import, path, format=format, timezone=timezone)
-            tried = await hippo.import_from(
-                path,
-                scope=scope,
-                format=format,
-                timezone=timezone,
-                one_space=one_space,
-                dry_run=True,
+            found = await asyncio.to_thread(
+                preview_import, path, format=how["format"], timezone=how["timezone"]
             )
+            tried = await hippo.import_from(**arguments, dry_run=True)
         except (InvalidInput, UnreadableFile) as exc:
             folder.cleanup()
             raise type(exc)(_without_folder(exc, path)) from exc
         token = token_urlsafe(16)
         found = replace(found, known=tried.known)
-        self._files[token] = Importing(
-            scope.space, name, found, folder, path, timezone, format, one_space
-        )
+        self._files[token] = Importing(name, found, folder, arguments)
         waiting = [each for each, file in self._files.items() if not file.started or file.ended]
         for old in waiting[: max(len(self._files) - MOST, 0)]:
             self._files.pop(old).folder.cleanup()
@@ -107,7 +96,7 @@ class Imports:
             NotFound: There is none, or no longer.
         """
         found = self._files.get(token)
-        if found is None or found.space != scope.space:
+        if found is None or found.arguments["scope"].space != scope.space:
             raise NotFound("this file is not waiting any more: choose it again.")
         return found
 
@@ -117,7 +106,7 @@ class Imports:
         if file.started:
             return
         file.started = True
-        task = asyncio.create_task(_run(file, hippo, scope))
+        task = asyncio.create_task(_run(file, hippo))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -127,22 +116,15 @@ class Imports:
             self._files.pop(token).folder.cleanup()
 
 
-async def _run(file: Importing, hippo: AsyncHippocampe, scope: Scope) -> None:
+async def _run(file: Importing, hippo: AsyncHippocampe) -> None:
     def progress(what: str, done: int, total: int) -> None:
         if what == "importing":
             file.read = done
 
     try:
-        file.done = await hippo.import_from(
-            file.path,
-            scope=scope,
-            format=file.format,
-            timezone=file.timezone,
-            one_space=file.one_space,
-            progress=progress,
-        )
+        file.done = await hippo.import_from(**file.arguments, progress=progress)
     except HippocampeError as exc:
-        file.error = _without_folder(exc, file.path)
+        file.error = _without_folder(exc, file.arguments["path"])
     finally:
         await asyncio.to_thread(file.folder.cleanup)
 

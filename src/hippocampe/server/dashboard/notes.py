@@ -1,16 +1,12 @@
 """Notes: those always injected, those that can be found, and the state of the vault."""
 
-from typing import Annotated
-
-from fastapi import Form
 from starlette.responses import Response
 
 from hippocampe.server.dashboard.connect import vault_lines
 from hippocampe.server.dashboard.routing import page_router
-from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Text, Visit, WritePage
+from hippocampe.server.dashboard.visit import ReadPage, Visit, WritePage
 
 router = page_router(prefix="/notes")
-CHANGED = "notes-changed"
 SHOWN = 200
 EXCERPT = 500
 """Displayed characters of a note: as many as an injection quotes."""
@@ -34,34 +30,6 @@ async def refresh(page: WritePage) -> Response:
     return await _shown(page, refresh=True)
 
 
-@router.post("/settings")
-async def change(
-    page: AdminPage,
-    switch: Annotated[str | None, Form()] = None,
-    enabled: Annotated[str | None, Form()] = None,
-    tag: Annotated[str | None, Form()] = None,
-) -> Response:
-    """Switch notes on or off, or choose the tag of notes that are always injected."""
-    if switch is not None:
-        enable = enabled is not None
-        await page.hippo.update_settings(scope=page.scope, obsidian_context_enabled=enable)
-    if tag is not None:
-        name = tag.strip().lstrip("#")
-        await page.hippo.update_settings(scope=page.scope, obsidian_context_tag=name or None)
-    return page.part(changed=CHANGED, toast=page.say("Saved."))
-
-
-@router.post("/fixed")
-async def fix(page: AdminPage, path: Text) -> Response:
-    """Inject a note always, or no longer."""
-    fixed = page.settings.obsidian_context_notes
-    changed = tuple(each for each in fixed if each != path)
-    if len(changed) == len(fixed):
-        changed = (*fixed, path)
-    await page.hippo.update_settings(scope=page.scope, obsidian_context_notes=changed)
-    return page.part(changed=CHANGED)
-
-
 async def _shown(page: Visit, *, refresh: bool) -> Response:
     config = page.hippo.sync.config
     configured = (
@@ -71,7 +39,7 @@ async def _shown(page: Visit, *, refresh: bool) -> Response:
     found = await page.hippo.notes(scope=page.scope, refresh=refresh) if configured else []
     outages = (await page.hippo.stats(scope=page.scope)).outages.get("notes", 0)
     settings = await page.hippo.settings(scope=page.scope)
-    tag = settings.obsidian_context_tag.casefold()
+    tag = settings.obsidian_context_tag.lstrip("#").casefold()
     paths = {each.path for each in found}
     return page.part(
         "notes/list.html",
