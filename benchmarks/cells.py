@@ -31,7 +31,7 @@ from filling import Plan, fill
 from hippocampe.cells import Divided, folder_of
 from hippocampe.config import Config
 from hippocampe.hippocampe import Hippocampe
-from hippocampe.server.cells import ordering
+from hippocampe.server.cells import serving as orders
 from hippocampe.system.owner import read_owner
 from hippocampe.types import Scope
 from server_load import Connections
@@ -144,7 +144,7 @@ def measure(
             divided = Divided(folder)
             for number, space in enumerate(spaces):
                 if divided.read().cell_of(space) != number % workers:
-                    ordering.move(folder, space, number % workers)
+                    orders.move(folder, space, number % workers)
 
         def figures(steps: Any) -> tuple[list[Asker], dict[str, float], float]:
             async def run() -> list[Asker]:

@@ -28,7 +28,7 @@ import cells
 import common
 from filling import Plan, fill, refresh
 from hippocampe import Config, Hippocampe, Scope, migration
-from hippocampe.server.cells import ordering
+from hippocampe.server.cells import serving as orders
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
@@ -111,7 +111,7 @@ def divided(folder: Path, plan: Plan, workers: int) -> Figures:
     with cells.serving(folder, workers) as (address, pids):
         started = time.perf_counter()
         moved = 0
-        while some := ordering.spread(folder):
+        while some := orders.spread(folder):
             moved += len(some)
         spent = time.perf_counter() - started
         each = (plan.size + plan.turns) / plan.spaces

@@ -19,7 +19,7 @@ from hippocampe import Hippocampe, InvalidInput
 from hippocampe.client.local import LocalConnection
 from hippocampe.client.wire import encode
 from hippocampe.server.app import create_app
-from hippocampe.server.http import count_cache
+from hippocampe.server.http import served as serving
 from hippocampe.server.http.served import ServedMemory
 from hippocampe.server.mcp.service import TOOL_SETS
 from hippocampe.types import Settings
@@ -119,7 +119,7 @@ def server(world: World) -> Iterator[Server]:
     """One server for all tests of the module: each puts its memory there."""
     with pytest.MonkeyPatch.context() as patch:
         # A count is made each time: the next test has another memory.
-        patch.setattr(count_cache, "EXPENSIVE_SECONDS", float("inf"))
+        patch.setattr(serving, "EXPENSIVE_SECONDS", float("inf"))
         memory = ServedMemory(world.hippo)
         with served(memory, loopback=True) as url:
             yield Server(url, lambda hippo: setattr(memory, "sync", hippo))

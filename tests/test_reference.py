@@ -21,7 +21,7 @@ from typer.main import get_command
 from hippocampe import Hippocampe, cli
 from hippocampe.cli.app import app
 from hippocampe.cli.arguments import FILE
-from hippocampe.server.api import api_keys, chat, composed, operation, transfer
+from hippocampe.server.api import chat, composed, operation, transfer
 from hippocampe.server.api import endpoints as endpoints_of_verbs
 from hippocampe.server.http.dependencies import SCOPES
 from hippocampe.server.mcp.service import TOOL_SETS
@@ -119,7 +119,7 @@ def endpoints() -> str:
 
 
 def _routes() -> Iterator[APIRoute]:
-    parts = (composed, chat, transfer, api_keys, operation)
+    parts = (composed, chat, transfer, operation)
     for router in (endpoints_of_verbs.routes(), *(each.router for each in parts)):
         for route in router.routes:
             if isinstance(route, APIRoute) and route.include_in_schema:

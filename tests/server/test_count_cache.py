@@ -5,9 +5,8 @@ import asyncio
 import pytest
 
 from hippocampe import Hippocampe, Scope
-from hippocampe.server.http import count_cache
-from hippocampe.server.http.count_cache import EXPENSIVE_SECONDS, SHARE, CountCache
-from hippocampe.server.http.served import ServedMemory
+from hippocampe.server.http import served as serving
+from hippocampe.server.http.served import EXPENSIVE_SECONDS, SHARE, CountCache, ServedMemory
 
 COST = 0.2
 
@@ -93,8 +92,8 @@ def test_a_clearing_drops_what_is_being_counted() -> None:
 def test_counts_of_spaces_are_apart_and_gone_after_an_erasure(
     memory: Hippocampe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(count_cache, "EXPENSIVE_SECONDS", 0.0)
-    monkeypatch.setattr(count_cache, "SHARE", 1e-6)
+    monkeypatch.setattr(serving, "EXPENSIVE_SECONDS", 0.0)
+    monkeypatch.setattr(serving, "SHARE", 1e-6)
     home, work = Scope(space="home"), Scope(space="work")
 
     async def ask() -> None:
@@ -112,8 +111,8 @@ def test_counts_of_spaces_are_apart_and_gone_after_an_erasure(
 
 
 def test_a_digest_makes_counts_anew(memory: Hippocampe, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(count_cache, "EXPENSIVE_SECONDS", 0.0)
-    monkeypatch.setattr(count_cache, "SHARE", 1e-6)
+    monkeypatch.setattr(serving, "EXPENSIVE_SECONDS", 0.0)
+    monkeypatch.setattr(serving, "SHARE", 1e-6)
     here = Scope(user="nina", channel="lobby")
 
     async def ask() -> list[int]:

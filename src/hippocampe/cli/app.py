@@ -11,9 +11,6 @@ import typer
 from hippocampe import __version__
 from hippocampe.cli import (
     companion,
-    hook,
-    jobs,
-    mcp,
     memories,
     removal,
     server,
@@ -82,7 +79,7 @@ def hippocampe(
     """The long-term memory of a conversational agent."""
 
 
-for part in (memories, talk, turns, companion, server, mcp, hook, removal, jobs, upkeep):
+for part in (memories, talk, turns, companion, server, removal, upkeep):
     app.add_typer(part.app)
 app.add_typer(declared())
 

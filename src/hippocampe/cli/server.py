@@ -1,5 +1,10 @@
-"""Commands of the server: `serve` and its keys."""
+"""Commands of the server: `serve`, its keys, and the programs that clients start: `mcp` and `hook`."""
 
+import logging
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
@@ -8,8 +13,11 @@ from hippocampe.cells import MAX_CELLS, Divided
 from hippocampe.cli import terminal
 from hippocampe.cli.call import Call, choice, command, group
 from hippocampe.cli.from_verb import add, text
+from hippocampe.cli.help import Group
 from hippocampe.cli.show import server as show
 from hippocampe.cli.show.layout import say
+from hippocampe.client.hooks.events import answer
+from hippocampe.client.hooks.options import Options
 
 app = typer.Typer()
 PANEL = "Server"
@@ -105,20 +113,20 @@ def move_space(
     cell: Annotated[int, typer.Argument(min=0, help="The number of the cell.", show_default=False)],
 ) -> None:
     """Move a space to another cell of a server with --workers. Reading goes on; writes wait a moment."""
-    from hippocampe.server.cells import ordering
+    from hippocampe.server.cells import serving
 
-    moved = ordering.move(call.config.folder, space, cell)
+    moved = serving.move(call.config.folder, space, cell)
     call.answer(moved, lambda: show.moved(moved))
 
 
 @command(app, "spread-spaces", panel=PANEL, shared=("folder", "json"))
 def spread_spaces(call: Call) -> None:
     """Move each space to the cell that its name hashes to: once after a folder was divided or cells were added."""
-    from hippocampe.server.cells import ordering
+    from hippocampe.server.cells import serving
 
-    moved: list[ordering.Moved] = []
+    moved: list[serving.Moved] = []
     with terminal.progress() as progress:
-        while some := ordering.spread(call.config.folder):
+        while some := serving.spread(call.config.folder):
             moved += some
             progress("moving spaces", len(moved), 0)
     call.answer(moved, lambda: show.spread(moved))
@@ -158,3 +166,57 @@ add(
     overrides={"id": text("The id of a key, as list prints it.")},
     examples=["keys revoke ID"],
 )
+
+
+hook_app = typer.Typer(
+    help="Answer the hooks of a coding agent; each reads JSON on standard input.", cls=Group
+)
+app.add_typer(hook_app, name="hook", rich_help_panel=PANEL)
+
+
+def _add(event: str, help: str, *examples: str) -> None:
+    def step(call: Call) -> None:
+        folder = None if call.folder is None else os.fspath(call.folder)
+        place = {"space": call.space, "user": call.user, "channel": call.channel}
+        answer(event, Options({"folder": folder, **place}))
+
+    step.__doc__ = help
+    shared = ("folder", "space", "user", "channel")
+    command(hook_app, event, shared=shared, examples=examples)(step)
+
+
+_add(
+    "prompt-submit",
+    "Give the agent what memory knows about a prompt.",
+    "hook prompt-submit --space work",
+)
+_add(
+    "session-start",
+    "Give the agent the user's identity, what is important and what is recent; start a server if none runs.",
+)
+_add("stop", "Store the last exchange of the agent's transcript, once.")
+
+
+SETS = ("companion", "assistant", "all")
+
+
+@command(
+    app,
+    "mcp",
+    panel=PANEL,
+    shared=("folder", "space", "user", "channel", "embedder"),
+    examples=["mcp", "mcp --tools assistant --space home --user paul"],
+)
+def mcp(call: Call, *, tools: Annotated[str, choice("--tools", SETS)] = "all") -> None:
+    """Serve the memory to an MCP client over standard input and output."""
+    if tools not in SETS:
+        raise typer.BadParameter(f"--tools takes {', '.join(SETS)}, not {tools!r}.")
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    # The SDK logs unreadable messages with their content.
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)
+    # Before the owner of the folder starts: on a slow disk, two processes that load made the client give up.
+    from hippocampe.server.mcp import stdio
+
+    with ExitStack() as stack, ThreadPoolExecutor(1) as pool:
+        joining = pool.submit(lambda: stack.enter_context(call.join()))
+        stdio.serve(joining, call.scope, tools)

@@ -1,4 +1,4 @@
-"""Commands on the whole data folder, and the demonstration."""
+"""Commands on background jobs and on the whole data folder, and the demonstration."""
 
 from contextlib import ExitStack
 from dataclasses import replace
@@ -10,7 +10,7 @@ import typer
 
 from hippocampe.cells import located
 from hippocampe.cli import cells, terminal
-from hippocampe.cli.call import OF_A_FOLDER, Call, command
+from hippocampe.cli.call import OF_A_FOLDER, Call, command, group
 from hippocampe.cli.from_verb import add, of_verb, text
 from hippocampe.cli.show import upkeep as show
 from hippocampe.cli.show.layout import say
@@ -200,3 +200,32 @@ def _back_up_cells(call: Call, target: str | None = None, *, overwrite: bool = F
 
     to = None if target is None else Path(target)
     return back_up_cells(call.config.folder, copy, to, overwrite=overwrite)
+
+
+jobs_app = group(
+    app, "jobs", "Background jobs of a space: list, run, retry.", panel="Background jobs"
+)
+
+add(
+    jobs_app,
+    "list",
+    "Show the runs of background jobs, newest first.",
+    verb="jobs",
+    examples=["jobs list --state parked --state failed"],
+)
+add(
+    jobs_app,
+    "run",
+    "Run all jobs of the space that are due, the scheduled ones included.",
+    lambda done: show.runs(done.result, done.timezone, none=say("Nothing is due.")),
+    verb="run_jobs",
+)
+add(
+    jobs_app,
+    "retry",
+    "Make a failed or parked run due now.",
+    lambda done: show.runs([done.result], done.timezone),
+    verb="retry_job",
+    overrides={"id": text("The id of a failed or parked run.")},
+    examples=["jobs retry ID"],
+)

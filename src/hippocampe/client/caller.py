@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO, Generic, TypeVar, cast
 
-from hippocampe.client.problems import error_of
+from hippocampe.client.wire import error_of
 from hippocampe.types import Progress
 
 C = TypeVar("C")

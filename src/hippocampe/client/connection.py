@@ -12,8 +12,8 @@ from typing import Any, BinaryIO, cast
 from urllib.parse import SplitResult, urlencode, urlsplit
 
 from hippocampe.client.caller import Caller, result_of
-from hippocampe.client.problems import error_of
 from hippocampe.client.reaching import Unreached
+from hippocampe.client.wire import error_of
 from hippocampe.errors import HippocampeError, InvalidInput, ServerUnavailable
 from hippocampe.types import Progress
 

@@ -25,8 +25,7 @@ from typing import Any, cast
 
 from hippocampe import __version__
 from hippocampe.client.calls import decode_arguments, results_of, takes_progress
-from hippocampe.client.problems import as_problem
-from hippocampe.client.wire import encode
+from hippocampe.client.wire import as_problem, encode
 from hippocampe.errors import HippocampeError, InvalidInput, shown
 from hippocampe.system.local_socket import Listener
 from hippocampe.types import Considered, Injection

@@ -1,4 +1,4 @@
-"""Encode the values of the library as JSON, and decode them: what one process sends another."""
+"""Encode the values and errors of the library as JSON, and decode them: what one process sends another."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
@@ -8,7 +8,8 @@ from pathlib import Path, PurePath
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
-from hippocampe import types
+from hippocampe import errors, types
+from hippocampe.errors import HippocampeError, ServerUnavailable
 from hippocampe.types import Unset
 
 _CONTAINERS: Mapping[str, Any] = {"list": list, "dict": dict, "tuple": tuple}
@@ -149,3 +150,24 @@ def _required(kind: Any) -> frozenset[str]:
         for each in fields(kind)
         if each.default is MISSING and each.default_factory is MISSING
     )
+
+
+KIND = "urn:hippocampe:"
+
+
+def as_problem(error: HippocampeError) -> dict[str, str]:
+    """Convert an error to a problem; `error_of` is the inverse."""
+    return {"type": f"{KIND}{type(error).__name__}", "detail": str(error)}
+
+
+def error_of(problem: Mapping[str, Any]) -> HippocampeError:
+    """Convert a problem back to its error.
+
+    Raises:
+        KeyError: It has no type or no detail.
+    """
+    detail, kind = str(problem["detail"]), str(problem["type"]).removeprefix(KIND)
+    found = getattr(errors, kind, None)
+    if isinstance(found, type) and issubclass(found, HippocampeError):
+        return found(detail)
+    return ServerUnavailable(f"the server refused with status {problem.get('status')}: {detail}")

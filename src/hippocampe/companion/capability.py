@@ -14,10 +14,9 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.companion.attending import Attend, last_prompt, with_reminders
-from hippocampe.companion.costs import record_run
 from hippocampe.companion.reminder import remind
 from hippocampe.companion.tools import toolset
-from hippocampe.companion.turn import Turn
+from hippocampe.companion.turn import Turn, record_run
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.language.prompts import prompt
 from hippocampe.types import Scope, Settings

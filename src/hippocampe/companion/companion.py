@@ -179,7 +179,7 @@ class AsyncCompanion:
 
     async def _store(self, turn: "Turn", question: "_Question", outcome: "Outcome") -> Reply:
         """Store the exchange, the facts of a systematic answer, and the cost."""
-        from hippocampe.companion.costs import record_run
+        from hippocampe.companion.turn import record_run
 
         # Mark it before writing: the writing thread goes on when this task is cancelled.
         question.stored = True
@@ -245,8 +245,8 @@ class AsyncCompanion:
         scope = Scope(space=space, user=user, channel=channel)
         question = clean_text(question, what="question", limit=MAX_MESSAGE_CHARACTERS)
         model = await self._connect()
-        from hippocampe.companion.costs import record_run
         from hippocampe.companion.deep_recall import recall_deeply
+        from hippocampe.companion.turn import record_run
 
         await self.hippo.check_budget(scope=scope)
         found, responses = await recall_deeply(

@@ -6,7 +6,6 @@ from starlette.routing import Route
 from hippocampe import __version__
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.api import (
-    api_keys,
     chat,
     composed,
     endpoints,
@@ -21,13 +20,11 @@ from hippocampe.server.http.access import BEARER, PROXY, Gate
 from hippocampe.server.http.idempotency import Idempotency
 from hippocampe.server.http.json_limit import JsonLimit
 from hippocampe.server.http.limits import BodyLimit, GuessLimit, KeyLimit
-from hippocampe.server.http.methods import HeadRequests
 from hippocampe.server.http.observation import Observation
 from hippocampe.server.http.origins import Origins
+from hippocampe.server.http.rewriting import HeadRequests, SpeakerPath, Versions
 from hippocampe.server.http.served import ServedMemory
 from hippocampe.server.http.sessions import Sessions
-from hippocampe.server.http.speaker_path import SpeakerPath
-from hippocampe.server.http.versions import Versions
 from hippocampe.server.mcp import endpoint
 from hippocampe.server.proxy import endpoints as proxy
 from hippocampe.server.proxy.providers import ProviderErrors
@@ -84,7 +81,7 @@ def create_app(
     app.state.upstreams = upstreams(awaited.config)
     app.state.threads = Threads()
     app.state.answering = chat.Answering(awaited)
-    parts = (composed, chat, transfer, api_keys, proxy, verbs)
+    parts = (composed, chat, transfer, proxy, verbs)
     for router in (endpoints.routes(), *(each.router for each in parts)):
         app.include_router(router, dependencies=[Depends(BEARER)])
     app.include_router(operation.router)

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, expect
 from browsing import PHONE, Reader, check_accessible, check_fits, shoot
 from conftest import FakeClock
 from hippocampe import Hippocampe, Scope
-from hippocampe.server.dashboard.digesting import next_digest
+from hippocampe.server.dashboard.live import next_digest
 from hippocampe.types import Settings
 
 HERE = Scope()

@@ -7,8 +7,7 @@ import httpx
 
 from browsing import PHONE, Reader, check_accessible, check_fits, shoot
 from hippocampe import Hippocampe, Scope
-from hippocampe.server.http.log_tail import LogLine, LogTail
-from hippocampe.server.http.logs import request
+from hippocampe.server.http.logs import LogLine, LogTail, request
 
 log = logging.getLogger("hippocampe")
 

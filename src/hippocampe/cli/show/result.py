@@ -6,7 +6,7 @@ from datetime import datetime
 from operator import itemgetter
 from typing import Any, cast
 
-from hippocampe.cli.show import jobs, memories, talk, turns, upkeep
+from hippocampe.cli.show import memories, talk, turns, upkeep
 from hippocampe.cli.show.layout import label, listing, local_time, pairs, reader, say
 from hippocampe.cli.terminal import Shown
 from hippocampe.types import (
@@ -29,8 +29,8 @@ VIEWS: Mapping[Any, Callable[[Any, str], Shown]] = {
     list[Change]: memories.changes,
     list[Message]: talk.messages,
     list[Retrieval]: turns.retrievals,
-    list[JobRun]: jobs.runs,
-    list[ModelUsage]: jobs.usage,
+    list[JobRun]: upkeep.runs,
+    list[ModelUsage]: upkeep.usage,
     list[AuditEntry]: upkeep.audit,
 }
 """Views by the type that a verb returns; they take the result and the timezone."""

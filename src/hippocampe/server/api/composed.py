@@ -1,18 +1,28 @@
-"""Endpoints on memories and talk that do more than pass a request on to one verb."""
+"""Endpoints on memories, talk and keys that do more than pass a request on to one verb."""
 
 import asyncio
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any, cast
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import BeforeValidator, Field
 
+from hippocampe.errors import NotFound
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.language.text import truncated
 from hippocampe.server.api.arguments import body_of
-from hippocampe.server.http.dependencies import HasKey, Hippo, Reader, Writer
-from hippocampe.types import Counts, Injection, Message, Mode, Recollection, Remembered, Stats
+from hippocampe.server.http.dependencies import Admin, HasKey, Hippo, Reader, Writer
+from hippocampe.types import (
+    ApiKey,
+    Counts,
+    Injection,
+    Message,
+    Mode,
+    Recollection,
+    Remembered,
+    Stats,
+)
 from hippocampe.validation import MAX_BURST
 
 router = APIRouter(prefix="/api")
@@ -156,3 +166,18 @@ async def stats(hippo: Hippo, scope: Reader, has_key: HasKey) -> Stats:
 def of_one_space(found: Stats) -> Stats:
     """Counts without those of the whole index, which all spaces share, for a key that opens one space."""
     return replace(found, indexed={}, pending=0, outages={}, retrievals_dropped=0)
+
+
+@router.get("/keys", tags=["Server"])
+async def list_keys(hippo: Hippo, scope: Admin, has_key: HasKey, request: Request) -> list[ApiKey]:
+    """The keys of the space, revoked ones included, newest first; of all spaces without key and `space`."""
+    everywhere = not has_key and "space" not in request.query_params
+    return [key for key in await hippo.keys() if everywhere or key.space == scope.space]
+
+
+@router.delete("/keys/{id}", tags=["Server"])
+async def revoke_key(hippo: Hippo, scope: Admin, has_key: HasKey, id: str) -> ApiKey:
+    """Revoke a key: it is refused from the next request on."""
+    if has_key and not any(key.id == id and key.space == scope.space for key in await hippo.keys()):
+        raise NotFound(f"there is no key {id!r} to revoke: see the ids with GET /api/keys.")
+    return await hippo.revoke_key(id)

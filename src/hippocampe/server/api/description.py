@@ -8,7 +8,7 @@ from typing import Any, cast
 from fastapi import FastAPI
 
 from hippocampe.server.http import idempotency
-from hippocampe.server.http.versions import HEADER
+from hippocampe.server.http.rewriting import HEADER
 
 Schema = dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""The application in front of the cells: sends each request to the cell of its space.
+"""The application in front of the cells: sends each request to the cell of its space, or asks all and merges the answers.
 
 It decides nothing about keys and rights: the cell does, by the same rules as a single process.
 """
@@ -6,12 +6,17 @@ It decides nothing about keys and rights: the cell does, by the same rules as a 
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from typing import Any, cast
 from urllib.parse import parse_qs, unquote_to_bytes
 
 import httpx
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.metrics_core import Metric
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.registry import Collector
 from starlette.datastructures import Headers, QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, cookie_parser
@@ -23,7 +28,8 @@ from hippocampe.cells import Divided
 from hippocampe.client.wire import encode
 from hippocampe.errors import InvalidInput, Overloaded, ServerUnavailable
 from hippocampe.hippocampe import KeyRegister
-from hippocampe.server.cells import merging, passing, sending
+from hippocampe.server.api.operation import DOWN
+from hippocampe.server.cells import passing, sending
 from hippocampe.server.cells.moves import Mover
 from hippocampe.server.cells.sending import (
     HOP_BY_HOP,
@@ -125,7 +131,7 @@ class Router:
     async def _readiness(self) -> Response:
         asked = (_soon(each.ask("ready"), READY_SECONDS) for each in self._cells)
         answers = await asyncio.gather(*asked)
-        found = merging.readiness(
+        found = _merged_readiness(
             [each.json() if each is not None and each.is_success else None for each in answers]
         )
         return JSONResponse(found, 200 if found["ready"] else 503)
@@ -205,7 +211,7 @@ class Router:
             if each is not None and each.status_code == 200
         }
         if found:
-            return httpx.Response(200, headers=TEXT, content=merging.metrics(found))
+            return httpx.Response(200, headers=TEXT, content=_merged_metrics(found))
         refusal = next((each for each in answers if each is not None), None)
         if refusal is None:
             raise ServerUnavailable("no cell answers: see the log of the server.")
@@ -260,3 +266,47 @@ async def _relay(response: httpx.Response, send: Send) -> None:
         log.warning("a cell ended during an answer")
     finally:
         await response.aclose()
+
+
+class _Metrics(Collector):
+    """The metrics of all cells, each with the label `cell`."""
+
+    def __init__(self, texts: Mapping[int, str]) -> None:
+        self._texts = texts
+
+    def collect(self) -> Iterator[Metric]:
+        """Families of the same name are one."""
+        families: dict[str, Metric] = {}
+        for cell, text in self._texts.items():
+            for family in text_string_to_metric_families(text):
+                merged = families.setdefault(
+                    family.name, Metric(family.name, family.documentation, family.type)
+                )
+                for sample in family.samples:
+                    merged.samples.append(
+                        sample._replace(labels={**sample.labels, "cell": str(cell)})
+                    )
+        yield from families.values()
+
+
+def _merged_metrics(texts: Mapping[int, str]) -> bytes:
+    """Merge the metrics of cells, by number, in the text format of Prometheus."""
+    registry = CollectorRegistry()
+    registry.register(_Metrics(texts))
+    return generate_latest(registry)
+
+
+def _merged_readiness(states: Sequence[Mapping[str, Any] | None]) -> dict[str, Any]:
+    """Merge the readiness of cells: a dependency that is down in one of them is down.
+
+    Args:
+        states: What each cell says; None for one that does not answer, which is named.
+    """
+    silent = [number for number, state in enumerate(states) if state is None]
+    known = [asdict(DOWN) if state is None else state for state in states]
+    parts = [name for name in known[0] if name != "ready"]
+    return {
+        "ready": all(state["ready"] for state in known),
+        **{part: "ok" if all(state[part] == "ok" for state in known) else "down" for part in parts},
+        "silent_cells": silent,
+    }

@@ -1,4 +1,4 @@
-"""Run a router and its cells until a signal."""
+"""Run a router and its cells until a signal; give orders to a running one, from another process of its user."""
 
 import asyncio
 import json
@@ -9,22 +9,28 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
+import httpx
 from starlette.types import ASGIApp
+
+from hippocampe.errors import HippocampeError, ServerUnavailable
+from hippocampe.server.cells.moves import Moved
+from hippocampe.server.cells.passing import INTERNAL
 
 if sys.platform != "win32":
     import resource
 
 from hippocampe.cells import FOLDER, Divided
 from hippocampe.config import Config
-from hippocampe.errors import InvalidInput, ServerUnavailable
+from hippocampe.errors import InvalidInput
 from hippocampe.hippocampe import KeyRegister
 from hippocampe.server.app import LARGER, MAX_BODY_BYTES
 from hippocampe.server.cells.router import Router
 from hippocampe.server.cells.supervisor import Orders, Supervisor
 from hippocampe.server.http.limits import BodyLimit
+from hippocampe.server.http.rewriting import SpeakerPath
 from hippocampe.server.http.sessions import Sessions
-from hippocampe.server.http.speaker_path import SpeakerPath
 from hippocampe.server.proxy.providers import ProviderErrors
 from hippocampe.server.serving import KeyNeed, Server, listening, signals_taken, url_of
 from hippocampe.system import private
@@ -188,3 +194,38 @@ def router_socket(root: Path) -> str:
     raise ServerUnavailable(
         f"no server with cells serves {root}: start hippocampe serve with --workers first."
     )
+
+
+def move(root: Path, space: str, target: int) -> Moved:
+    """Move a space to another cell.
+
+    Raises:
+        ServerUnavailable: No server with cells serves the folder.
+        HippocampeError: The space cannot be moved; it stays where it is.
+    """
+    return Moved(**_order(root, "move", {"space": space, "target": target}))
+
+
+def spread(root: Path) -> list[Moved]:
+    """Move some of the spaces that are not in the cell that their name hashes to; none if each is.
+
+    Raises:
+        ServerUnavailable: No server with cells serves the folder.
+        HippocampeError: A cell failed; each space is where it was or where it belongs.
+    """
+    return [Moved(**each) for each in _order(root, "spread", {})]
+
+
+def _order(root: Path, name: str, order: dict[str, object]) -> Any:
+    transport = httpx.HTTPTransport(uds=router_socket(root))
+    try:
+        with httpx.Client(transport=transport, timeout=None) as client:
+            answer = client.post(f"http://router{INTERNAL}{name}", json=order)
+            content = answer.json()
+    except (httpx.HTTPError, ValueError) as exc:
+        raise ServerUnavailable(
+            f"the server of {root} cannot be reached ({type(exc).__name__}): check that it runs."
+        ) from exc
+    if answer.status_code >= 400:
+        raise HippocampeError(content["detail"])
+    return content

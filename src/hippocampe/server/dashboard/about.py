@@ -13,8 +13,7 @@ from starlette.responses import Response
 from hippocampe.language.person import is_about_speaker
 from hippocampe.language.subject_names import as_written
 from hippocampe.language.text import fold
-from hippocampe.server.dashboard.days import by_day
-from hippocampe.server.dashboard.lists import Listed, numbers
+from hippocampe.server.dashboard.lists import Listed, by_day, numbers
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Visit
 from hippocampe.types import DEFAULT_IMPORTANCE, Counts, Memory

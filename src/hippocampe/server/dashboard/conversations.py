@@ -7,8 +7,7 @@ from typing import Annotated, Any
 from fastapi import Depends
 from starlette.responses import Response
 
-from hippocampe.server.dashboard.days import by_day, start_of
-from hippocampe.server.dashboard.lists import Listed
+from hippocampe.server.dashboard.lists import Listed, by_day, start_of
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Visit
 

@@ -1,13 +1,18 @@
-"""Lists of pages: their query, which is their address, and the numbers of their pages."""
+"""Lists of pages: their query, which is their address, their days, and the numbers of their pages."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Annotated, Any, ClassVar, Self, TypeVar
+from datetime import date, datetime, time, timedelta
+from itertools import groupby
+from typing import Annotated, Any, ClassVar, Protocol, Self, TypeVar
 from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
 
 from fastapi import Query
 
+from hippocampe.errors import InvalidInput
 from hippocampe.language.text import fold
+from hippocampe.server.dashboard.visit import Visit
 
 T = TypeVar("T")
 SHOWN = 100
@@ -56,3 +61,36 @@ def numbers(open: int, items: int, size: int = SHOWN) -> Iterator[int | None]:
             yield None
         yield number
         before = number
+
+
+class Dated(Protocol):
+    """A value with a time."""
+
+    @property
+    def at(self) -> datetime:
+        """Its time."""
+        ...
+
+
+D = TypeVar("D", bound=Dated)
+
+
+def start_of(page: Visit, text: str, *, after: int = 0) -> datetime | None:
+    """The start of a day, or of one so many days after it; None without a text.
+
+    Raises:
+        InvalidInput: The text is not a date.
+    """
+    if not text:
+        return None
+    try:
+        day = date.fromisoformat(text) + timedelta(days=after)
+    except (ValueError, OverflowError) as exc:
+        raise InvalidInput(f"{text[:20]!r} is not a date: write it like 2026-01-17.") from exc
+    return datetime.combine(day, time(), ZoneInfo(page.timezone))
+
+
+def by_day(page: Visit, dated: Iterable[D]) -> list[tuple[date, tuple[D, ...]]]:
+    """Values by their day, in their order."""
+    days = groupby(dated, key=lambda each: page.here(each.at).date())
+    return [(day, tuple(found)) for day, found in days]

@@ -1,18 +1,134 @@
-"""Observed rooms, the messages since the last digest, and the memories of that digest."""
+"""Observed rooms, the messages since the last digest, and the memories of that digest; digests started from a page."""
 
+import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, time, timedelta
+from zoneinfo import ZoneInfo
 
 from starlette.responses import Response
 
-from hippocampe.server.dashboard.digesting import digests
+from hippocampe.aio import AsyncHippocampe
+from hippocampe.errors import HippocampeError
 from hippocampe.server.dashboard.routing import page_router
-from hippocampe.server.dashboard.visit import ReadPage, Visit
-from hippocampe.types import Memory, Message
+from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Visit
+from hippocampe.types import Distilled, Memory, Message, Scope, Settings
 from hippocampe.validation import MAX_EVIDENCE
 
 router = page_router()
+
+
+@dataclass(frozen=True, slots=True)
+class Digesting:
+    """A digest that was started from a page.
+
+    Attributes:
+        waiting: The number of live messages at the start.
+        ended_at: When it ended; None while it runs.
+    """
+
+    started_at: datetime
+    waiting: int
+    ended_at: datetime | None = None
+    done: Distilled | None = None
+    error: str | None = None
+
+    @property
+    def running(self) -> bool:
+        """True if it has not ended."""
+        return self.ended_at is None
+
+
+class Digests:
+    """The latest digest started from a page, by space."""
+
+    def __init__(self) -> None:
+        self._latest: dict[str, Digesting] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def of(self, space: str) -> Digesting | None:
+        """The latest digest of a space."""
+        return self._latest.get(space)
+
+    def start(self, hippo: AsyncHippocampe, scope: Scope, waiting: int, now: datetime) -> None:
+        """Start a digest in the background, unless one of the space is running."""
+        latest = self.of(scope.space)
+        if latest is not None and latest.running:
+            return
+        begun = self._latest[scope.space] = Digesting(now, waiting)
+        task = asyncio.create_task(self._run(hippo, scope, begun))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, hippo: AsyncHippocampe, scope: Scope, begun: Digesting) -> None:
+        done, error = None, None
+        try:
+            done = await hippo.digest(scope=scope)
+        except HippocampeError as exc:
+            error = str(exc)
+        ended_at = await hippo.now()
+        self._latest[scope.space] = replace(begun, ended_at=ended_at, done=done, error=error)
+
+
+def next_digest(settings: Settings, now: datetime) -> datetime | None:
+    """The next scheduled hour of a digest; None if no hour is set."""
+    zone = ZoneInfo(settings.timezone)
+    today = now.astimezone(zone).date()
+    hours = [
+        datetime.combine(today + timedelta(days=later), time(hour), zone)
+        for later in (0, 1)
+        for hour in settings.digest_hours
+    ]
+    return min((each for each in hours if each > now), default=None)
+
+
+@router.get("/digest")
+async def digest_state(page: ReadPage, watched: bool = False) -> Response:
+    """The state of the digest.
+
+    Args:
+        watched: Whether it was running at the last poll of the page.
+    """
+    latest = digests(page).of(page.scope.space)
+    ended = watched and latest is not None and not latest.running
+    stats = await page.hippo.stats(scope=page.scope)
+    runs = await page.hippo.jobs(scope=page.scope, job="digest", limit=1)
+    run = runs[0] if runs else None
+    if latest and run and latest.ended_at and run.ended_at and run.ended_at > latest.ended_at:
+        # A run of the schedule ended after the digest by hand.
+        latest = None
+    return page.part(
+        "digest.html",
+        changed="digested" if ended else None,
+        toast=_outcome(page, latest) if ended and latest is not None else None,
+        latest=latest,
+        run=run,
+        live=stats.live,
+        next_at=next_digest(page.settings, page.now),
+    )
+
+
+def _outcome(page: Visit, latest: Digesting) -> str | None:
+    if latest.done is None:
+        return None
+    return page.count(
+        "{number} message digested.", "{number} messages digested.", latest.done.messages
+    )
+
+
+@router.post("/digest")
+async def start(page: AdminPage) -> Response:
+    """Start a digest, and show its progress."""
+    stats = await page.hippo.stats(scope=page.scope)
+    digests(page).start(page.hippo, page.scope, stats.live, page.now)
+    return await digest_state(page)
+
+
+def digests(page: Visit) -> Digests:
+    """The digests of the server of a page."""
+    return page.request.app.state.digests
+
+
 MOST = 500
 """Most live messages shown; the latest of each room."""
 MOST_MADE = 100

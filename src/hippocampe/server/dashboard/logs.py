@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import AdminPage, Visit
 from hippocampe.server.http.events import EVENTS
-from hippocampe.server.http.log_tail import LogLine, LogTail
+from hippocampe.server.http.logs import LogLine, LogTail
 
 LOOK_SECONDS = 0.3
 """Poll interval for new lines."""

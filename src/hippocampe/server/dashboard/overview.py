@@ -1,4 +1,4 @@
-"""The overview: the latest injections, the latest memories, the pairs to review."""
+"""The overview: the latest injections, the latest memories, the pairs to review; and what waits on each page."""
 
 import asyncio
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from hippocampe.hippocampe import IMPORT_FORMATS
 from hippocampe.server.dashboard import drawing
 from hippocampe.server.dashboard.chat import former_of
 from hippocampe.server.dashboard.connect import doors
+from hippocampe.server.dashboard.menu import MENU
 from hippocampe.server.dashboard.reviews import pair_of
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Visit
@@ -97,3 +98,11 @@ async def _lists(page: Visit) -> dict[str, Any]:
         "waiting": len(waiting),
         "stuck": len(parked),
     }
+
+
+@router.get("/menu/badges")
+async def badges(page: ReadPage) -> Response:
+    """Count what waits on each page; loaded after the page, since counts of a large space take longer."""
+    stats = await page.hippo.stats(scope=page.scope)
+    waiting = {each.name: each.badge(stats) for each in MENU if each.badge and page.may(each.role)}
+    return page.part("badges.html", waiting=waiting)

@@ -8,8 +8,7 @@ from typing import Any, Literal, get_args
 from markupsafe import Markup, escape
 
 from hippocampe.errors import InvalidInput
-from hippocampe.server.dashboard.days import start_of
-from hippocampe.server.dashboard.lists import Listed, numbers
+from hippocampe.server.dashboard.lists import Listed, numbers, start_of
 from hippocampe.server.dashboard.visit import Visit
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,

@@ -13,11 +13,11 @@ from starlette.types import Message, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.server import dashboard
-from hippocampe.server.dashboard import digesting, importing
+from hippocampe.server.dashboard import data, live
 from hippocampe.server.dashboard.rendering import STATIC_FOLDER
 from hippocampe.server.dashboard.routing import refused
 from hippocampe.server.http.access import STATIC
-from hippocampe.server.http.log_tail import LogTail
+from hippocampe.server.http.logs import LogTail
 from hippocampe.server.http.middleware import Middleware, at_start
 
 HOME = "/overview"
@@ -76,8 +76,8 @@ def install(app: FastAPI) -> None:
     """Add the pages and their files to an application whose errors are problems."""
     # Pages are not compressed: their length would tell whether words of a search are near the token that they carry.
     app.mount(STATIC.rstrip("/"), GZipMiddleware(StaticFiles(directory=STATIC_FOLDER)))
-    app.state.digests = digesting.Digests()
-    app.state.imports = importing.Imports()
+    app.state.digests = live.Digests()
+    app.state.imports = data.Imports()
     app.state.log_tail = LogTail()
     app.add_api_route("/", _home, include_in_schema=False)
     app.add_exception_handler(HTTPException, refused)

@@ -6,8 +6,7 @@ from typing import Annotated, get_args
 from fastapi import Depends
 from starlette.responses import Response
 
-from hippocampe.server.dashboard.days import by_day
-from hippocampe.server.dashboard.lists import SHOWN, Listed
+from hippocampe.server.dashboard.lists import SHOWN, Listed, by_day
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage
 from hippocampe.types import DEFAULT_IMPORTANCE, ChangeKind

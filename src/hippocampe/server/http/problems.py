@@ -13,14 +13,15 @@ from pydantic import TypeAdapter
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Match
 
 from hippocampe import errors
-from hippocampe.client.problems import KIND
+from hippocampe.client.wire import KIND
 from hippocampe.server.http.faults import faults
-from hippocampe.server.http.methods import allowed
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = "1"
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 INCOMPLETE = "the body is not complete."
 """The error of a request whose client disconnected while it sent the body: a line of the log, no failure."""
 STATUS: dict[type[errors.HippocampeError], HTTPStatus] = {
@@ -167,7 +168,7 @@ def headers_of(request: Request, error: HTTPException) -> Mapping[str, str] | No
     """
     if error.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
         return error.headers
-    methods = allowed(request)
+    methods = _allowed(request)
     if not methods or request.method in methods:
         # A mounted application has refused the method, and has named its own ones.
         return error.headers
@@ -176,3 +177,16 @@ def headers_of(request: Request, error: HTTPException) -> Mapping[str, str] | No
 
 async def _broken(request: Request, error: Exception) -> Response:
     return response(of_status(500, "the server failed: report it with the traceback in its log."))
+
+
+def _allowed(request: Request) -> list[str]:
+    """The methods that the path of a request allows, over all routes."""
+    routes: list[BaseRoute] = request.app.routes
+    found = [
+        method
+        for method in METHODS
+        if any(
+            route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes
+        )
+    ]
+    return ["HEAD", *found] if "GET" in found else found
