@@ -184,7 +184,7 @@ def test_the_reasons_of_what_was_given_are_in_the_language(
     injection = Injection("1", "…", (found,), 9, 4.0, trace)
     usage = Usage(turns=2, injected_tokens=24)
     reply = Reply("happy", "Le 3 mai.", injected=(found,), usage=usage, injection=injection)
-    out(show.why(reply.injected, injection, (), 12, FRENCH))
+    out(show.why(reply, FRENCH))
     assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
         "0.80 trouvé  souvenir · Nina part le 3 mai",
         "             pourquoi : les mêmes mots (+1.2); donne une date (+0.5)",
@@ -206,7 +206,9 @@ def test_what_was_given_is_shown_by_part(capsys: pytest.CaptureFixture[str]) -> 
         [Considered(always, "identity", "injected"), Considered(found, "search", "injected")]
     )
     injection = Injection("1", "…", (always, found), 9, 4.0, trace)
-    out(show.why(injection.items, injection, (), 12, FRENCH))
+    usage = Usage(turns=1, injected_tokens=12)
+    reply = Reply("happy", "Le 3 mai.", injected=injection.items, usage=usage, injection=injection)
+    out(show.why(reply, FRENCH))
     assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
         "trouvés",
         "0.80 trouvé  souvenir · Nina part le 3 mai",

@@ -179,7 +179,7 @@ class Chat:
                 self.say("Forgotten: {number}.", number=len(asked.items))
             return
         if injection.items or served.stored is None:
-            self._screen.print(self._why_of(self._last))
+            self._screen.print(show.why(self._last, by))
         if served.stored is not None:
             self._screen.print(show.remembered(served.stored, served.replaced, by))
 
@@ -236,11 +236,7 @@ class Chat:
         if self._last is None:
             self.say("There is no answer yet.")
         else:
-            self._screen.print(self._why_of(self._last))
-
-    def _why_of(self, reply: Reply) -> terminal.Shown:
-        tokens = reply.usage.injected_tokens // max(reply.usage.turns, 1)
-        return show.why(reply.injected, reply.injection, reply.searched, tokens, self._by)
+            self._screen.print(show.why(self._last, self._by))
 
     def _forget(self, topic: str) -> None:
         by = self._by

@@ -15,7 +15,7 @@ from hippocampe.cli.show.layout import (
     text,
 )
 from hippocampe.cli.terminal import Shown, sign
-from hippocampe.companion import Reply, Searched, ToolCalled
+from hippocampe.companion import Reply, ToolCalled
 from hippocampe.presentation.model_ways import model_ways
 from hippocampe.presentation.parts import parts_of
 from hippocampe.presentation.reader import Reader
@@ -148,16 +148,12 @@ def memories(found: Sequence[Memory], by: Reader) -> Shown:
     return grid(zip((_statement(each, by) for each in found), origins, strict=True))
 
 
-def why(
-    items: Sequence[Recollection],
-    injection: Injection | None,
-    searched: Sequence[Searched],
-    tokens: int,
-    by: Reader,
-) -> Shown:
+def why(reply: Reply, by: Reader) -> Shown:
     """The items that a model was given before an answer and those that it found, with their reasons."""
+    items, injection = reply.injected, reply.injection
     shown: list[Shown] = []
     if items:
+        tokens = reply.usage.injected_tokens // max(reply.usage.turns, 1)
         notes = [by.amount(tokens, "token")]
         if injection is not None:
             notes.append(by.milliseconds(injection.took_ms))
@@ -166,9 +162,9 @@ def why(
             heading = [text(by.label("part", part), "bold")] if len(parts) > 1 else []
             shown += [*heading, _rows(given, by)]
         shown.append(_notes(notes, indent=""))
-    elif not searched:
+    elif not reply.searched:
         return text(by.say("Nothing was injected."), "dim")
-    for each in searched:
+    for each in reply.searched:
         shown.append(text(f"{sign('·')} {each.tool} {each.query}".rstrip(), "bold"))
         found = [_Given(item, "", "search") for item in each.items]
         shown.append(_rows(found, by) if found else text(by.say("Nothing found."), "dim"))
