@@ -13,7 +13,7 @@ from fastapi.responses import FileResponse
 from hippocampe.errors import InvalidInput, UnreadableFile
 from hippocampe.hippocampe import IMPORT_FORMATS
 from hippocampe.server.http.dependencies import Admin, HasKey, Hippo
-from hippocampe.server.http.files import MAX_NAME_CHARACTERS, SentFile, plain_name, receive
+from hippocampe.server.http.files import MAX_NAME_CHARACTERS, plain_name, receive, sent_file
 from hippocampe.types import Imported
 
 router = APIRouter(prefix="/api", tags=["Talk"])
@@ -96,14 +96,11 @@ async def export_space(
 ) -> FileResponse:
     """Export the whole space as JSON Lines or Markdown."""
     ending, media_type = _EXPORTS[format]
-    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="hippocampe-export-"))
-    path = folder / f"space.{ending}"
-    try:
-        await hippo.export_to(path, scope=scope, format=format)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    return SentFile(path, media_type=media_type, filename=export_name(scope.space, ending))
+    return await sent_file(
+        export_name(scope.space, ending),
+        lambda path: hippo.export_to(path, scope=scope, format=format),
+        media_type,
+    )
 
 
 def export_name(space: str, ending: str) -> str:

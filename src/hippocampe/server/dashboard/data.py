@@ -1,7 +1,6 @@
 """Bring data in and out: import of a file that is dropped on the page, with its preview and progress; export, backup."""
 
 import asyncio
-import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from hippocampe.errors import HippocampeError, InvalidInput, NotFound, Unreadabl
 from hippocampe.hippocampe import IMPORT_FORMATS, ImportPreview, preview_import
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import AdminPage, Visit
-from hippocampe.server.http.files import SentFile, plain_name, receive
+from hippocampe.server.http.files import plain_name, receive, sent_file
 from hippocampe.types import Imported, Scope
 
 MOST = 8
@@ -154,7 +153,7 @@ FIRST_PROBLEMS = 50
 @router.get("")
 async def data_page(page: AdminPage) -> Response:
     """The page."""
-    return page.render("data/page.html", section="data", formats=IMPORT_FORMATS, cells=_cells(page))
+    return page.render("data/page.html", formats=IMPORT_FORMATS, cells=_cells(page))
 
 
 @router.post("/preview")
@@ -200,14 +199,9 @@ async def backup(page: AdminPage) -> FileResponse:
     """A copy of the whole database, or of that of the cell, which no key opens."""
     if page.key is not None:
         raise HTTPException(403, page.say("A backup has all spaces: it is made on the server."))
-    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="hippocampe-backup-"))
-    try:
-        cell = "" if (found := located(Path(page.folder))) is None else f"-cell-{found[1]}"
-        made = await page.hippo.backup(folder / f"hippocampe-{page.now:%Y-%m-%d}{cell}.db")
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    return SentFile(made, media_type="application/vnd.sqlite3", filename=made.name)
+    cell = "" if (found := located(Path(page.folder))) is None else f"-cell-{found[1]}"
+    name = f"hippocampe-{page.now:%Y-%m-%d}{cell}.db"
+    return await sent_file(name, page.hippo.backup, "application/vnd.sqlite3")
 
 
 def _cells(page: Visit) -> Mapping[int, Sequence[str]]:

@@ -1,6 +1,9 @@
 """Files that a request sends or gets. They are in private folders of this server."""
 
+import asyncio
 import shutil
+import tempfile
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import anyio
@@ -37,6 +40,19 @@ class SentFile(FileResponse):
             await super().__call__(scope, receive, send)
         finally:
             shutil.rmtree(Path(self.path).parent, ignore_errors=True)
+
+
+async def sent_file(
+    name: str, make: Callable[[Path], Awaitable[object]], media_type: str
+) -> SentFile:
+    """Make a file in a private folder, and send it."""
+    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="hippocampe-"))
+    try:
+        await make(folder / name)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return SentFile(folder / name, media_type=media_type, filename=name)
 
 
 def plain_name(name: str) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from types import TracebackType
+from contextlib import AsyncExitStack
 from typing import Any, Self, cast
 
 import mcp_types as mcp
@@ -49,7 +49,7 @@ def serve(joining: Future[Hippocampe], scope: Scope, tools: ToolSet) -> None:
 async def _serve(caller: Caller, joining: Future[Hippocampe]) -> None:
     server = make_server(lambda context: caller)
     async with stdio_server() as (received, sent):
-        messages = Messages(received, sent)
+        messages: Any = Messages(received, sent)
         serving = asyncio.ensure_future(
             server.run(messages, sent, server.create_initialization_options())
         )
@@ -74,13 +74,15 @@ class _Joining(AsyncHippocampe):
         return await super()._awaited(verb, *arguments, **named)
 
 
-class Messages:
+class Messages(AsyncExitStack):
     """The messages of a client. Malformed lines are answered with an error, as JSON-RPC demands.
 
     The SDK drops them, and a client would wait for an answer forever.
     """
 
     def __init__(self, received: Any, sent: Any) -> None:
+        super().__init__()
+        self.push_async_callback(received.aclose)
         self._received = received
         self._sent = sent
 
@@ -96,20 +98,6 @@ class Messages:
                 await self._sent.send(SessionMessage(error))
 
     receive = __anext__
-
-    async def aclose(self) -> None:
-        await self._received.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
-        await self.aclose()
 
 
 def _error(refusal: Exception) -> mcp.JSONRPCError | None:
