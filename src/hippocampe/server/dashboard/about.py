@@ -63,7 +63,6 @@ async def _names(
     asked, shown = asked.cut(found)
     return page.render(
         "names.html",
-        section=asked.path[1:],
         asked=asked,
         names={name: counts[name] for name in shown},
         written=await _written(page, shown) if isinstance(asked, Subjects) else {},

@@ -25,7 +25,6 @@ async def access_page(page: AdminPage) -> Response:
     names = {f"key {key.id}": key.label or key.id for key in keys}
     return page.render(
         "access/page.html",
-        section="access",
         roles=get_args(Role),
         keys=keys,
         entries=[

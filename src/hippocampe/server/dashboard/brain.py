@@ -1,7 +1,5 @@
 """The companion's statements about itself and its goals, by category."""
 
-from dataclasses import dataclass
-
 from starlette.responses import Response
 
 from hippocampe.companion.self_knowledge import KINDS
@@ -14,20 +12,10 @@ DAYS = 30
 PAGE_SIZE = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A category with its number of memories, and the numbers learnt on each of the latest days."""
-
-    name: str
-    many: int
-    learnt: int
-    line: str
-
-
 @router.get("/brain")
 async def brain_page(page: ReadPage) -> Response:
     """The page; its parts load later."""
-    return page.render("brain/page.html", section="brain")
+    return page.render("brain/page.html")
 
 
 @router.get("/brain/groups")
@@ -35,15 +23,18 @@ async def groups(page: ReadPage) -> Response:
     """The categories of self and of goals."""
     stats = await page.hippo.stats(scope=page.scope)
     activity = await page.hippo.activity(scope=page.scope, days=DAYS)
-
-    def group(name: str) -> Group:
-        learnt = [day.categories.get(name, 0) for day in activity]
-        return Group(name, stats.categories.get(name, 0), sum(learnt), drawing.line(learnt))
-
-    found: dict[str, list[Group]] = {"self": [], "goal": []}
-    for collection, category in KINDS:
-        found[collection].append(group(f"{collection}/{category}"))
-    return page.part("brain/groups.html", groups=found, days=DAYS)
+    names = {kind: "/".join(kind) for kind in KINDS}
+    groups = {
+        collection: {
+            names[kind]: [day.categories.get(names[kind], 0) for day in activity]
+            for kind in KINDS
+            if kind[0] == collection
+        }
+        for collection in ("self", "goal")
+    }
+    return page.part(
+        "brain/groups.html", groups=groups, many=stats.categories, line=drawing.line, days=DAYS
+    )
 
 
 @router.get("/brain/{collection}/{category}")

@@ -37,7 +37,6 @@ async def chat_page(page: ReadPage, user: str = "") -> Response:
     earlier = await page.hippo.messages(scope=speaker, limit=EARLIER)
     return page.render(
         "chat/page.html",
-        section="chat",
         speaker=speaker,
         users=tuple(await page.hippo.users(scope=page.scope)),
         earlier=[each for each in earlier if each.channel == CHANNEL],

@@ -26,7 +26,7 @@ HOOK_SECONDS = 15
 @router.get("/connect")
 async def connect(page: ReadPage) -> Response:
     """The lines for programs of all kinds."""
-    return page.render("connect.html", section="connect", **doors(page))
+    return page.render("connect.html", **doors(page))
 
 
 def doors(page: Visit) -> dict[str, Any]:
@@ -40,7 +40,6 @@ def doors(page: Visit) -> dict[str, Any]:
         "anthropic_only": config.upstream_url is None,
         "upstream": UPSTREAM,
         "question": question,
-        "program": _program(page, question),
         "call": _call(page, question),
         "companion": None if find_spec("pydantic_ai") else install_line("companion"),
     }
@@ -49,17 +48,6 @@ def doors(page: Visit) -> dict[str, Any]:
 def vault_lines(page: Visit) -> list[str]:
     """The line that starts a server which reads the notes of a vault."""
     return [page.serving("notes_folder", str(Path.home() / "vault"))]
-
-
-def _program(page: Visit, question: str) -> str:
-    """A program that asks."""
-    return (
-        "from hippocampe import Hippocampe, Scope\n\n"
-        f"hippo = Hippocampe.open({page.folder!r})\n"
-        f"me = Scope(space={page.scope.space!r})\n"
-        f"for found in hippo.recall({question!r}, scope=me):\n"
-        "    print(found.score, found.content)\n"
-    )
 
 
 def _call(page: Visit, question: str) -> str:

@@ -43,7 +43,6 @@ async def conversations_page(
     spoken = [name for name, counts in users.items() if counts.messages]
     return page.render(
         "conversations/page.html",
-        section="conversations",
         channels=channels,
         users=spoken,
         **rows,
@@ -57,7 +56,6 @@ async def exchange_page(page: ReadPage, id: str) -> Response:
     said = history.exchange
     return page.render(
         "conversations/one.html",
-        section="conversations",
         history=history,
         exchange=said,
         near=Chosen(channel=said.channel or "", day=f"{page.here(said.at).date()}"),

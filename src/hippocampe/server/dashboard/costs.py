@@ -35,7 +35,7 @@ def total(costs: Iterable[Cost]) -> dict[str, Any]:
 @router.get("/costs")
 async def costs_page(page: ReadPage, days: int = 30) -> Response:
     """The costs of the latest days."""
-    return page.render("costs/page.html", section="costs", spans=SPANS, days=days)
+    return page.render("costs/page.html", spans=SPANS, days=days)
 
 
 @router.get("/costs/table")

@@ -30,7 +30,6 @@ async def facts(page: ReadPage, asked: Annotated[Asked, Depends()]) -> Response:
     asked, shown = asked.cut(found)
     response = page.render(
         "facts/page.html",
-        section="facts",
         asked=asked,
         facts=shown,
         total=len(found),

@@ -21,7 +21,6 @@ async def graph_page(page: ReadPage) -> Response:
     stats = await page.hippo.stats(scope=page.scope)
     return page.render(
         "graph/page.html",
-        section="graph",
         kinds=(*DEFAULT_IMPORTANCE, "summary"),
         many=sum(stats.memories.values()),
         most=MOST,

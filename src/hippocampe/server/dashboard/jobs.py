@@ -22,7 +22,6 @@ async def jobs_page(page: ReadPage, state: str = "", job: str = "") -> Response:
     )
     return page.render(
         "jobs/page.html",
-        section="jobs",
         names=JOBS,
         states=STATES,
         state=state,

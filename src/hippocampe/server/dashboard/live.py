@@ -1,7 +1,6 @@
 """Observed rooms, the messages since the last digest, and the memories of that digest; digests started from a page."""
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -12,7 +11,7 @@ from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import HippocampeError
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Visit
-from hippocampe.types import Distilled, Memory, Message, Scope, Settings
+from hippocampe.types import Distilled, Memory, Scope, Settings
 from hippocampe.validation import MAX_EVIDENCE
 
 router = page_router()
@@ -136,27 +135,10 @@ SOURCE = "digest"
 """The source of the memories that a digest makes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
-    """An observed channel with its live messages, oldest first."""
-
-    name: str
-    messages: Sequence[Message]
-    observed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A memory that a digest made, and the messages it is from."""
-
-    memory: Memory
-    evidence: Sequence[Message]
-
-
 @router.get("/live")
 async def live_page(page: ReadPage) -> Response:
     """The page; its parts load later."""
-    return page.render("live/page.html", section="live")
+    return page.render("live/page.html")
 
 
 @router.get("/live/rooms")
@@ -165,11 +147,10 @@ async def rooms(page: ReadPage) -> Response:
     messages = await page.hippo.messages(scope=page.scope, live=True, limit=MOST)
     observed = page.settings.live_rooms
     names = dict.fromkeys((*observed, *(each.channel or "" for each in messages)))
-    found = [
-        Room(name, [each for each in messages if (each.channel or "") == name], name in observed)
-        for name in names
-    ]
-    return page.part("live/rooms.html", rooms=found, shown=len(messages), most=MOST)
+    found = {name: [each for each in messages if (each.channel or "") == name] for name in names}
+    return page.part(
+        "live/rooms.html", rooms=found, observed=observed, shown=len(messages), most=MOST
+    )
 
 
 @router.get("/live/made")
@@ -184,7 +165,7 @@ async def made(page: ReadPage) -> Response:
         memories = [each for each in found.items if each.source == SOURCE]
     ids = list({id for each in memories for id in each.evidence})[:MAX_EVIDENCE]
     sources = await page.hippo.messages(scope=page.scope, ids=ids, limit=1_000) if ids else []
-    shown = [Made(each, [one for one in sources if one.id in each.evidence]) for each in memories]
+    shown = [(each, [one for one in sources if one.id in each.evidence]) for each in memories]
     return page.part("live/made.html", made=shown, since=since)
 
 

@@ -33,7 +33,6 @@ async def memories(page: ReadPage, asked: Question) -> Response:
     later = asked.ranked and not page.loads_part
     response = page.render(
         "memory.html",
-        section="memory",
         choices=CHOICES,
         asked=asked,
         found=None if later else await find(page, asked),

@@ -44,27 +44,10 @@ class Version:
     changes: Sequence[tuple[str, str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
-    """An association seen from a memory: its direction, and the other end."""
-
-    association: Association
-    outward: bool
-    other: Memory
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A message of the talk; `evidence` if the memory was extracted from it."""
-
-    message: Message
-    evidence: bool
-
-
 @router.get("")
 async def memory(page: ReadPage, id: str) -> Response:
     """The page of a memory."""
-    return page.render("memory_detail.html", section="memory", **await _detail(page, id))
+    return page.render("memory_detail.html", **await _detail(page, id))
 
 
 @router.get("/panel")
@@ -159,23 +142,26 @@ async def _detail(page: Visit, id: str, heading: str = "h1") -> dict[str, Any]:
     }
 
 
-def _links(memory: Memory, near: Sequence[Memory], edges: Sequence[Association]) -> list[Link]:
+def _links(
+    memory: Memory, near: Sequence[Memory], edges: Sequence[Association]
+) -> list[tuple[Association, bool, Memory]]:
+    """The associations of a memory, each with whether it leads away from it, and with its other end."""
     known = {each.id: each for each in near}
-    found: list[Link] = []
+    found: list[tuple[Association, bool, Memory]] = []
     for edge in edges:
         outward = edge.source_id == memory.id
         other = known.get(edge.target_id if outward else edge.source_id)
         if other is not None and memory.id in (edge.source_id, edge.target_id):
-            found.append(Link(edge, outward, other))
+            found.append((edge, outward, other))
     return found
 
 
-async def _evidence(page: Visit, memory: Memory) -> list[list[Line]]:
-    """The messages of the evidence, each with the talk around it."""
+async def _evidence(page: Visit, memory: Memory) -> list[list[tuple[Message, bool]]]:
+    """The messages of the evidence, each with the talk around it; of each message, whether it is evidence."""
     if not memory.evidence:
         return []
     sources = await page.hippo.messages(scope=page.scope, ids=memory.evidence, limit=50)
-    talks: list[list[Line]] = []
+    talks: list[list[tuple[Message, bool]]] = []
     shown: set[str] = set()
     wanted = {each.id for each in sources}
     for source in sources:
@@ -190,7 +176,7 @@ async def _evidence(page: Visit, memory: Memory) -> list[list[Line]]:
         at = next((i for i, each in enumerate(around) if each.id == source.id), None)
         near = [source] if at is None else around[max(at - NEIGHBOURS, 0) : at + NEIGHBOURS + 1]
         shown |= {each.id for each in near}
-        talks.append([Line(each, each.id in wanted) for each in near])
+        talks.append([(each, each.id in wanted) for each in near])
     return talks
 
 

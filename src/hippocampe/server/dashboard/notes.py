@@ -15,7 +15,7 @@ EXCERPT = 500
 @router.get("")
 async def notes_page(page: ReadPage) -> Response:
     """The page; its list loads later."""
-    return page.render("notes/page.html", section="notes")
+    return page.render("notes/page.html")
 
 
 @router.get("/list")

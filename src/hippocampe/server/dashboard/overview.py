@@ -35,13 +35,11 @@ async def overview(page: ReadPage) -> Response:
     if not stored and not injections:
         return page.render(
             "begin.html",
-            section="overview",
             programs=", ".join(dict.fromkeys(IMPORT_FORMATS.values())),
             **doors(page),
         )
     return page.render(
         "overview.html",
-        section="overview",
         stats=stats,
         retrievals=injections,
         volume=_week(

@@ -21,7 +21,6 @@ async def playground(
     """The form."""
     return page.render(
         "playground.html",
-        section="playground",
         message=message,
         user=user,
         channel=channel,

@@ -15,16 +15,14 @@ async def retrievals_page(page: ReadPage, cursor: str | None = None) -> Response
     found = await page.hippo.retrievals(scope=page.scope, limit=PAGE_SIZE + 1, cursor=cursor)
     shown = found[:PAGE_SIZE]
     following = shown[-1].id if len(found) > PAGE_SIZE else None
-    return page.render(
-        "retrievals/page.html", section="retrievals", retrievals=shown, following=following
-    )
+    return page.render("retrievals/page.html", retrievals=shown, following=following)
 
 
 @router.get("/retrievals/{id}")
 async def retrieval_page(page: ReadPage, id: str) -> Response:
     """One injection: the text, the items, the rejected candidates with reasons, and the timing."""
     logged = await page.hippo.retrieval(id, scope=page.scope)
-    return page.render("retrievals/one.html", section="retrievals", logged=logged)
+    return page.render("retrievals/one.html", logged=logged)
 
 
 @router.get("/retrievals/{id}/why")

@@ -88,7 +88,7 @@ async def reviews_page(page: ReadPage) -> Response:
     """The pairs to review."""
     found = await page.hippo.reviews(scope=page.scope)
     pairs = [pair_of(each) for each in found[:PAGE_SIZE]]
-    return page.render("reviews/page.html", section="reviews", pairs=pairs, waiting=len(found))
+    return page.render("reviews/page.html", pairs=pairs, waiting=len(found))
 
 
 @router.post("/reviews/decide")

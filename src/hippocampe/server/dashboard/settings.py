@@ -27,16 +27,6 @@ USES = documentation(Settings).arguments
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A setting with its values as the form has them."""
-
-    name: str
-    use: str
-    value: str
-    default: str
-
-
-@dataclass(frozen=True, slots=True)
 class Difference:
     """A turn under the present settings and under changed ones.
 
@@ -62,21 +52,14 @@ class Difference:
 @router.get("")
 async def settings_page(page: ReadPage) -> Response:
     """The form, and the latest turns beside it."""
-    default = default_settings(page.hippo.sync.config)
-    groups = {
-        group: [
-            Shown(
-                name,
-                USES[name],
-                _spelled(getattr(page.settings, name)),
-                _spelled(getattr(default, name)),
-            )
-            for name in names
-        ]
-        for group, names in SETTING_GROUPS.items()
-    }
     return page.render(
-        "settings/page.html", section="settings", groups=groups, accepted=SETTINGS, turns=TURNS
+        "settings/page.html",
+        groups=SETTING_GROUPS,
+        default=default_settings(page.hippo.sync.config),
+        spelled=_spelled,
+        uses=USES,
+        accepted=SETTINGS,
+        turns=TURNS,
     )
 
 

@@ -40,7 +40,6 @@ async def timeline(page: ReadPage, filters: Annotated[Filters, Depends()]) -> Re
     )
     return page.render(
         "timeline.html",
-        section="timeline",
         days=by_day(page, found[:SHOWN]),
         filters=filters,
         kinds=get_args(ChangeKind),

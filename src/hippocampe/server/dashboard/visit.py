@@ -110,10 +110,9 @@ class Visit(Reader):
         """Return whether the reader has a role, or a higher one."""
         return allows(self.key, role)
 
-    def render(
-        self, template: str, *, section: str | None = None, status: int = 200, **values: Any
-    ) -> HTMLResponse:
-        """A whole page."""
+    def render(self, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+        """A whole page; its section of the menu is the first part of its path, unless one is given."""
+        section = self.request.url.path.split("/")[1]
         return self._answer(template, status, {"section": section, **values}, {})
 
     def part(
