@@ -14,7 +14,7 @@ from hippocampe.cli import terminal
 from hippocampe.cli.call import Call, choice, command, group
 from hippocampe.cli.from_verb import add, text
 from hippocampe.cli.help import Group
-from hippocampe.cli.show import server as show
+from hippocampe.cli.show import upkeep as show
 from hippocampe.cli.show.layout import say
 from hippocampe.client.hooks.events import answer
 from hippocampe.client.hooks.options import Options

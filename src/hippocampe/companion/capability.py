@@ -14,9 +14,8 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.companion.attending import Attend, last_prompt, with_reminders
-from hippocampe.companion.reminder import remind
 from hippocampe.companion.tools import toolset
-from hippocampe.companion.turn import Turn, record_run
+from hippocampe.companion.turn import Turn, record_run, remind
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.language.prompts import prompt
 from hippocampe.types import Scope, Settings

@@ -143,8 +143,7 @@ class AsyncCompanion:
     async def _answer(self, question: "_Question", session: Session) -> AsyncGenerator[Event]:
         model = await self._connect()
         from hippocampe.companion import agent
-        from hippocampe.companion.reminder import remind
-        from hippocampe.companion.turn import Turn
+        from hippocampe.companion.turn import Turn, remind
 
         message, scope = question.message, question.scope
         await self.hippo.check_budget(scope=scope)

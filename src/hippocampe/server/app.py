@@ -20,7 +20,7 @@ from hippocampe.server.http.access import BEARER, PROXY, Gate
 from hippocampe.server.http.idempotency import Idempotency
 from hippocampe.server.http.json_limit import JsonLimit
 from hippocampe.server.http.limits import BodyLimit, GuessLimit, KeyLimit
-from hippocampe.server.http.observation import Observation
+from hippocampe.server.http.metrics import Observation
 from hippocampe.server.http.origins import Origins
 from hippocampe.server.http.rewriting import HeadRequests, SpeakerPath, Versions
 from hippocampe.server.http.served import ServedMemory

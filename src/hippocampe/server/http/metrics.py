@@ -1,8 +1,10 @@
-"""Prometheus metrics. Labels are names of the program, never content."""
+"""Record each request: an id, a line of the log, a count; Prometheus metrics. Never its content."""
 
+import re
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from uuid import uuid4
 
 from prometheus_client import (
     CollectorRegistry,
@@ -14,10 +16,15 @@ from prometheus_client import (
 )
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Send
+from starlette.types import Scope as Connection
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import HippocampeError
-from hippocampe.types import Injection
+from hippocampe.server.http import logs
+from hippocampe.server.http.middleware import Middleware, at_start
+from hippocampe.types import ApiKey, Injection
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60)
 MILLISECONDS = (1, 2.5, 5, 10, 25, 50, 100, 250)
@@ -146,3 +153,47 @@ def _gauge(
     for each, value in values.items():
         family.add_metric((each,), value)
     return family
+
+
+ID = "x-request-id"
+PLAIN = re.compile(r"[A-Za-z0-9._-]{1,64}")
+"""Request ids of clients that are accepted; others could forge lines of a log."""
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+NO_ROUTE = "none"
+CLOSED = 499
+"""Recorded status when the client disconnected before the answer."""
+
+
+class Observation(Middleware):
+    """Records each request of an application."""
+
+    def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
+        super().__init__(app)
+        self._metrics = metrics
+
+    async def serve(self, connection: Connection, receive: Receive, send: Send) -> None:
+        sent = Headers(scope=connection).get(ID, "")
+        id = sent if PLAIN.fullmatch(sent) else uuid4().hex
+        state = connection.setdefault("state", {})
+        state["request_id"] = id
+        started, status = time.perf_counter(), CLOSED
+
+        def noted(message: Message) -> None:
+            nonlocal status
+            status = message["status"]
+            MutableHeaders(scope=message).setdefault(ID, id)
+
+        try:
+            await self.app(connection, receive, at_start(send, noted))
+        except Exception:
+            status = 500
+            raise
+        finally:
+            seconds = time.perf_counter() - started
+            method = connection["method"] if connection["method"] in METHODS else "other"
+            # The template of the matched route: the path itself may contain names of users.
+            route = getattr(connection.get("route"), "path", NO_ROUTE)
+            key: ApiKey | None = state.get("key")
+            self._metrics.request(method, route, status, seconds)
+            who = "no key" if key is None else f"key {key.id}"
+            logs.request(id, method, route, status, seconds, who)

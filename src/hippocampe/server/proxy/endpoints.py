@@ -25,7 +25,7 @@ from hippocampe.server.http.access import LABELS, PROXY, scope_in_headers
 from hippocampe.server.http.bodies import Body
 from hippocampe.server.http.dependencies import Hippo
 from hippocampe.server.http.events import EVENTS
-from hippocampe.server.http.observation import CLOSED, METHODS
+from hippocampe.server.http.metrics import CLOSED, METHODS
 from hippocampe.server.proxy.protocols import PROTOCOLS, Protocol, parsed
 from hippocampe.server.proxy.providers import DESCRIBED, provider_of
 from hippocampe.server.proxy.remembered_chat import MEMORY_SECONDS, RememberedChat

@@ -4,14 +4,15 @@ import json
 from typing import ClassVar
 
 from hippocampe.integrations.conversation import Message, of_chat, text_of
-from hippocampe.server.proxy.protocols.json_values import (
+from hippocampe.server.proxy.protocols.protocol import (
+    Answer,
     Json,
+    Protocol,
     as_count,
     as_object,
     as_text,
     objects,
 )
-from hippocampe.server.proxy.protocols.protocol import Answer, Protocol
 
 
 class ChatCompletions(Protocol):

@@ -6,14 +6,15 @@ from typing import Any, ClassVar
 
 from hippocampe.integrations.conversation import Message, text_of
 from hippocampe.language.machine_made import MACHINE_MADE
-from hippocampe.server.proxy.protocols.json_values import (
+from hippocampe.server.proxy.protocols.protocol import (
+    Answer,
     Json,
+    Protocol,
     as_count,
     as_object,
     as_text,
     objects,
 )
-from hippocampe.server.proxy.protocols.protocol import Answer, Protocol
 
 _RESULT = "tool_result"
 _TAGGED = re.compile(r"<([\w-]+)(?:\s[^<>]*)?>(?:(?!</\1>).)*</\1>\Z", re.DOTALL)

@@ -4,15 +4,16 @@ import json
 from typing import ClassVar
 
 from hippocampe.integrations.conversation import CALL_OUTPUT, Message, of_response, text_of
-from hippocampe.server.proxy.protocols.json_values import (
+from hippocampe.server.proxy.protocols.protocol import (
+    Answer,
     Json,
+    Protocol,
     all_objects,
     as_count,
     as_object,
     as_text,
     objects,
 )
-from hippocampe.server.proxy.protocols.protocol import Answer, Protocol
 
 _APPROVAL = "mcp_approval_request"
 """An item that the client answers although it is not a call of a client's tool."""
