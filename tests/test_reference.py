@@ -18,9 +18,9 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from fastapi.routing import APIRoute
 from typer.main import get_command
 
-from hippocampe import Hippocampe, cli
+from hippocampe import Hippocampe, client
 from hippocampe.cli.app import app
-from hippocampe.cli.arguments import FILE
+from hippocampe.client.arguments import FILE
 from hippocampe.server.api import chat, composed, operation, transfer
 from hippocampe.server.api import endpoints as endpoints_of_verbs
 from hippocampe.server.http.dependencies import SCOPES
@@ -28,9 +28,10 @@ from hippocampe.server.mcp.service import TOOL_SETS
 from hippocampe.types import Unset
 from hippocampe.verbs import VERBS, documentation
 
-ARGUMENTS = Path(cli.__file__).with_name(FILE)
+ARGUMENTS = Path(client.__file__).with_name(FILE)
 CONSTANT = re.compile(r"`(hippocampe\.\w+)\.([A-Z_]+)`")
 """A constant in a docstring, whose values an argument takes."""
+CLASS = re.compile(r"<class '([\w.]+)'>")
 PAGE = Path(__file__).parent.parent / "docs" / "reference.md"
 GROUPS = tuple(dict.fromkeys(verb.group for verb in VERBS.values()))
 
@@ -175,7 +176,9 @@ def arguments() -> str:
         found[name] = {
             "takes": sorted(named & {"scope", "progress"}),
             # Python 3.13 alone names a private module.
-            "returns": str(hints["return"]).replace("pathlib._local.", "pathlib."),
+            "returns": CLASS.sub(r"\1", str(hints["return"])).replace(
+                "pathlib._local.", "pathlib."
+            ),
             "arguments": {
                 each.name: _argument(each, hints[each.name], texts.get(each.name, ""))
                 for each in parameters

@@ -17,9 +17,9 @@ import hippocampe
 from hippocampe import types
 from hippocampe.cli import help
 from hippocampe.cli.app import app
-from hippocampe.cli.arguments import signature
 from hippocampe.cli.doctor import CHECKS
 from hippocampe.cli.show.result import VIEWS
+from hippocampe.client.arguments import result_type, signature
 from hippocampe.curation.erase import INDEX
 from hippocampe.hippocampe import SETTING_GROUPS, SETTINGS
 from hippocampe.language.i18n import catalogue, translate
@@ -96,7 +96,7 @@ def _tabled() -> Iterator[Any]:
     """The types that the terminal shows by their fields."""
     for name, verb in VERBS.items():
         returned = signature(name).returns
-        if verb.command and returned not in map(str, VIEWS):
+        if verb.command and result_type(name) not in VIEWS:
             for each in re.findall(r"hippocampe\.types\.(\w+)", returned):
                 yield getattr(types, each)
 

@@ -19,10 +19,10 @@ from typer.core import TyperCommand
 
 from hippocampe import types
 from hippocampe.cli import terminal
-from hippocampe.cli.arguments import Argument, signature
 from hippocampe.cli.call import OF_A_FOLDER, OF_A_SPACE, Call, epilog_of, with_options
 from hippocampe.cli.cells import TOGETHER, cells_of
 from hippocampe.cli.help import Command
+from hippocampe.client.arguments import Argument, result_type, signature
 from hippocampe.types import UNSET, Unset
 from hippocampe.verbs import VERBS
 
@@ -96,14 +96,13 @@ class Done:
 
     Attributes:
         arguments: The arguments of the verb that were typed.
-        returned: The type by which it declares that, as text.
     """
 
     call: Call
     hippo: "Hippocampe"
+    verb: str
     arguments: Mapping[str, Any]
     result: Any
-    returned: str
     took_ms: float
 
     @property
@@ -151,7 +150,7 @@ def add(
 def _by_type(done: Done) -> terminal.Shown:
     from hippocampe.cli.show.result import result
 
-    return result(done.result, done.returned, done.timezone)
+    return result(done.result, result_type(done.verb), done.timezone)
 
 
 def declared() -> typer.Typer:
@@ -176,7 +175,7 @@ def execute(call: Call, hippo: "Hippocampe", verb: str, arguments: Mapping[str, 
         started = perf_counter()
         result = getattr(hippo, verb)(**named)
         took_ms = (perf_counter() - started) * 1000
-    return Done(call, hippo, arguments, result, declared.returns, took_ms)
+    return Done(call, hippo, verb, arguments, result, took_ms)
 
 
 def of_verb(

@@ -27,7 +27,7 @@ class Caller(ABC, Generic[C]):
 
     @abstractmethod
     def greet(self) -> dict[str, Any]:
-        """Return its version, the space that the key opens, and the types of the results. Raises as `call`."""
+        """Return its version, and the space that the key opens. Raises as `call`."""
 
     @abstractmethod
     def call(

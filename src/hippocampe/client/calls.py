@@ -5,9 +5,8 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, get_type_hints
 
-from hippocampe.client.wire import decode, form_of
+from hippocampe.client.wire import decode
 from hippocampe.errors import InvalidInput
-from hippocampe.verbs import SENT
 
 
 @functools.cache
@@ -37,13 +36,6 @@ def decode_arguments(
             f"the arguments are not those of {verb}: install the version of the server."
         ) from exc
     return decoded
-
-
-@functools.cache
-def results_of(kind: type) -> dict[str, Any]:
-    """The types of the results of the verbs that a class has and another process can call, as JSON."""
-    verbs = (verb for verb in SENT if hasattr(kind, verb))
-    return {verb: form_of(signature_of(kind, verb)[1]["return"]) for verb in verbs}
 
 
 def takes_progress(kind: type, verb: str) -> bool:

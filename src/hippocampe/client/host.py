@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from hippocampe import __version__
-from hippocampe.client.calls import decode_arguments, results_of, takes_progress
+from hippocampe.client.calls import decode_arguments, takes_progress
 from hippocampe.client.wire import as_problem, encode
 from hippocampe.errors import HippocampeError, InvalidInput, shown
 from hippocampe.system.local_socket import Listener
@@ -260,7 +260,6 @@ class Host:
         return {
             "version": __version__,
             "space": None,
-            "results": results_of(type(self._memory.result())),
             "pid": os.getpid(),
             "address": self._address,
             "leaves": self._leave is not None,

@@ -12,11 +12,12 @@ from uuid import uuid4
 
 from hippocampe import __version__
 from hippocampe.client import transfer
+from hippocampe.client.arguments import result_type
 from hippocampe.client.caller import Caller
 from hippocampe.client.connection import Connection
 from hippocampe.client.local import LocalConnection
 from hippocampe.client.reaching import Unreached
-from hippocampe.client.wire import decode, encode, type_of
+from hippocampe.client.wire import decode, encode
 from hippocampe.config import Config
 from hippocampe.errors import InvalidInput, NotFound, ServerUnavailable
 from hippocampe.language.fence import fenced
@@ -48,7 +49,7 @@ class RemoteHippocampe:
         self.config = config
         self._connection = connected()
         try:
-            self._space, self._results = self._greeted()
+            self._space = self._greeted()
         except BaseException:
             self._connection.close()
             raise
@@ -58,13 +59,10 @@ class RemoteHippocampe:
         """The base URL of the server."""
         return self._connection.address
 
-    def _greeted(self) -> tuple[str | None, Mapping[str, Any]]:
-        """The space that the key opens, None if it opens all; and the types of the results of verbs.
-
-        The types are those of the annotations of the steps, which this process does not load.
-        """
+    def _greeted(self) -> str | None:
+        """The space that the key opens, None if it opens all."""
         greeting = self._connection.greet()
-        if "version" not in greeting or "results" not in greeting:
+        if "version" not in greeting or "space" not in greeting:
             raise ServerUnavailable(
                 f"{self.address} is not the address of a Hippocampe server: check HIPPOCAMPE_URL."
             )
@@ -73,7 +71,7 @@ class RemoteHippocampe:
                 f"the server has version {greeting['version']} and this program {__version__}: install the "
                 "same version on both sides."
             )
-        return greeting["space"], greeting["results"]
+        return greeting["space"]
 
     def __getattr__(self, name: str) -> Any:
         if name not in SENT:
@@ -98,7 +96,7 @@ class RemoteHippocampe:
         while True:
             try:
                 result = connection.call(verb.name, sent, prepared, progress=progress)
-                return self._received(decode(type_of(self._results[verb.name]), result), named)
+                return self._received(decode(result_type(verb.name), result), named)
             except Unreached as exc:
                 if isinstance(connection, Connection) or time.monotonic() > ends:
                     raise _unreachable(exc) from exc

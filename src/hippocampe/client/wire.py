@@ -3,19 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import date, datetime, timedelta
-from functools import cache, reduce
+from functools import cache
 from pathlib import Path, PurePath
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
-from hippocampe import errors, types
+from hippocampe import errors
 from hippocampe.errors import HippocampeError, ServerUnavailable
 from hippocampe.types import Unset
-
-_CONTAINERS: Mapping[str, Any] = {"list": list, "dict": dict, "tuple": tuple}
-_TYPES: Mapping[str, Any] = {
-    each.__name__: each for each in (str, int, float, bool, date, datetime, Path, NoneType)
-} | {name: each for name, each in vars(types).items() if is_dataclass(each)}
 
 
 def encode(value: Any) -> Any:
@@ -115,27 +110,6 @@ def _fits(kind: Any, data: Any) -> bool:
     if isinstance(data, str):
         return kind in (str, date, datetime, Path) or origin is Literal
     return isinstance(kind, type) and isinstance(data, kind)
-
-
-def form_of(kind: Any) -> Any:
-    """A type as JSON: its name, or an array of the name of a container (`|` of a union) and its types."""
-    origin, of = get_origin(kind), [form_of(each) for each in get_args(kind)]
-    if kind is Ellipsis:
-        return "..."
-    if origin is None:
-        return kind.__name__
-    return ["|" if origin in (Union, UnionType) else origin.__name__, *of]
-
-
-def type_of(form: Any) -> Any:
-    """The type that `form_of` wrote."""
-    if form == "...":
-        return Ellipsis
-    if isinstance(form, str):
-        return _TYPES[form]
-    name, *forms = form
-    of = tuple(type_of(each) for each in forms)
-    return reduce(lambda one, other: one | other, of) if name == "|" else _CONTAINERS[name][of]
 
 
 @cache

@@ -36,15 +36,14 @@ VIEWS: Mapping[Any, Callable[[Any, str], Shown]] = {
 """Views by the type that a verb returns; they take the result and the timezone."""
 
 
-def result(found: object, returned: str, timezone: str) -> Shown:
+def result(found: object, returned: Any, timezone: str) -> Shown:
     """Render the result of a verb.
 
     Args:
-        returned: The type by which the verb declares it, as text.
+        returned: The type by which the verb declares it.
     """
-    views = {str(kind): view for kind, view in VIEWS.items()}
-    if returned in views:
-        return views[returned](found, timezone)
+    if (view := VIEWS.get(returned)) is not None:
+        return view(found, timezone)
     if isinstance(found, Mapping):
         named = cast("Mapping[str, object]", found)
         rows = [{**_cells(each, timezone), "name": name} for name, each in named.items()]

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Body, HTTPException, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from hippocampe import __version__
-from hippocampe.client.calls import decode_arguments, results_of, takes_progress
+from hippocampe.client.calls import decode_arguments, takes_progress
 from hippocampe.client.connection import LINES
 from hippocampe.client.wire import encode
 from hippocampe.errors import HippocampeError
@@ -29,10 +29,10 @@ router = APIRouter(prefix="/api/verbs", include_in_schema=False)
 
 @router.get("")
 async def greet(request: Request) -> dict[str, Any]:
-    """The version of the server, the space of the key, and the types of the results of verbs."""
+    """The version of the server and the space of the key."""
     key: ApiKey | None = request.state.key
     space = None if key is None else key.space
-    return {"version": __version__, "space": space, "results": results_of(Hippocampe)}
+    return {"version": __version__, "space": space}
 
 
 @router.post("/{verb}")

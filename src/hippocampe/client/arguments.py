@@ -1,15 +1,20 @@
-"""The arguments of the verbs, for the command line.
+"""The arguments and the results of the verbs, for programs that do not load the library.
 
 They are those of the steps. To read a step loads the whole library, which takes longer than most commands, so they
 are kept in `arguments.json`, which `python tests/test_reference.py` writes.
 """
 
+import datetime
 import json
+import pathlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, cast
+from types import NoneType, SimpleNamespace
+from typing import Any, cast, get_type_hints
+
+from hippocampe import types
 
 FILE = "arguments.json"
 
@@ -42,7 +47,7 @@ class Signature:
     Attributes:
         arguments: Its arguments by name, without the scope and the progress.
         takes: Which of `scope` and `progress` it takes.
-        returns: The type of its result, as text.
+        returns: The annotation of its result.
     """
 
     arguments: Mapping[str, Argument]
@@ -67,5 +72,18 @@ def _argument(name: str, stored: Mapping[str, Any]) -> Argument:
 
 
 @cache
+def result_type(verb: str) -> Any:
+    """The type of the result of a verb."""
+    names = {
+        "hippocampe": SimpleNamespace(types=types),
+        "datetime": datetime,
+        "pathlib": pathlib,
+        "NoneType": NoneType,
+    }
+    annotated = type("Result", (), {"__annotations__": {"returned": signature(verb).returns}})
+    return get_type_hints(annotated, names)["returned"]
+
+
+@cache
 def _all() -> Mapping[str, Any]:
-    return json.loads(files("hippocampe.cli").joinpath(FILE).read_text(encoding="utf-8"))
+    return json.loads(files("hippocampe.client").joinpath(FILE).read_text(encoding="utf-8"))
