@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
 from hippocampe.aio import AsyncHippocampe
@@ -263,6 +264,13 @@ class AsyncCompanion:
                         "the companion has no language model: set HIPPOCAMPE_MODEL, such as "
                         "openai:gpt-5-mini, or give model=. Memory works without it."
                     )
+                try:
+                    # It loads Pydantic AI, which takes a second.
+                    await asyncio.to_thread(import_module, "hippocampe.companion.agent")
+                except ImportError as exc:
+                    raise ModelUnavailable(
+                        "the companion cannot answer: install the extra `companion` beside `server`."
+                    ) from exc
                 if isinstance(model, str):
                     from hippocampe.model.connection import connect
 

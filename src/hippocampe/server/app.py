@@ -1,9 +1,13 @@
 """The application: the HTTP endpoints of a memory."""
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
 from fastapi import Depends, FastAPI
 from starlette.routing import Route
 
 from hippocampe import __version__
+from hippocampe.companion import AsyncCompanion
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.api import (
     chat,
@@ -58,7 +62,6 @@ def create_app(
         sessions: The logins; default: those of this application alone.
     """
     awaited = hippo if isinstance(hippo, ServedMemory) else ServedMemory(hippo)
-    mcp = endpoint.McpEndpoint(awaited)
     app = FastAPI(
         title="Hippocampe",
         summary=SUMMARY,
@@ -71,7 +74,7 @@ def create_app(
         telemetry={"tracing": False},
         generate_unique_id_function=lambda route: route.name,
         responses=problems.RESPONSES,
-        lifespan=mcp.lifespan,
+        lifespan=_running,
     )
     app.state.hippo = awaited
     app.state.metrics = awaited.metrics
@@ -80,17 +83,31 @@ def create_app(
     app.state.loopback = loopback
     app.state.upstreams = upstreams(awaited.config)
     app.state.threads = Threads()
-    app.state.answering = chat.Answering(awaited)
+    app.state.mcp = endpoint.McpEndpoint(awaited)
+    app.state.companion = AsyncCompanion(awaited)
     parts = (composed, chat, transfer, proxy, verbs)
     for router in (endpoints.routes(), *(each.router for each in parts)):
         app.include_router(router, dependencies=[Depends(BEARER)])
     app.include_router(operation.router)
-    app.router.routes.append(Route(endpoint.PATH, mcp))
+    app.router.routes.append(Route(endpoint.PATH, app.state.mcp))
     problems.install(app)
     site.install(app)
     describe(app)
     _guard(app, awaited, loopback=loopback, keyless=keyless)
     return app
+
+
+@asynccontextmanager
+async def _running(app: FastAPI) -> AsyncGenerator[None]:
+    """Collect log lines while the application runs, and close its connections at the end."""
+    state = app.state
+    state.log_tail.attach()
+    try:
+        yield
+    finally:
+        state.log_tail.detach()
+        for each in (state.companion, state.mcp, *state.upstreams.values()):
+            await each.close()
 
 
 def _guard(app: FastAPI, hippo: ServedMemory, *, loopback: bool, keyless: bool) -> None:

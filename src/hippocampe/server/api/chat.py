@@ -1,24 +1,19 @@
 """The companion over HTTP: an answer as a stream of events."""
 
-import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, asynccontextmanager
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from contextlib import aclosing
+from typing import Any
 
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from hippocampe.aio import AsyncHippocampe
-from hippocampe.errors import HippocampeError, ModelUnavailable
+from hippocampe.companion import AsyncCompanion, Event, Reply, TextStreamed, ToolCalled
+from hippocampe.errors import HippocampeError
 from hippocampe.server.api.arguments import Body, MessageText
 from hippocampe.server.http import problems
 from hippocampe.server.http.dependencies import Hippo, Writer
 from hippocampe.server.http.events import EVENTS, EventStream, sent
-
-if TYPE_CHECKING:
-    from hippocampe.companion import AsyncCompanion, Event
 
 EVENT: dict[str, Any] = {
     "type": "object",
@@ -36,45 +31,7 @@ class UserMessage(Body):
     message: MessageText = Field(examples=["Je bois quoi ce soir ?"])
 
 
-class Answering:
-    """The companion of a server, started at the first request."""
-
-    def __init__(self, hippo: AsyncHippocampe) -> None:
-        self._hippo = hippo
-        self._companion: AsyncCompanion | None = None
-
-    async def companion(self) -> "AsyncCompanion":
-        """The companion.
-
-        Raises:
-            ModelUnavailable: Its package is missing.
-        """
-        if self._companion is None:
-            try:
-                # It loads Pydantic AI, which takes a second.
-                await asyncio.to_thread(import_module, "hippocampe.companion.agent")
-            except ImportError as exc:
-                raise ModelUnavailable(
-                    "the companion cannot answer: install the extra `companion` beside `server`."
-                ) from exc
-            from hippocampe.companion import AsyncCompanion
-
-            self._companion = self._companion or AsyncCompanion(self._hippo)
-        return self._companion
-
-    async def close(self) -> None:
-        """Release its connections."""
-        if self._companion is not None:
-            await self._companion.close()
-
-
-@asynccontextmanager
-async def _closing(app: FastAPI) -> AsyncGenerator[None]:
-    yield
-    await app.state.answering.close()
-
-
-router = APIRouter(prefix="/api", tags=["Companion"], lifespan=_closing)
+router = APIRouter(prefix="/api", tags=["Companion"])
 
 
 @router.post(
@@ -97,8 +54,7 @@ async def chat(
     request: Request, hippo: Hippo, scope: Writer, body: UserMessage
 ) -> StreamingResponse:
     """Let the companion answer a message, and stream the events of the answer."""
-    answering: Answering = request.app.state.answering
-    companion = await answering.companion()
+    companion: AsyncCompanion = request.app.state.companion
     events = companion.stream(
         body.message, user=scope.user, channel=scope.channel, space=scope.space
     )
@@ -107,7 +63,7 @@ async def chat(
     return EventStream(_stream_of(first, events))
 
 
-async def _stream_of(first: "Event", events: "AsyncGenerator[Event]") -> AsyncGenerator[bytes]:
+async def _stream_of(first: Event, events: AsyncGenerator[Event]) -> AsyncGenerator[bytes]:
     async with aclosing(events):
         yield _event(first)
         try:
@@ -117,9 +73,7 @@ async def _stream_of(first: "Event", events: "AsyncGenerator[Event]") -> AsyncGe
             yield sent("error", problems.of_error(exc))
 
 
-def _event(event: "Event") -> bytes:
-    from hippocampe.companion import Reply, TextStreamed, ToolCalled
-
+def _event(event: Event) -> bytes:
     if isinstance(event, Reply):
         reply = {
             "expression": event.expression,

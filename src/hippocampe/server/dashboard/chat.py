@@ -90,7 +90,7 @@ async def _answered(page: Visit, message: str, scope: Scope) -> AsyncGenerator[b
     """The events of an answer. An error is part of the talk: the message is kept."""
     reply, failed = None, None
     try:
-        companion: AsyncCompanion = await page.request.app.state.answering.companion()
+        companion: AsyncCompanion = page.request.app.state.companion
         events = companion.stream(
             message, user=scope.user, channel=scope.channel, space=scope.space
         )

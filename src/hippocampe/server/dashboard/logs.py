@@ -2,10 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
 from typing import Annotated
 
-from fastapi import FastAPI, Header
+from fastapi import Header
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
@@ -18,17 +17,7 @@ LOOK_SECONDS = 0.3
 RETRY_MILLISECONDS = 2_000
 
 
-@asynccontextmanager
-async def _listening(app: FastAPI) -> AsyncGenerator[None]:
-    tail: LogTail = app.state.log_tail
-    tail.attach()
-    try:
-        yield
-    finally:
-        tail.detach()
-
-
-router = page_router(lifespan=_listening)
+router = page_router()
 
 
 @router.get("/logs")

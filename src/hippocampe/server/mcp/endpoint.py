@@ -1,13 +1,11 @@
 """The server over streamable HTTP: one answer to each request, without sessions."""
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, cast, get_args
 
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Receive, Send
+from starlette.types import Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.aio import AsyncHippocampe
@@ -49,10 +47,8 @@ class McpEndpoint:
         manager = await self._started()
         await manager.handle_request(connection, receive, send)
 
-    @asynccontextmanager
-    async def lifespan(self, app: ASGIApp) -> AsyncGenerator[None]:
-        """Ends with the application."""
-        yield
+    async def close(self) -> None:
+        """End with the application."""
         self._stop.set()
         if self._running is not None:
             await self._running

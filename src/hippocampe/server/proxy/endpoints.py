@@ -8,12 +8,11 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncGenerator, Callable, Coroutine
-from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
 import httpx
-from fastapi import APIRouter, FastAPI, HTTPException, Request
+from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response, StreamingResponse
 from starlette.background import BackgroundTask
 from starlette.requests import ClientDisconnect
@@ -50,14 +49,7 @@ OBJECT = re.compile(r"[a-z_]+/.*\d")
 paths may be lists."""
 
 
-@asynccontextmanager
-async def _closing(app: FastAPI) -> AsyncGenerator[None]:
-    yield
-    for upstream in app.state.upstreams.values():
-        await upstream.close()
-
-
-router = APIRouter(prefix=PROXY.rstrip("/"), tags=["Proxy"], lifespan=_closing, responses=DESCRIBED)
+router = APIRouter(prefix=PROXY.rstrip("/"), tags=["Proxy"], responses=DESCRIBED)
 
 
 def _with_memory(protocol: Protocol) -> Callable[..., Coroutine[Any, Any, Response]]:
