@@ -37,10 +37,15 @@ class Importing:
     preview: ImportPreview
     folder: "tempfile.TemporaryDirectory[str]"
     arguments: Mapping[str, Any]
-    started: bool = False
+    task: asyncio.Task[None] | None = None
     read: int = 0
     done: Imported | None = None
     error: str | None = None
+
+    @property
+    def started(self) -> bool:
+        """True if the import was started."""
+        return self.task is not None
 
     @property
     def total(self) -> int:
@@ -58,7 +63,6 @@ class Imports:
 
     def __init__(self) -> None:
         self._files = dict[str, Importing]()
-        self._tasks: set[asyncio.Task[None]] = set()
 
     async def add(
         self,
@@ -110,12 +114,8 @@ class Imports:
     def start(self, token: str, hippo: AsyncHippocampe, scope: Scope) -> None:
         """Start an import in the background, once."""
         file = self.of(token, scope)
-        if file.started:
-            return
-        file.started = True
-        task = asyncio.create_task(_run(file, hippo))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        if not file.started:
+            file.task = asyncio.create_task(_run(file, hippo))
 
     def drop(self, token: str, scope: Scope) -> None:
         """Remove a file whose import was not started."""

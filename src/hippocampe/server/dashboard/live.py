@@ -1,7 +1,7 @@
 """Observed rooms, the messages since the last digest, and the memories of that digest; digests started from a page."""
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -17,13 +17,14 @@ from hippocampe.validation import MAX_EVIDENCE
 router = page_router()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Digesting:
     """A digest that was started from a page.
 
     Attributes:
         waiting: The number of live messages at the start.
         ended_at: When it ended; None while it runs.
+        task: It, which the event loop alone would not keep.
     """
 
     started_at: datetime
@@ -31,42 +32,20 @@ class Digesting:
     ended_at: datetime | None = None
     done: Distilled | None = None
     error: str | None = None
+    task: asyncio.Task[None] | None = None
 
     @property
     def running(self) -> bool:
         """True if it has not ended."""
         return self.ended_at is None
 
-
-class Digests:
-    """The latest digest started from a page, by space."""
-
-    def __init__(self) -> None:
-        self._latest: dict[str, Digesting] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    def of(self, space: str) -> Digesting | None:
-        """The latest digest of a space."""
-        return self._latest.get(space)
-
-    def start(self, hippo: AsyncHippocampe, scope: Scope, waiting: int, now: datetime) -> None:
-        """Start a digest in the background, unless one of the space is running."""
-        latest = self.of(scope.space)
-        if latest is not None and latest.running:
-            return
-        begun = self._latest[scope.space] = Digesting(now, waiting)
-        task = asyncio.create_task(self._run(hippo, scope, begun))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _run(self, hippo: AsyncHippocampe, scope: Scope, begun: Digesting) -> None:
-        done, error = None, None
+    async def run(self, hippo: AsyncHippocampe, scope: Scope) -> None:
+        """Digest the live messages of a space, and note the outcome."""
         try:
-            done = await hippo.digest(scope=scope)
+            self.done = await hippo.digest(scope=scope)
         except HippocampeError as exc:
-            error = str(exc)
-        ended_at = await hippo.now()
-        self._latest[scope.space] = replace(begun, ended_at=ended_at, done=done, error=error)
+            self.error = str(exc)
+        self.ended_at = await hippo.now()
 
 
 def next_digest(settings: Settings, now: datetime) -> datetime | None:
@@ -88,7 +67,7 @@ async def digest_state(page: ReadPage, watched: bool = False) -> Response:
     Args:
         watched: Whether it was running at the last poll of the page.
     """
-    latest = digests(page).of(page.scope.space)
+    latest = _latest(page)
     ended = watched and latest is not None and not latest.running
     stats = await page.hippo.stats(scope=page.scope)
     runs = await page.hippo.jobs(scope=page.scope, job="digest", limit=1)
@@ -119,13 +98,16 @@ def _outcome(page: Visit, latest: Digesting) -> str | None:
 async def start(page: AdminPage) -> Response:
     """Start a digest, and show its progress."""
     stats = await page.hippo.stats(scope=page.scope)
-    digests(page).start(page.hippo, page.scope, stats.live, page.now)
+    latest = _latest(page)
+    if latest is None or not latest.running:
+        begun = page.request.app.state.digests[page.scope.space] = Digesting(page.now, stats.live)
+        begun.task = asyncio.create_task(begun.run(page.hippo, page.scope))
     return await digest_state(page)
 
 
-def digests(page: Visit) -> Digests:
-    """The digests of the server of a page."""
-    return page.request.app.state.digests
+def _latest(page: Visit) -> Digesting | None:
+    """The latest digest of the space that was started from a page."""
+    return page.request.app.state.digests.get(page.scope.space)
 
 
 MOST = 500
@@ -173,7 +155,7 @@ async def _last_digest(page: Visit) -> datetime | None:
     """The start of the last successful digest: scheduled, or from a page."""
     runs = await page.hippo.jobs(scope=page.scope, job="digest", states=["done"], limit=1)
     started = [each.started_at for each in runs if each.started_at is not None]
-    latest = digests(page).of(page.scope.space)
+    latest = _latest(page)
     if latest is not None and latest.done is not None and latest.done.messages:
         started.append(latest.started_at)
     return max(started, default=None)

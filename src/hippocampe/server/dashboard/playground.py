@@ -36,14 +36,11 @@ async def tried(
     scope = Scope(page.scope.space, user.strip() or None, channel.strip() or None)
     moment = _moment(page, at)
     injection = await page.hippo.preview(message, scope=scope, at=moment)
-    considered = list(injection.trace.considered)
-    left_out = [each for each in considered if each.outcome != "injected"]
     return page.part(
         "playground/result.html",
         injection=injection,
-        given_items=[each for each in considered if each.outcome == "injected"],
-        left_out=left_out[:MOST_LEFT_OUT],
-        total_left_out=len(left_out),
+        considered=list(injection.trace.considered),
+        most=MOST_LEFT_OUT,
         threshold=page.settings.auto_retrieve_min_score,
         moment=moment,
     )

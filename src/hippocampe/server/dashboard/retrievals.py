@@ -36,7 +36,5 @@ async def why(page: ReadPage, id: str) -> Response:
         text=rebuilt.text,
         exact=rebuilt.tokens == logged.tokens_added,
         items={each.recollection.id: each.recollection for each in rebuilt.trace.considered},
-        injected=[each for each in logged.items if each.outcome == "injected"],
-        left_out=[each for each in logged.items if each.outcome != "injected"],
         threshold=page.settings.auto_retrieve_min_score,
     )

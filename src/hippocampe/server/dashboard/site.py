@@ -12,6 +12,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Message, Receive, Send
 from starlette.types import Scope as Connection
 
+from hippocampe import __version__
 from hippocampe.server import dashboard
 from hippocampe.server.dashboard import data, live
 from hippocampe.server.dashboard.rendering import STATIC_FOLDER
@@ -42,6 +43,7 @@ POLICY = "; ".join(
     )
 )
 HEADERS = {
+    "Hippocampe-Version": __version__,
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -53,7 +55,7 @@ HEADERS = {
 
 
 class Headers(Middleware):
-    """Adds the security headers to every response."""
+    """Adds the version of the package and the security headers to every response."""
 
     async def serve(self, connection: Connection, receive: Receive, send: Send) -> None:
         def secure(message: Message) -> None:
@@ -76,7 +78,7 @@ def install(app: FastAPI) -> None:
     """Add the pages and their files to an application whose errors are problems."""
     # Pages are not compressed: their length would tell whether words of a search are near the token that they carry.
     app.mount(STATIC.rstrip("/"), GZipMiddleware(StaticFiles(directory=STATIC_FOLDER)))
-    app.state.digests = live.Digests()
+    app.state.digests = dict[str, live.Digesting]()
     app.state.imports = data.Imports()
     app.state.log_tail = LogTail()
     app.add_api_route("/", _home, include_in_schema=False)
