@@ -8,14 +8,13 @@ from typing import Any, cast
 from fastapi import FastAPI
 
 from hippocampe.server.http import idempotency
-from hippocampe.server.http.rewriting import HEADER
 
 Schema = dict[str, Any]
 
 SUMMARY = "The long-term memory of a conversational agent."
 PARAGRAPHS = (
     "Every path under `/api/` is served under `/api/v1/` too, which stays unchanged when a later version differs. "
-    f"The header `{HEADER}` of every answer has the version of the package.",
+    "The header `Hippocampe-Version` of every answer has the version of the package.",
     "Requests take the scope as query parameters: `space`, `user`, `channel`. On loopback no key is needed, unless "
     "the request came through a proxy or the server was started with `--require-key`; elsewhere, send "
     "`Authorization: Bearer hippo_…`. Errors are problem details (RFC 9457): what failed, why, and what to do.",

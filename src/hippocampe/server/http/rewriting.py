@@ -4,13 +4,11 @@ import re
 from typing import Final
 from urllib.parse import unquote
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
-from hippocampe import __version__
 from hippocampe.server.http.access import LABELS
-from hippocampe.server.http.middleware import Middleware, at_start
+from hippocampe.server.http.middleware import Middleware
 
 _NAMED: Final = re.compile(rb"/as/([^/]+)(/v1(?:/.*)?)")
 _HEADER: Final = LABELS["user"][0].encode()
@@ -57,11 +55,10 @@ class HeadRequests(Middleware):
 
 VERSION = "1"
 VERSIONED = f"/api/v{VERSION}/"
-HEADER = "Hippocampe-Version"
 
 
 class Versions(Middleware):
-    """Serves `/api/v1/...` as `/api/...`, and adds the version of the package to each answer."""
+    """Serves `/api/v1/...` as `/api/...`."""
 
     async def serve(self, connection: Connection, receive: Receive, send: Send) -> None:
         path: str = connection["path"]
@@ -71,8 +68,4 @@ class Versions(Middleware):
                 "path": "/api/" + path.removeprefix(VERSIONED),
                 "raw_path": b"/api/" + connection["raw_path"].removeprefix(VERSIONED.encode()),
             }
-
-        def named(message: Message) -> None:
-            MutableHeaders(scope=message)[HEADER] = __version__
-
-        await self.app(connection, receive, at_start(send, named))
+        await self.app(connection, receive, send)
