@@ -7,7 +7,6 @@ import socket
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -21,6 +20,7 @@ from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.app import create_app
 from hippocampe.server.dashboard import rendering
 from hippocampe.server.http import problems
+from hippocampe.server.http.middleware import Middleware
 from hippocampe.server.http.served import ServedMemory
 from hippocampe.server.http.slow_clients import MAX_CONNECTIONS, HeadTimeoutProtocol
 from hippocampe.server.proxy.providers import ProviderErrors
@@ -34,17 +34,14 @@ SMALL_CALLS = 32
 """Threads of the event loop itself, for short calls. Verbs have thread pools of their own."""
 
 
-class Interruptions:
+class Interruptions(Middleware):
     """Turns the cancellation of a request into an answer, or into the end of one that has begun.
 
     Only for a server that runs each request in a task of its own, which nothing but its stop cancels.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
-        begun = connection["type"] != "http"
+    async def serve(self, connection: Connection, receive: Receive, send: Send) -> None:
+        begun = False
 
         async def noted(message: Message) -> None:
             nonlocal begun
@@ -52,7 +49,7 @@ class Interruptions:
             await send(message)
 
         try:
-            await self._app(connection, receive, noted)
+            await self.app(connection, receive, noted)
         except asyncio.CancelledError:
             if not begun:
                 stopped = problems.response(problems.of_status(503, STOPPED))
@@ -122,8 +119,14 @@ def serve(
     Raises:
         InvalidInput: The address cannot be used, or a key is needed and none exists.
     """
-    keys = KeyNeed(hippo.config.folder, lambda: _no_key(hippo), required=require_key)
-    with listening(host, port, keys) as (listener, loopback):
+    opening = listening(
+        host,
+        port,
+        folder=hippo.config.folder,
+        keyless=lambda: _no_key(hippo),
+        require_key=require_key,
+    )
+    with opening as (listener, loopback):
         address = url_of(listener)
         served = ServedMemory(hippo)
         app = create_app(served, loopback=loopback, keyless=not require_key)
@@ -141,25 +144,16 @@ def serve(
             served.release()
 
 
-@dataclass(frozen=True, slots=True)
-class KeyNeed:
-    """The need of requests for a key, and its existence.
-
-    Attributes:
-        none: Returns true if there is no valid key.
-        required: Whether programs of this machine need a key too.
-    """
-
-    folder: Path
-    none: Callable[[], bool]
-    required: bool
-
-
 @contextmanager
 def listening(
-    host: str, port: int, keys: KeyNeed
+    host: str, port: int, *, folder: Path, keyless: Callable[[], bool], require_key: bool
 ) -> Generator[tuple[socket.socket, bool], None, None]:
     """A bound socket, and whether it is on loopback.
+
+    Args:
+        folder: The folder of the keys, for messages.
+        keyless: Returns true if there is no valid key.
+        require_key: Whether programs of this machine need a key too.
 
     Raises:
         InvalidInput: The address cannot be used, or a key is needed and none exists.
@@ -168,8 +162,8 @@ def listening(
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, at = found[0]
         loopback = ipaddress.ip_address(str(at[0]).partition("%")[0]).is_loopback
-        if (keys.required or not loopback) and keys.none():
-            line = command_line("keys", "create", "--folder", str(keys.folder.absolute()))
+        if (require_key or not loopback) and keyless():
+            line = command_line("keys", "create", "--folder", str(folder.absolute()))
             why = "--require-key needs one" if loopback else "other machines can reach it"
             raise InvalidInput(
                 f"cannot serve at {host} without a key, because {why}: make a key with: {line}"

@@ -32,7 +32,7 @@ from hippocampe.server.http.limits import BodyLimit
 from hippocampe.server.http.rewriting import SpeakerPath
 from hippocampe.server.http.sessions import Sessions
 from hippocampe.server.proxy.providers import ProviderErrors
-from hippocampe.server.serving import KeyNeed, Server, listening, signals_taken, url_of
+from hippocampe.server.serving import Server, listening, signals_taken, url_of
 from hippocampe.system import private
 from hippocampe.system.exclusive import exclusive
 from hippocampe.system.local_socket import LOCK, is_held
@@ -75,9 +75,10 @@ def serve(
     keys = KeyRegister(root)
     card = root / FOLDER / CARD
     try:
-        need = KeyNeed(root, lambda: keys.is_empty, required=require_key)
         with (
-            listening(host, port, need) as (listener, loopback),
+            listening(
+                host, port, folder=root, keyless=lambda: keys.is_empty, require_key=require_key
+            ) as (listener, loopback),
             _only_router(root),
             _own_socket(root.absolute() / FOLDER) as (own, sockets),
         ):
