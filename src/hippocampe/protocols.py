@@ -145,11 +145,6 @@ class Index(Protocol):
     """The derived index: one collection of points per kind. Thread-safe.
 
     Every method may raise `IndexUnavailable`; the store is the truth and works without the index.
-
-    A generation is a new index of one kind, built from a snapshot of the store while the current
-    one serves. Call `start_generation`, take the snapshot, `build` it (here or, with
-    `hippocampe.index.build_generation`, in another process), then `adopt_generation`. One thread
-    at a time handles the generations of a kind.
     """
 
     def apply(self, kind: str, points: Sequence[Point], removed: Sequence[str] = ()) -> None:
@@ -183,9 +178,38 @@ class Index(Protocol):
         """Count the indexed points."""
         ...
 
-    def is_new(self) -> bool:
-        """Return whether it is shared and nobody has filled it since it was created."""
+    def differing(self, kind: str, points: Iterable[Point]) -> Iterator[str]:
+        """Compare stored points with the index's answers; yield the ids that differ.
+
+        Vectors are equal within half precision. A point that is not indexed differs; one whose id
+        `is_point_id` rejects is skipped.
+        """
         ...
+
+    def damaged_files(self, *, stop: Callable[[], bool]) -> Iterator[str]:
+        """Yield the names of damaged files, until `stop` returns true.
+
+        Only files whose damage `differing` would not reveal.
+        """
+        ...
+
+    def flush(self) -> None:
+        """Make all applied changes durable."""
+        ...
+
+    def close(self) -> None:
+        """Release all resources; later calls raise `IndexUnavailable`."""
+        ...
+
+
+class OwnIndex(Index, Protocol):
+    """An index in files of this process, in generations.
+
+    A generation is a new index of one kind, built from a snapshot of the store while the current
+    one serves. Call `start_generation`, take the snapshot, `build` it (here or, with
+    `hippocampe.index.build_generation`, in another process), then `adopt_generation`. One thread
+    at a time handles the generations of a kind.
+    """
 
     def is_unused(self, kind: str) -> bool:
         """Return whether the kind has no files to rebuild, because it never had a point."""
@@ -213,8 +237,8 @@ class Index(Protocol):
             target: The return value of `start_generation`.
             dimensions: Length of the dense vectors.
             points: A snapshot of all points of the kind.
-            graph: Whether to build an HNSW graph, where the implementation has one. It takes
-                minutes and may block the process: use `build_generation` in a child process.
+            graph: Whether to build an HNSW graph, which takes minutes and blocks the process: use
+                `build_generation` in a child process.
 
         Returns:
             The number of points read.
@@ -236,31 +260,8 @@ class Index(Protocol):
         """Delete the started generation, if any; its builder must have ended."""
         ...
 
-    def differing(self, kind: str, points: Iterable[Point]) -> Iterator[str]:
-        """Compare stored points with the index's answers; yield the ids that differ.
-
-        Vectors are equal within half precision. A point that is not indexed differs; one whose id
-        `is_point_id` rejects is skipped.
-        """
-        ...
-
-    def damaged_files(self, *, stop: Callable[[], bool]) -> Iterator[str]:
-        """Yield the names of damaged files, until `stop` returns true.
-
-        Only files whose damage `differing` would not reveal.
-        """
-        ...
-
     def read_ahead(self, *, stop: Callable[[], bool]) -> None:
         """Load what searches read into memory or the page cache, until `stop` returns true."""
-        ...
-
-    def flush(self) -> None:
-        """Make all applied changes durable."""
-        ...
-
-    def close(self) -> None:
-        """Release all resources; later calls raise `IndexUnavailable`."""
         ...
 
 

@@ -12,7 +12,7 @@ from hippocampe.config import Config
 from hippocampe.errors import IndexUnavailable
 from hippocampe.index.qdrant import QdrantIndex
 from hippocampe.protocols import KINDS, Filter
-from hippocampe.testing import IndexContract
+from hippocampe.testing.contracts import SharedIndexContract
 from qdrant import Node
 
 
@@ -31,7 +31,7 @@ def open_index(node: Node, folder: Path, model: str, key: str | None = None) -> 
         qdrant_collection="test",
         qdrant_quantized=False,
     )
-    return QdrantIndex.open(config, dimensions=IndexContract.DIMENSIONS, model=model)
+    return QdrantIndex.open(config, dimensions=SharedIndexContract.DIMENSIONS, model=model)
 
 
 def test_a_key_in_a_network_without_tls_is_no_warning(node: Node, tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_of_two_that_fill_a_collection_the_last_to_begin_marks_it(
         assert not one.is_new()
 
 
-class TestQdrantContract(IndexContract):
+class TestQdrantContract(SharedIndexContract):
     """The contract on one server."""
 
     @pytest.fixture

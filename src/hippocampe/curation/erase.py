@@ -18,7 +18,7 @@ from hippocampe.engine.durability import flush_index
 from hippocampe.engine.vocabulary import note_erasure
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import IndexUnavailable, InvalidInput, NotFound, StoreBusy, StoreFull
-from hippocampe.index import bm25
+from hippocampe.index import bm25, own
 from hippocampe.language import equality, relations, statement, text
 from hippocampe.language.text import content_words
 from hippocampe.protocols import KINDS
@@ -60,7 +60,7 @@ def finish_erasure(writer: Writer) -> None:
         marked = _marked(corpus.store)
         for kind in marked_kinds(marked):
             # A server deletes single points; see `Store.remains`.
-            if not corpus.store.shared and not corpus.index.is_unused(kind):
+            if not corpus.store.shared and not own(corpus.index).is_unused(kind):
                 # Without its graph, because the caller waits. Maintenance builds the graph later.
                 generations.new_generation(writer, kind, graph=False)
         # The outbox contains the ids of erased rows.

@@ -18,7 +18,7 @@ from hippocampe.engine.outages import log
 from hippocampe.engine.projection import BATCH, count_shown, stored_points
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import IndexUnavailable
-from hippocampe.index import build_generation
+from hippocampe.index import build_generation, own
 from hippocampe.protocols import Point
 from hippocampe.store import outbox
 from hippocampe.store.driver import parts
@@ -117,7 +117,7 @@ def new_generation(
         IndexUnavailable: The build failed; the old generation keeps serving.
     """
     corpus = writer.corpus
-    index = corpus.index
+    index = own(corpus.index)
     with corpus.store.exclusive():
         # Changes applied from here on are recorded, so none is lost between the snapshot that the
         # build reads and the swap.

@@ -12,8 +12,7 @@ from hippocampe.store import past
 @contextmanager
 def known_at(corpus: Corpus, at: datetime) -> Generator[Corpus]:
     """Open a corpus that reads what was known at a time, which its clock has; the vectors of then are searched exactly."""
-    embedder = corpus.vocabulary.embedder
     with past.known_at(corpus.store, at) as store:
-        index = open_read_only_index(store, dimensions=embedder.dimensions, model=embedder.model)
+        index = open_read_only_index(store, corpus.vocabulary.embedder)
         with closing(index):
             yield Corpus.of(corpus.config, store, index, corpus.vocabulary)

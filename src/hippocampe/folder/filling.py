@@ -27,7 +27,7 @@ def complete(writer: Writer, progress: Progress | None = None, *, compare: bool 
         IndexUnavailable: The index is away; the mark stays.
     """
     corpus = writer.corpus
-    if not _is_incomplete(corpus, compare):
+    if not corpus.store.shared or not _is_incomplete(corpus, compare):
         return
     with corpus.store.filling() as alone:
         # Another process may have filled it meanwhile.
@@ -43,7 +43,9 @@ def complete(writer: Writer, progress: Progress | None = None, *, compare: bool 
 
 
 def _is_incomplete(corpus: Corpus, compare: bool) -> bool:
-    return corpus.index.is_new() or (compare and not agree_in_number(corpus, delivering=True))
+    return shared(corpus.index).is_new() or (
+        compare and not agree_in_number(corpus, delivering=True)
+    )
 
 
 def agree_in_number(corpus: Corpus, *, delivering: bool = False) -> bool:

@@ -28,7 +28,7 @@ from hippocampe.errors import (
     StoreReadOnly,
 )
 from hippocampe.folder import filling, rederivation
-from hippocampe.index import shared
+from hippocampe.index import own, shared
 from hippocampe.language.text import STOP_WORDS
 from hippocampe.protocols import KINDS, Embedder, Index
 from hippocampe.retrieval import log as retrieval_log
@@ -211,8 +211,11 @@ def grow_graphs(writer: Writer) -> None:
     """Build a graph for each kind with a space that is too large for fast scans."""
     corpus = writer.corpus
     threshold = corpus.config.graph_threshold
+    if corpus.store.shared:
+        # A server builds graphs by itself.
+        return
     for kind in KINDS:
-        loose = corpus.index.ungraphed(kind)
+        loose = own(corpus.index).ungraphed(kind)
         # A rebuild costs minutes per 100,000 points, so it waits until a tenth is outside the graph.
         if loose < max(threshold, corpus.index.count(kind) // 10):
             continue

@@ -24,7 +24,7 @@ from hippocampe.engine.writer import Writer
 from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailable
 from hippocampe.folder import copying, maintenance, rederivation, relabelling, soundness
 from hippocampe.folder.lock import FolderLock
-from hippocampe.index import open_index, open_read_only_index, open_shared_index
+from hippocampe.index import open_index, open_read_only_index, open_shared_index, own
 from hippocampe.model import open_language_model
 from hippocampe.protocols import Embedder, Index, LanguageModel
 from hippocampe.retrieval.log import RetrievalBuffer
@@ -114,7 +114,7 @@ def open_read_only(config: Config, clock: Callable[[], datetime] | None, warm: L
     store = Store.open(config.database, config.folder, read_only=True, clock=clock)
     try:
         config, embedder = _choose_embedder(config, store)
-        index = open_read_only_index(store, model=embedder.model, dimensions=embedder.dimensions)
+        index = open_read_only_index(store, embedder)
         vocabulary = maintenance.open_vocabulary(store, embedder)
         fence = Fence.of(config.folder)
         keys = _key_store(fence, read_only=True)
@@ -243,7 +243,7 @@ def _start(loading: list[Thread], name: str, work: Callable[[], None]) -> None:
 
 def _read_ahead(writer: Writer, ending: Event) -> None:
     with suppress(HippocampeError):
-        writer.corpus.index.read_ahead(stop=ending.is_set)
+        own(writer.corpus.index).read_ahead(stop=ending.is_set)
         writer.corpus.store.read_ahead(stop=ending.is_set)
     soundness.check_sample(writer, ending)
 
@@ -255,8 +255,7 @@ def _assemble(config: Config, store: Store, progress: Progress | None) -> Contex
         rederivation.mark_current(store)
     relabelled = relabelling.relabel(store)
     if store.shared:
-        model, dimensions = embedder.model, embedder.dimensions
-        index, damaged = open_shared_index(config, dimensions=dimensions, model=model), False
+        index, damaged = open_shared_index(config, embedder), False
     else:
         index, damaged = _open_index(config, embedder)
     vocabulary = maintenance.open_vocabulary(store, embedder)
@@ -368,8 +367,8 @@ def _open_index(config: Config, embedder: Embedder) -> tuple[Index, bool]:
     """The index, and whether it was damaged and must be rebuilt."""
     folder = durability.index_folder(config.folder, embedder.model)
     try:
-        return open_index(folder, dimensions=embedder.dimensions, model=embedder.model), False
+        return open_index(folder, embedder), False
     except IndexUnavailable as exc:
         log.warning("rebuilding the index from the store: %s", exc)
         shutil.rmtree(folder, ignore_errors=True)
-        return open_index(folder, dimensions=embedder.dimensions, model=embedder.model), True
+        return open_index(folder, embedder), True

@@ -71,15 +71,14 @@ def change_embedder(
 
 def _empty_index(corpus: Corpus, embedder: Embedder) -> Index:
     """An index without points for the vectors of another embedder, where the store has its index."""
-    model, dimensions = embedder.model, embedder.dimensions
     if corpus.store.shared:
-        index = open_shared_index(corpus.config, dimensions=dimensions, model=model)
+        index = open_shared_index(corpus.config, embedder)
         # Of a change that was interrupted.
-        shared(index).empty()
+        index.empty()
         return index
-    folder = index_folder(corpus.config.folder, model)
+    folder = index_folder(corpus.config.folder, embedder.model)
     shutil.rmtree(folder, ignore_errors=True)
-    return open_index(folder, dimensions=dimensions, model=model)
+    return open_index(folder, embedder)
 
 
 def _remove_index(corpus: Corpus) -> None:

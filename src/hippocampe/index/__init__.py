@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hippocampe.config import Config
 from hippocampe.errors import InvalidInput
-from hippocampe.protocols import Index, Point
+from hippocampe.protocols import Embedder, Index, OwnIndex, Point
 from hippocampe.system.command_line import install_line
 
 if TYPE_CHECKING:
@@ -17,13 +17,8 @@ if TYPE_CHECKING:
     from hippocampe.store.store import Store
 
 
-def open_index(folder: Path, *, dimensions: int, model: str) -> Index:
-    """Open the index in a folder owned by this process, or create an empty one.
-
-    Args:
-        folder: The index folder; created if missing.
-        dimensions: Length of the dense vectors.
-        model: The id of the embedder that makes them.
+def open_index(folder: Path, embedder: Embedder) -> OwnIndex:
+    """Open the index in a folder owned by this process, or create an empty one for the vectors of an embedder.
 
     Raises:
         EmbedderMismatch: The index was made with another model or other dimensions.
@@ -31,10 +26,10 @@ def open_index(folder: Path, *, dimensions: int, model: str) -> Index:
     """
     from hippocampe.index.edge import EdgeIndex
 
-    return EdgeIndex.open(folder, dimensions=dimensions, model=model)
+    return EdgeIndex.open(folder, dimensions=embedder.dimensions, model=embedder.model)
 
 
-def open_shared_index(config: Config, *, dimensions: int, model: str) -> Index:
+def open_shared_index(config: Config, embedder: Embedder) -> "QdrantIndex":
     """Connect to the index in a Qdrant server, shared by many processes.
 
     Raises:
@@ -48,7 +43,22 @@ def open_shared_index(config: Config, *, dimensions: int, model: str) -> Index:
         raise InvalidInput(
             f"qdrant_url needs the client of Qdrant: {install_line('server-tier')}"
         ) from exc
-    return QdrantIndex.open(config, dimensions=dimensions, model=model)
+    return QdrantIndex.open(config, dimensions=embedder.dimensions, model=embedder.model)
+
+
+def open_read_only_index(store: "Store", embedder: Embedder) -> Index:
+    """Search the vectors of a store that was opened read-only, exactly, without the owner's index; writes are refused."""
+    from hippocampe.index.stored import StoredIndex
+
+    return StoredIndex(store, model=embedder.model, dimensions=embedder.dimensions)
+
+
+def own(index: Index) -> OwnIndex:
+    """The index in files of this process, for what only such a one does."""
+    from hippocampe.index.edge import EdgeIndex
+
+    assert isinstance(index, EdgeIndex)
+    return index
 
 
 def shared(index: Index) -> "QdrantIndex":
@@ -59,15 +69,8 @@ def shared(index: Index) -> "QdrantIndex":
     return index
 
 
-def open_read_only_index(store: "Store", *, dimensions: int, model: str) -> Index:
-    """Search the vectors of a store that was opened read-only, exactly, without the owner's index; writes are refused."""
-    from hippocampe.index.stored import StoredIndex
-
-    return StoredIndex(store, model=model, dimensions=dimensions)
-
-
 def build_generation(target: Path, *, dimensions: int, points: Iterable[Point], graph: bool) -> int:
-    """Fill a generation from a process that does not have the index open; see `Index.build`."""
+    """Fill a generation from a process that does not have the index open; see `OwnIndex.build`."""
     from hippocampe.index.edge import EdgeIndex
 
     return EdgeIndex.build(target, dimensions=dimensions, points=points, graph=graph)

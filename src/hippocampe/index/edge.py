@@ -89,7 +89,7 @@ class _Shard:
 
 
 class EdgeIndex:
-    """The `Index` Protocol on Qdrant Edge, with generations built beside the one that serves."""
+    """The `OwnIndex` Protocol on Qdrant Edge, with generations built beside the one that serves."""
 
     def __init__(self, folder: Path, manifest: shards.Manifest) -> None:
         """Use `open`."""
@@ -197,10 +197,6 @@ class EdgeIndex:
     def count(self, kind: str) -> int:
         return self._read(kind, lambda serving: serving.info().points_count) or 0
 
-    def is_new(self) -> bool:
-        """Return false: the store compares its own mark with that of the folder."""
-        return False
-
     def is_unused(self, kind: str) -> bool:
         self._check_open()
         return self._shards[kind].serving is None
@@ -270,7 +266,7 @@ class EdgeIndex:
 
     @staticmethod
     def build(target: Path, *, dimensions: int, points: Iterable[Point], graph: bool) -> int:
-        """Fill a started generation; see `Index.build`.
+        """Fill a started generation; see `OwnIndex.build`.
 
         With `graph` it holds the GIL for minutes: call it in a process of its own.
 
@@ -307,7 +303,7 @@ class EdgeIndex:
         return total
 
     def start_generation(self, kind: str) -> Path:
-        """See `Index.start_generation`.
+        """See `OwnIndex.start_generation`.
 
         Raises:
             StoreFull: The disk has no room for a second copy of the kind.
@@ -324,7 +320,7 @@ class EdgeIndex:
             return self._folder / kind / shard.started
 
     def adopt_generation(self, kind: str) -> None:
-        """See `Index.adopt_generation`. Writers wait for the last changes only.
+        """See `OwnIndex.adopt_generation`. Writers wait for the last changes only.
 
         Raises:
             StoreFull: The disk has too little free space; the generation is abandoned.

@@ -9,16 +9,11 @@ half-filled collection for a whole one, even if the process that made it has die
 """
 
 import hashlib
-import pickle
-import shutil
-import threading
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 from secrets import token_hex
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
@@ -34,7 +29,6 @@ from hippocampe.index.bm25 import sparse_query
 from hippocampe.index.points import check_dimensions, indexable
 from hippocampe.protocols import KINDS, Filter, Hit, Point, Search, Vector, is_point_id
 from hippocampe.store.driver import parts
-from hippocampe.system import private
 
 Answer = TypeVar("Answer")
 
@@ -64,14 +58,6 @@ _ABSENT = "Nothing is lost, the store holds the truth: check that Qdrant runs, a
 _REFUSED = "Nothing is lost, the store holds the truth: check qdrant_key."
 
 
-@dataclass(slots=True)
-class _Generation:
-    """A generation of one kind that is being built."""
-
-    target: Path | None = None
-    changed: set[str] = field(default_factory=set[str])
-
-
 class QdrantIndex:
     """The `Index` Protocol on a Qdrant server, of the form that the configuration gives to its collection."""
 
@@ -85,10 +71,6 @@ class QdrantIndex:
         self._preferred = 0
         self._ready = False
         self._resting_until = 0.0
-        # For generations that are being built.
-        self._folder = config.folder / "building" / token_hex(8)
-        self._generations = {kind: _Generation() for kind in KINDS}
-        self._writing = threading.RLock()
         self._closed = False
 
     @classmethod
@@ -166,14 +148,6 @@ class QdrantIndex:
         """Return whether nobody has filled the collection since it was made."""
         return self._state() != _FILLED
 
-    def is_unused(self, kind: str) -> bool:
-        return self.count(kind) == 0
-
-    def ungraphed(self, kind: str) -> int:
-        """Return 0: the server builds graphs by itself."""
-        self._check_open()
-        return 0
-
     def differing(self, kind: str, points: Iterable[Point]) -> Iterator[str]:
         """Compare stored points with those of the server; yield the ids that differ."""
         remaining = iter(points)
@@ -199,33 +173,23 @@ class QdrantIndex:
         """Yield nothing: the server checks its files."""
         return iter(())
 
-    def read_ahead(self, *, stop: Callable[[], bool]) -> None:
-        """Do nothing: the server caches."""
-
     # Writes
 
     def apply(self, kind: str, points: Sequence[Point], removed: Sequence[str] = ()) -> None:
         check_dimensions(points, self._dimensions, self._model)
         last = {point.id: point for point in indexable(points)}
         gone = [id for id in removed if is_point_id(id)]
-        with self._writing:
-            self._check_open()
-            generation = self._generations[kind]
-            if generation.target is not None:
-                generation.changed.update(last, gone)
-            self._write(kind, list(last.values()), gone)
-
-    def _write(self, kind: str, points: Sequence[Point], removed: Sequence[str]) -> None:
         operations: list[Any] = [
             models.UpsertOperation(
                 upsert=models.PointsList(points=[encoding.point_of(kind, each) for each in batch])
             )
-            for batch in parts(points, BATCH)
+            for batch in parts(list(last.values()), BATCH)
         ]
         operations += [
             models.DeleteOperation(delete=models.PointIdsList(points=[*batch]))
-            for batch in parts(removed, PAGE)
+            for batch in parts(gone, PAGE)
         ]
+        self._check_open()
         for operation in operations:
             self._call(
                 f"points of kind {kind!r} cannot be indexed",
@@ -242,66 +206,12 @@ class QdrantIndex:
         """Do nothing: a write that the server acknowledged is in its log."""
         self._check_open()
 
-    # Generations: points are collected in a file, then replace those of the kind.
-
-    def start_generation(self, kind: str) -> Path:
-        self.abandon_generation(kind)
-        with self._writing:
-            self._check_open()
-            private.make_folder(self._folder)
-            target = self._folder / f"generation-{token_hex(8)}"
-            self._generations[kind].target = target
-            return target
-
-    @staticmethod
-    def build(target: Path, *, dimensions: int, points: Iterable[Point], graph: bool) -> int:
-        remaining, total = indexable(points), 0
-        with target.open("xb") as file:
-            while batch := list(islice(remaining, BATCH)):
-                pickle.dump(batch, file)
-                total += len(batch)
-        return total
-
-    def adopt_generation(self, kind: str) -> None:
-        """Write the points of the generation, then remove those that it lacks.
-
-        Searches go on meanwhile. Points that were changed since the start are left as they are.
-
-        Raises:
-            IndexUnavailable: No generation was started or built, or the server is down.
-        """
-        generation = self._generations[kind]
-        try:
-            if generation.target is None or not generation.target.exists():
-                raise IndexUnavailable(
-                    f"no generation of kind {kind!r} can be adopted: call start_generation and build first."
-                )
-            built = set[str]()
-            with generation.target.open("rb") as file:
-                while batch := _next_batch(file):
-                    built.update(point.id for point in batch)
-                    with self._writing:
-                        unchanged = [each for each in batch if each.id not in generation.changed]
-                        self._write(kind, unchanged, ())
-            extra = [id for id in self.ids(kind) if id not in built]
-            with self._writing:
-                self._write(kind, (), [id for id in extra if id not in generation.changed])
-        finally:
-            self.abandon_generation(kind)
-
-    def abandon_generation(self, kind: str) -> None:
-        with self._writing:
-            abandoned, self._generations[kind] = self._generations[kind].target, _Generation()
-        if abandoned is not None:
-            abandoned.unlink(missing_ok=True)
-
     def close(self) -> None:
         """Close the connections; later calls raise `IndexUnavailable`."""
         self._closed = True
         for node in self._nodes:
             with suppress(Exception):
                 node.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
 
     def remove(self) -> None:
         """Delete the collection, whose files the server removes; the next call makes an empty one."""
@@ -553,10 +463,3 @@ def _connect(url: str, key: str | None) -> QdrantClient:
                 "grpc.keepalive_time_ms": 30_000,
             },
         )
-
-
-def _next_batch(file: Any) -> list[Point]:
-    try:
-        return pickle.load(file)
-    except EOFError:
-        return []

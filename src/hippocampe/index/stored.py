@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import accumulate, pairwise
-from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -192,36 +191,11 @@ class StoredIndex:
         with self._store.read() as connection:
             return shown.embedded_count(connection, kind, self._model)
 
-    def is_new(self) -> bool:
-        """Return false: it has no points of its own."""
-        return False
-
-    def is_unused(self, kind: str) -> bool:
-        return self.count(kind) == 0
-
-    def ungraphed(self, kind: str) -> int:
-        """Return 0: an exact search uses no graph."""
-        return 0
-
-    def read_ahead(self, *, stop: Callable[[], bool]) -> None:
-        """Do nothing: a space is loaded when it is first searched."""
-
     def flush(self) -> None:
         """Do nothing: nothing was written."""
 
     def apply(self, kind: str, points: Sequence[Point], removed: Sequence[str] = ()) -> NoReturn:
-        _refuse()
-
-    def start_generation(self, kind: str) -> NoReturn:
-        _refuse()
-
-    def build(
-        self, target: Path, *, dimensions: int, points: Iterable[Point], graph: bool
-    ) -> NoReturn:
-        _refuse()
-
-    def adopt_generation(self, kind: str) -> NoReturn:
-        _refuse()
+        raise StoreReadOnly("cannot write: the data was opened read-only.")
 
     def differing(self, kind: str, points: Iterable[Point]) -> Iterator[str]:
         """Yield nothing: searches read the store itself."""
@@ -230,9 +204,6 @@ class StoredIndex:
     def damaged_files(self, *, stop: Callable[[], bool]) -> Iterator[str]:
         """Yield nothing: this index has no files."""
         return iter(())
-
-    def abandon_generation(self, kind: str) -> None:
-        """Do nothing: no generation can be started."""
 
     def close(self) -> None:
         """Drop the cached vectors; later calls raise `IndexUnavailable`."""
@@ -342,10 +313,6 @@ class StoredIndex:
             self._last = (id, text)
             for term in terms_of(text):
                 self._words.setdefault(term, []).append(id)
-
-
-def _refuse() -> NoReturn:
-    raise StoreReadOnly("cannot write: the data was opened read-only.")
 
 
 def _among(column: NDArray[np.object_], values: Collection[str]) -> NDArray[np.bool_]:

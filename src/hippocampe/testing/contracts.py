@@ -10,6 +10,7 @@ Subclass one in a test module and define the fixture it names:
 """
 
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,17 @@ import numpy as np
 import pytest
 
 from hippocampe.errors import IndexUnavailable
-from hippocampe.protocols import KINDS, Embedder, Filter, Index, Point, Search, Vector, Vectors
+from hippocampe.protocols import (
+    KINDS,
+    Embedder,
+    Filter,
+    Index,
+    OwnIndex,
+    Point,
+    Search,
+    Vector,
+    Vectors,
+)
 
 NOW = 1_700_000_000.0
 """The present of every contract, in seconds since the epoch."""
@@ -54,7 +65,7 @@ def point(number: int, text: str = "une phrase", dense: Vector | None = None) ->
     )
 
 
-class IndexContract:
+class SharedIndexContract:
     """The contract of every `Index`, over a fixture `index`: an empty one of `DIMENSIONS` dimensions."""
 
     DIMENSIONS = 8
@@ -345,80 +356,13 @@ class IndexContract:
             assert [future.result() for future in reading] == [10] * 4
         assert index.count("memory") == 10
 
-    def build(self, index: Index, target: Path, numbers: range, *, graph: bool = False) -> int:
-        """Build a generation of numbered points."""
-        points = [point(number, f"phrase {number}") for number in numbers]
-        return index.build(target, dimensions=self.DIMENSIONS, points=points, graph=graph)
-
     def numbers(self, index: Index) -> set[int]:
         """The numbers of all indexed memories."""
         return {UUID(id).int & 0xFFFF_FFFF for id in index.ids("memory")}
 
-    @pytest.mark.parametrize("graph", [False, True])
-    def test_generation_replaces_the_current_one(self, index: Index, graph: bool) -> None:
-        index.apply("memory", [point(n) for n in range(5)])
-        target = index.start_generation("memory")
-        assert self.build(index, target, range(3, 20), graph=graph) == 17
-        assert self.found(index, HERE) == set(range(5))
-        index.adopt_generation("memory")
-        assert self.found(index, HERE) == self.numbers(index) == set(range(3, 20))
-        assert index.ungraphed("memory") in ((0,) if graph else (0, 17))
-
-    def test_changes_since_the_start_win_over_the_snapshot(self, index: Index) -> None:
-        index.apply("memory", [point(n) for n in range(5)])
-        target = index.start_generation("memory")
-        index.apply("memory", [point(0, "un perroquet"), point(9, "un merle")], [point_id(1)])
-        self.build(index, target, range(5), graph=True)
-        index.apply("memory", [point(9, "un merle")], [point_id(2)])
-        index.adopt_generation("memory")
-        assert self.numbers(index) == {0, 3, 4, 9}
-        assert self.matches(index, "perroquet") == {0}
-        assert index.ungraphed("memory") in (0, 2)
-
-    def test_removal_before_the_first_point_is_recorded(self, index: Index) -> None:
-        target = index.start_generation("memory")
-        index.apply("memory", [], [point_id(1)])
-        self.build(index, target, range(3))
-        index.adopt_generation("memory")
-        assert self.numbers(index) == {0, 2}
-
-    def test_many_changes_since_the_start(self, index: Index) -> None:
-        index.apply("memory", [point(n) for n in range(300)])
-        target = index.start_generation("memory")
-        self.build(index, target, range(300))
-        removed = [point_id(n) for n in range(250)]
-        index.apply("memory", [point(n) for n in range(300, 2700)], removed)
-        index.adopt_generation("memory")
-        assert self.numbers(index) == set(range(250, 2700))
-
-    @pytest.mark.parametrize("graph", [False, True])
-    def test_empty_generation(self, index: Index, graph: bool) -> None:
-        index.apply("memory", [point(n) for n in range(3)])
-        assert self.build(index, index.start_generation("memory"), range(0), graph=graph) == 0
-        index.adopt_generation("memory")
-        assert index.count("memory") == index.ungraphed("memory") == 0
-        assert index.nearest("memory", unit(1.0), limit=5, where=HERE) == []
-        index.apply("memory", [point(1)])
-        assert self.numbers(index) == {1}
-
-    def test_abandoned_generation_changes_nothing(self, index: Index) -> None:
-        index.apply("memory", [point(n) for n in range(3)])
-        index.abandon_generation("memory")
-        self.build(index, index.start_generation("memory"), range(9))
-        index.abandon_generation("memory")
-        with pytest.raises(IndexUnavailable, match="start_generation"):
-            index.adopt_generation("memory")
-        assert self.numbers(index) == {0, 1, 2}
-
-    def test_generation_that_was_not_built_is_refused(self, index: Index) -> None:
-        index.apply("memory", [point(n) for n in range(3)])
-        index.start_generation("memory")
-        with pytest.raises(IndexUnavailable):
-            index.adopt_generation("memory")
-        assert self.numbers(index) == {0, 1, 2}
-        self.build(index, index.start_generation("memory"), range(4))
-        index.adopt_generation("memory")
-        assert self.numbers(index) == {0, 1, 2, 3}
+    def fill(self, index: Any, points: Sequence[Point], *, graph: bool) -> None:
+        """Index points, with a graph where the engine builds one on request."""
+        index.apply("memory", points)
 
     @pytest.mark.parametrize("graph", [False, True])
     def test_what_was_stored_does_not_differ(self, index: Index, graph: bool) -> None:
@@ -436,9 +380,7 @@ class IndexContract:
             )
             for n in range(40)
         ]
-        target = index.start_generation("memory")
-        index.build(target, dimensions=self.DIMENSIONS, points=points[:30], graph=graph)
-        index.adopt_generation("memory")
+        self.fill(index, points[:30], graph=graph)
         index.apply("memory", points[25:], [point_id(3)])
         # Stores keep half precision.
         halves = [
@@ -477,22 +419,103 @@ class IndexContract:
         stored = [replace(point(1), subjects=("merle", "ski"))]
         assert list(index.differing("memory", stored)) == []
 
-    def test_a_used_kind_is_not_unused(self, index: Index) -> None:
+    def test_ids_that_are_not_uuids_are_skipped(self, index: Index) -> None:
+        index.apply("memory", [replace(point(1), id="m1"), point(2)], ["m3"])
+        assert self.numbers(index) == {2}
+
+
+class IndexContract(SharedIndexContract):
+    """The contract of an index in files of this process, in generations; see `SharedIndexContract`."""
+
+    def fill(self, index: Any, points: Sequence[Point], *, graph: bool) -> None:
+        """Index points in a new generation."""
+        target = index.start_generation("memory")
+        index.build(target, dimensions=self.DIMENSIONS, points=points, graph=graph)
+        index.adopt_generation("memory")
+
+    def build(self, index: OwnIndex, target: Path, numbers: range, *, graph: bool = False) -> int:
+        """Build a generation of numbered points."""
+        points = [point(number, f"phrase {number}") for number in numbers]
+        return index.build(target, dimensions=self.DIMENSIONS, points=points, graph=graph)
+
+    @pytest.mark.parametrize("graph", [False, True])
+    def test_generation_replaces_the_current_one(self, index: OwnIndex, graph: bool) -> None:
+        index.apply("memory", [point(n) for n in range(5)])
+        target = index.start_generation("memory")
+        assert self.build(index, target, range(3, 20), graph=graph) == 17
+        assert self.found(index, HERE) == set(range(5))
+        index.adopt_generation("memory")
+        assert self.found(index, HERE) == self.numbers(index) == set(range(3, 20))
+        assert index.ungraphed("memory") in ((0,) if graph else (0, 17))
+
+    def test_changes_since_the_start_win_over_the_snapshot(self, index: OwnIndex) -> None:
+        index.apply("memory", [point(n) for n in range(5)])
+        target = index.start_generation("memory")
+        index.apply("memory", [point(0, "un perroquet"), point(9, "un merle")], [point_id(1)])
+        self.build(index, target, range(5), graph=True)
+        index.apply("memory", [point(9, "un merle")], [point_id(2)])
+        index.adopt_generation("memory")
+        assert self.numbers(index) == {0, 3, 4, 9}
+        assert self.matches(index, "perroquet") == {0}
+        assert index.ungraphed("memory") in (0, 2)
+
+    def test_removal_before_the_first_point_is_recorded(self, index: OwnIndex) -> None:
+        target = index.start_generation("memory")
+        index.apply("memory", [], [point_id(1)])
+        self.build(index, target, range(3))
+        index.adopt_generation("memory")
+        assert self.numbers(index) == {0, 2}
+
+    def test_many_changes_since_the_start(self, index: OwnIndex) -> None:
+        index.apply("memory", [point(n) for n in range(300)])
+        target = index.start_generation("memory")
+        self.build(index, target, range(300))
+        removed = [point_id(n) for n in range(250)]
+        index.apply("memory", [point(n) for n in range(300, 2700)], removed)
+        index.adopt_generation("memory")
+        assert self.numbers(index) == set(range(250, 2700))
+
+    @pytest.mark.parametrize("graph", [False, True])
+    def test_empty_generation(self, index: OwnIndex, graph: bool) -> None:
+        index.apply("memory", [point(n) for n in range(3)])
+        assert self.build(index, index.start_generation("memory"), range(0), graph=graph) == 0
+        index.adopt_generation("memory")
+        assert index.count("memory") == index.ungraphed("memory") == 0
+        assert index.nearest("memory", unit(1.0), limit=5, where=HERE) == []
+        index.apply("memory", [point(1)])
+        assert self.numbers(index) == {1}
+
+    def test_abandoned_generation_changes_nothing(self, index: OwnIndex) -> None:
+        index.apply("memory", [point(n) for n in range(3)])
+        index.abandon_generation("memory")
+        self.build(index, index.start_generation("memory"), range(9))
+        index.abandon_generation("memory")
+        with pytest.raises(IndexUnavailable, match="start_generation"):
+            index.adopt_generation("memory")
+        assert self.numbers(index) == {0, 1, 2}
+
+    def test_generation_that_was_not_built_is_refused(self, index: OwnIndex) -> None:
+        index.apply("memory", [point(n) for n in range(3)])
+        index.start_generation("memory")
+        with pytest.raises(IndexUnavailable):
+            index.adopt_generation("memory")
+        assert self.numbers(index) == {0, 1, 2}
+        self.build(index, index.start_generation("memory"), range(4))
+        index.adopt_generation("memory")
+        assert self.numbers(index) == {0, 1, 2, 3}
+
+    def test_a_used_kind_is_not_unused(self, index: OwnIndex) -> None:
         assert index.is_unused("live")
         index.apply("live", [point(1)])
         assert not index.is_unused("live")
 
-    def test_read_ahead_stops_on_request(self, index: Index) -> None:
+    def test_read_ahead_stops_on_request(self, index: OwnIndex) -> None:
         index.apply("memory", [point(1)])
         index.read_ahead(stop=lambda: True)
         index.read_ahead(stop=lambda: False)
         assert self.found(index, HERE) == {1}
 
-    def test_ids_that_are_not_uuids_are_skipped(self, index: Index) -> None:
-        index.apply("memory", [replace(point(1), id="m1"), point(2)], ["m3"])
-        assert self.numbers(index) == {2}
-
-    def test_nothing_is_lost_while_generations_are_swapped(self, index: Index) -> None:
+    def test_nothing_is_lost_while_generations_are_swapped(self, index: OwnIndex) -> None:
         index.apply("memory", [point(n, f"phrase {n}") for n in range(100)])
         done = threading.Event()
         written = [100]
