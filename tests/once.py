@@ -12,16 +12,16 @@ import typer.main
 import typer.testing
 from sqlalchemy import Connection, Engine
 
-from hippocampe.store import migrate, sqlite
+from hippocampe.store import sqlite
 
 _make_engine = sqlite.make_engine
-_create_tables = migrate.create
+_create_tables = sqlite.create_tables
 
 
 def install() -> None:
     """Share compiled statements, the SQL of the tables, the commands and the trusted certificates."""
     sqlite.make_engine = _engine
-    migrate.create = _tables
+    sqlite.create_tables = _tables
     testing: Any = typer.testing
     typer.main.get_command = testing._get_command = cache(typer.main.get_command)
     for name in ("httpx", "httpx2"):
@@ -55,8 +55,6 @@ def _tables(connection: Connection) -> None:
             " AND (type != 'table' OR name NOT LIKE 'message_fts_%') ORDER BY rowid"
         )
         _statements.extend(kept.scalars())
-        versions = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalars()
-        _statements.extend(f"INSERT INTO alembic_version VALUES ('{each}')" for each in versions)
         return
     for statement in _statements:
         connection.exec_driver_sql(statement)

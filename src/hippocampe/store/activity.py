@@ -3,66 +3,38 @@
 The days are the outer loop of every query, so that SQLite reads one range of an index per day.
 """
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, TextClause, text
+from sqlalchemy import Connection, text
 
-from hippocampe.store.portable import spelled
 from hippocampe.store.schema import microseconds
 
 Bounds = Sequence[tuple[datetime, datetime]]
 """By day: its first instant, and that of the day after."""
 
-_DAYS = {
-    "sqlite": """
-    WITH day(number, start, stop) AS MATERIALIZED (
-        SELECT key, value ->> 0, value ->> 1 FROM json_each(:days)
-    )
-    """,
-    "postgresql": """
-    WITH day(number, start, stop) AS MATERIALIZED (
-        SELECT place - 1, CAST(value ->> 0 AS bigint), CAST(value ->> 1 AS bigint)
-        FROM jsonb_array_elements(CAST(:days AS jsonb)) WITH ORDINALITY AS each(value, place)
-    )
-    """,
-}
-
-
-def _by_day(query: str) -> Mapping[str, TextClause]:
-    return {name: text(days + query) for name, days in _DAYS.items()}
-
-
 _WITHIN = "BETWEEN day.start AND day.stop - 1"
-_LEARNT = _by_day(
-    f"""
+_LEARNT = f"""
     SELECT day.number, memory.collection, memory.category, count(*)
     FROM day CROSS JOIN memory
     WHERE memory.space = :space AND memory.collection IN ('memory', 'self', 'goal', 'summary')
         AND memory.created_at {_WITHIN}
     GROUP BY day.number, memory.collection, memory.category
-    """
-)
-_SAID = _by_day(
-    f"""
+"""
+_SAID = f"""
     SELECT day.number, count(*)
     FROM day CROSS JOIN message
     WHERE message.space = :space AND message.at {_WITHIN}
     GROUP BY day.number
-    """
-)
-_INJECTED = _by_day(
-    f"""
+"""
+_INJECTED = f"""
     SELECT day.number, count(*) FILTER (WHERE retrieval.tokens_added > 0), sum(retrieval.tokens_added)
     FROM day CROSS JOIN retrieval
     WHERE retrieval.space = :space AND retrieval.created_at {_WITHIN}
     GROUP BY day.number
-    """
-)
-_TOOK = _by_day(
-    f""", served AS (
+"""
+_TOOK = f""", served AS (
         SELECT day.number, retrieval.took_ms,
             row_number() OVER (PARTITION BY day.number ORDER BY retrieval.took_ms) AS place,
             count(*) OVER (PARTITION BY day.number) AS many
@@ -73,18 +45,15 @@ _TOOK = _by_day(
     SELECT number, min(took_ms) FILTER (WHERE place >= 0.5 * many),
         min(took_ms) FILTER (WHERE place >= 0.95 * many)
     FROM served GROUP BY number
-    """
-)
-_SPENT = _by_day(
-    f"""
+"""
+_SPENT = f"""
     SELECT day.number, usage.purpose, usage.model, count(*), sum(usage.input_tokens),
         sum(usage.output_tokens), sum(usage.injected_tokens), sum(usage.price)
     FROM day CROSS JOIN model_usage AS usage
     WHERE usage.space = :space AND usage.created_at {_WITHIN}
     GROUP BY day.number, usage.purpose, usage.model
     ORDER BY day.number, usage.purpose, usage.model
-    """
-)
+"""
 
 
 def learnt(
@@ -117,9 +86,10 @@ def spent(
     return _rows(connection, _SPENT, space, days)
 
 
-def _rows(
-    connection: Connection, query: Mapping[str, TextClause], space: str, days: Bounds
-) -> list[Any]:
-    bounds = [[microseconds(start), microseconds(stop)] for start, stop in days]
-    values = {"space": space, "days": json.dumps(bounds)}
-    return [tuple(row) for row in connection.execute(spelled(connection, query), values)]
+def _rows(connection: Connection, query: str, space: str, days: Bounds) -> list[Any]:
+    bounds = ", ".join(
+        f"({number}, {microseconds(start)}, {microseconds(stop)})"
+        for number, (start, stop) in enumerate(days)
+    )
+    known = f"WITH day(number, start, stop) AS MATERIALIZED (VALUES {bounds}) {query}"
+    return [tuple(row) for row in connection.execute(text(known), {"space": space})]

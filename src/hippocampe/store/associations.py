@@ -10,11 +10,11 @@ from sqlalchemy import (
     insert,
     or_,
     select,
+    text,
     update,
 )
 
 from hippocampe.store.driver import IDS, read_by_ids, write
-from hippocampe.store.portable import both, spelled
 from hippocampe.store.schema import association, instant
 from hippocampe.types import Association
 
@@ -61,8 +61,8 @@ _UPDATE = re.compile(r"\bperhaps (?:update, (\d+)%|\w+: )")
 PER_MEMORY = 16
 """Edges followed per memory and direction: a hub has thousands, and recall needs a few."""
 # Each subquery stops after PER_MEMORY index rows, so the other edges of a hub are not read.
-_NEAR = both(
-    f"""
+_NEAR = {
+    "sqlite": text(f"""
     SELECT edge.space, edge.source_id, edge.target_id
     FROM json_each(:ids) AS start CROSS JOIN association AS edge
     WHERE edge.rowid IN (
@@ -73,8 +73,8 @@ _NEAR = both(
         ORDER BY rowid DESC LIMIT {PER_MEMORY}
     )
     ORDER BY start.key, edge.review, edge.created_at DESC
-    """,
-    f"""
+    """),
+    "postgresql": text(f"""
     SELECT edge.space, edge.source_id, edge.target_id
     FROM unnest(CAST(:ids AS text[])) WITH ORDINALITY AS start(value, key)
     CROSS JOIN LATERAL (
@@ -85,8 +85,8 @@ _NEAR = both(
             ORDER BY created_at DESC LIMIT {PER_MEMORY})
     ) AS edge
     ORDER BY start.key, edge.review, edge.created_at DESC
-    """,
-)
+    """),
+}
 
 
 def associate(connection: Connection, space: str, edge: Association, *, review: bool) -> None:
@@ -223,7 +223,7 @@ def near(
     found: list[str] = []
     wave = list(starts)
     for _ in range(depth):
-        rows = read_by_ids(connection, spelled(connection, _NEAR), wave, space=space)
+        rows = read_by_ids(connection, _NEAR[connection.dialect.name], wave, space=space)
         ends = (id for row in rows if row[0] == space for id in row[1:])
         wave = [id for id in dict.fromkeys(ends) if id not in passed][: most - len(found)]
         passed.update(wave)

@@ -1,4 +1,4 @@
-"""Create the tables, or upgrade them with Alembic, on an open connection and without an ini file.
+"""Upgrade the tables with Alembic, on an open connection and without an ini file.
 
 Alembic is imported for an upgrade only: the first opening of a folder would wait for it.
 """
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, text
 
 from hippocampe.errors import StoreError
-from hippocampe.store import schema, sqlite
+from hippocampe.store import schema
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -28,13 +28,6 @@ def configuration(connection: Connection) -> "Config":
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.attributes["connection"] = connection
     return config
-
-
-def create(connection: Connection) -> None:
-    """Create the tables in an empty database, in the caller's transaction."""
-    schema.metadata.create_all(connection, checkfirst=False)
-    sqlite.create_extras(connection)
-    stamp(connection)
 
 
 def stamp(connection: Connection) -> None:

@@ -19,10 +19,10 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from hippocampe.errors import InvalidInput
-from hippocampe.store import driver, full_text, locks, replies, schema
+from hippocampe.store import driver, full_text, locks, postgres_schema, schema
 from hippocampe.store.postgres_schema import EVERY, SPACE
 from hippocampe.store.schema import MADE
-from hippocampe.store.store import Store, revision_of
+from hippocampe.store.store import Store
 from hippocampe.store.translation import translated
 from hippocampe.system.command_line import install_line
 
@@ -163,26 +163,17 @@ class PostgresStore(Store):
                 connection.rollback()
 
     @contextmanager
-    def write(self, *, durable: bool = True, from_reserve: bool = False) -> Generator[Connection]:
-        """A write transaction; see `Store.write`."""
-        claim = replies.CLAIM.get()
-        if claim is not None and (claim.committed or claim.database != self.path):
-            claim = None
+    def _write(self, durable: bool, from_reserve: bool) -> Generator[Connection]:
         mode, space = "ISOLATION LEVEL READ COMMITTED READ WRITE", FENCE.get()
         more = "" if durable else "SET LOCAL synchronous_commit = off;"
-        with self._writing, translated():
-            inside = getattr(self._held, "depth", 0) > 0
-            if space != EVERY and not inside:
-                more += f" {locks.waiting_for_writers(space)};"
-            with self._transaction(mode, more) as connection:
-                yield connection
-                if claim is not None:
-                    replies.put(connection, claim)
-                if durable and (inside or space != EVERY):
-                    changed = {"changed": None if space == EVERY else space}
-                    connection.exec_driver_sql(_NOTIFY, self._notice(changed))
-        if claim is not None:
-            claim.committed = True
+        inside = getattr(self._held, "depth", 0) > 0
+        if space != EVERY and not inside:
+            more += f" {locks.waiting_for_writers(space)};"
+        with self._transaction(mode, more) as connection:
+            yield connection
+            if durable and (inside or space != EVERY):
+                changed = {"changed": None if space == EVERY else space}
+                connection.exec_driver_sql(_NOTIFY, self._notice(changed))
 
     def tell(self, message: Mapping[str, Any]) -> None:
         """Tell the other processes something; see `listening`."""
@@ -382,22 +373,9 @@ class PostgresStore(Store):
             with translated(), self.engine.connect() as connection:
                 connection.exec_driver_sql(f"{command} {table.name}")
 
-    def _upgrade(self) -> None:
-        if self.revision() == schema.REVISION:
-            return
-        from hippocampe.store import migrate, postgres_schema
+    def _wait_to_upgrade(self, connection: Connection) -> None:
+        """Let the first of several processes that start together upgrade the tables."""
+        connection.exec_driver_sql(locks.WAITING_TO_UPGRADE)
 
-        with self.write() as connection:
-            # The first of several processes that start together does it.
-            connection.exec_driver_sql(locks.WAITING_TO_UPGRADE)
-            current = revision_of(connection)
-            if current == schema.REVISION:
-                return
-            if current is not None and current > schema.REVISION:
-                self._refuse_later(current)
-            if current is None:
-                postgres_schema.create(connection)
-                migrate.stamp(connection)
-                self.created = True
-            else:
-                migrate.upgrade(connection, current)
+    def _create_tables(self, connection: Connection) -> None:
+        postgres_schema.create(connection)

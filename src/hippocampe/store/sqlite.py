@@ -224,8 +224,9 @@ def read_rows(connection: Connection, table: str, after: int) -> int | None:
     return last if count == ROWS_AHEAD else None
 
 
-def create_extras(connection: Connection) -> None:
-    """Create the parts that the schema does not describe: full text, its triggers, the word list index."""
+def create_tables(connection: Connection) -> None:
+    """Create the tables in an empty database, and what the schema does not describe: full text, the word list index."""
+    metadata.create_all(connection, checkfirst=False)
     for statement in (*_FULL_TEXT, _WORD_LISTS):
         connection.exec_driver_sql(statement)
 

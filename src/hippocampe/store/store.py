@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from sqlalchemy import Connection, Engine, event, inspect
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -139,28 +139,29 @@ class Store:
             StoreError: The file is gone from the folder.
         """
         self.check_writable()
-        self.check_in_place()
-        free_space.check(self.folder, keep=FLOOR if from_reserve else RESERVE)
-        options: dict[str, Any] = {"writing": True, "durable": durable}
         claim = replies.CLAIM.get()
         if claim is not None and (claim.committed or claim.database != self.path):
             claim = None
-        with (
-            self._writing,
-            translated(),
-            self.engine.connect().execution_options(**options) as connection,
-        ):
+        with self._writing, translated(), self._write(durable, from_reserve) as connection:
+            yield connection
+            if claim is not None:
+                replies.put(connection, claim)
+        if claim is not None:
+            claim.committed = True
+
+    @contextmanager
+    def _write(self, durable: bool, from_reserve: bool) -> Generator[Connection]:
+        self.check_in_place()
+        free_space.check(self.folder, keep=FLOOR if from_reserve else RESERVE)
+        options: dict[str, Any] = {"writing": True, "durable": durable}
+        with self.engine.connect().execution_options(**options) as connection:
             self._changed.clear()
             watched = bool(self.watchers) and sqlite.watch(connection, self._changed.add)
             with connection.begin():
                 yield connection
-                if claim is not None:
-                    replies.put(connection, claim)
             if self._changed or not watched:
                 for each in self.watchers:
                     each(self._changed if watched else None)
-        if claim is not None:
-            claim.committed = True
 
     def check_space(self, space: str) -> None:
         """Check that the store can have a space of this name.
@@ -370,37 +371,46 @@ class Store:
             ) from exc
         if current is None:
             raise _missing(self.folder)
-        if current > schema.REVISION:
-            self._refuse_later(current)
+        self._check_known(current)
         if current < schema.REVISION:
             raise StoreReadOnly(
                 f"cannot read the data in {self.folder}: it was written by an earlier version (schema {current}, "
                 f"this version reads {schema.REVISION}). Open it once without read_only, which upgrades it."
             )
 
-    def _refuse_later(self, current: str) -> NoReturn:
-        raise StoreTooNew(
-            f"cannot open the data in {self.folder}: it was written by a later version (schema {current}, "
-            f"this version knows {schema.REVISION}). Nothing was changed. Install that version again, or "
-            f"restore a backup made before the upgrade from {self.folder / 'backups'}."
-        )
+    def _check_known(self, current: str) -> None:
+        if current > schema.REVISION:
+            raise StoreTooNew(
+                f"cannot open the data in {self.folder}: it was written by a later version (schema {current}, "
+                f"this version knows {schema.REVISION}). Nothing was changed. Install that version again, or "
+                f"restore a backup made before the upgrade from {self.folder / 'backups'}."
+            )
 
     def _upgrade(self) -> None:
+        """Create the tables of an empty database, or upgrade them."""
         current = self.revision()
         if current == schema.REVISION:
             return
-        if current is not None and current > schema.REVISION:
-            self._refuse_later(current)
         from hippocampe.store import migrate
 
-        if current is None:
-            with self.write() as connection:
-                migrate.create(connection)
-            self.created = True
-            return
-        self.backup_before(schema.REVISION)
+        if current is not None:
+            self._check_known(current)
+            self.backup_before(schema.REVISION)
         with self.write() as connection:
-            migrate.upgrade(connection, current)
+            self._wait_to_upgrade(connection)
+            current = revision_of(connection)
+            if current is None:
+                self._create_tables(connection)
+                migrate.stamp(connection)
+                self.created = True
+            elif current != schema.REVISION:
+                migrate.upgrade(connection, current)
+
+    def _wait_to_upgrade(self, connection: Connection) -> None:
+        """Wait for the other processes that upgrade the tables: here is none."""
+
+    def _create_tables(self, connection: Connection) -> None:
+        sqlite.create_tables(connection)
 
 
 def _whole_backups(root: Path) -> list[Path]:
