@@ -128,17 +128,17 @@ def finds(hippo: Hippocampe, query: str, found: str) -> bool:
 @contextmanager
 def failing_writes(failing: int = 1) -> Generator[None]:
     """Refuse the first writes of points, as a server does that goes away."""
-    written, whole = count(1), QdrantIndex._write  # pyright: ignore[reportPrivateUsage]
+    written, whole = count(1), QdrantIndex.apply
 
     def write(
-        self: QdrantIndex, kind: str, points: Sequence[Point], removed: Sequence[str]
+        self: QdrantIndex, kind: str, points: Sequence[Point], removed: Sequence[str] = ()
     ) -> None:
         if points and next(written) <= failing:
             raise IndexUnavailable("away")
         whole(self, kind, points, removed)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(QdrantIndex, "_write", write)
+        patch.setattr(QdrantIndex, "apply", write)
         yield
 
 
@@ -814,7 +814,7 @@ def test_an_index_that_an_earlier_version_filled_is_not_filled_again(
     one = told(join)
     one.after_turn("Le four est en panne", "Ah bon", scope=ME)
     one.flush()
-    index_of(one)._write("memory", (), [qdrant._MARK])  # pyright: ignore[reportPrivateUsage]
+    index_of(one).apply("memory", (), [qdrant._MARK])  # pyright: ignore[reportPrivateUsage]
     assert index_of(one).is_new()
     monkeypatch.setattr(deliveries, "refill", lambda *_: pytest.fail("it was filled again"))  # pyright: ignore
     join()

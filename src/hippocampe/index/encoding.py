@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import Any, cast
 
-import numpy as np
 from qdrant_client import models
 
 from hippocampe.index import points
@@ -37,18 +36,13 @@ def name_digest(space: str, name: str) -> str:
     return hashlib.blake2b(f"{space}\0{name}".encode(), digest_size=12).hexdigest()
 
 
-def is_same(kind: str, point: Point, record: models.Record) -> bool:
-    """Return whether a record of the server is a stored point, within half precision."""
-    vectors = cast("dict[str, Any]", record.vector) if isinstance(record.vector, dict) else {}
-    if points.unordered(record.payload or {}) != points.unordered(payload_of(kind, point)):
-        return False
-    dense, terms = vectors.get("dense"), vectors.get("bm25")
-    if dense is None or len(dense) != len(point.dense):
-        return False
-    held = points.terms(terms.indices, terms.values) if terms is not None else {}
-    if held != points.terms(*sparse_document(point.text)):
-        return False
-    return points.near(np.array([dense], np.float32), [point])[0]
+def answered(record: models.Record) -> points.Answered:
+    """Decode a record of the server."""
+    vectors = cast("dict[str, Any]", record.vector or {})
+    terms = vectors.get("bm25") or models.SparseVector(indices=[], values=[])
+    return points.Answered(
+        vectors.get("dense") or (), terms.indices, terms.values, record.payload or {}
+    )
 
 
 def of_kind(kind: str) -> models.Filter:

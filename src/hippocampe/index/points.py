@@ -2,12 +2,12 @@
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hippocampe.errors import EmbedderMismatch
+from hippocampe.index.bm25 import sparse_document
 from hippocampe.protocols import Filter, Hit, Point, Search, Vector, is_point_id
 
 log = logging.getLogger("hippocampe")
@@ -88,25 +88,50 @@ def required(where: Filter, name: Callable[[str], str] = str) -> Mapping[str, Se
     return given if all(given.values()) else None
 
 
-def unordered(fields: Mapping[str, Any]) -> dict[str, Any]:
+class Answered(NamedTuple):
+    """A point as an engine returns it: its vectors and its payload."""
+
+    dense: Sequence[float]
+    indices: Sequence[int]
+    weights: Sequence[float]
+    payload: Mapping[str, Any]
+
+
+def agreeing(
+    points: Sequence[Point],
+    answered: Mapping[str, Answered],
+    payload_of: Callable[[Point], Mapping[str, Any]],
+) -> set[str]:
+    """The ids of the points that an engine returns as they are stored, vectors within half precision."""
+    known = [
+        point
+        for point in points
+        if (found := answered.get(point.id)) and len(found.dense) == len(point.dense)
+    ]
+    if not known:
+        return set()
+    held = np.array([answered[point.id].dense for point in known], np.float32)
+    dense = np.stack([point.dense for point in known]).astype(np.float32)
+    dense /= np.maximum(np.linalg.norm(dense, axis=1, keepdims=True), 1e-9)
+    near = (np.abs(held - dense) <= _ROUNDED * np.abs(dense) + _TINY).all(axis=1)
+    return {
+        point.id
+        for point, (_, indices, weights, fields), same in zip(
+            known, (answered[point.id] for point in known), near, strict=True
+        )
+        if same
+        and _terms(indices, weights) == _terms(*sparse_document(point.text))
+        and _unordered(fields) == _unordered(payload_of(point))
+    }
+
+
+def _unordered(fields: Mapping[str, Any]) -> dict[str, Any]:
     """A payload whose subjects are in one order: engines store them in any."""
     return {**fields, "subjects": sorted(fields.get("subjects") or ())}
 
 
-def terms(indices: Sequence[int], values: Sequence[float]) -> dict[int, float]:
-    """A sparse vector, to compare."""
-    return dict(zip(indices, np.array(values, np.float32).tolist(), strict=True))
-
-
-def near(held: NDArray[np.floating], points: Sequence[Point]) -> list[bool]:
-    """Return for each point whether a vector is its own, within half precision.
-
-    Args:
-        held: The vectors of an engine, shape (points, dimensions); NaN for none.
-    """
-    dense = np.stack([point.dense for point in points]).astype(np.float32)
-    dense /= np.maximum(np.linalg.norm(dense, axis=1, keepdims=True), 1e-9)
-    return (np.abs(held - dense) <= _ROUNDED * np.abs(dense) + _TINY).all(axis=1).tolist()
+def _terms(indices: Sequence[int], weights: Sequence[float]) -> dict[int, float]:
+    return dict(zip(indices, np.array(weights, np.float32).tolist(), strict=True))
 
 
 class _Searched(Protocol):

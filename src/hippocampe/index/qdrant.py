@@ -13,6 +13,7 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import islice
 from secrets import token_hex
 from typing import Any, Final, TypeVar
@@ -26,7 +27,7 @@ from hippocampe.config import Config
 from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailable
 from hippocampe.index import encoding
 from hippocampe.index.bm25 import sparse_query
-from hippocampe.index.points import check_dimensions, indexable
+from hippocampe.index.points import agreeing, check_dimensions, indexable
 from hippocampe.protocols import KINDS, Filter, Hit, Point, Search, Vector, is_point_id
 from hippocampe.store.driver import parts
 
@@ -163,11 +164,9 @@ class QdrantIndex:
                     timeout=round(WRITE_SECONDS),
                 ),
             )
-            held = {str(record.id): record for record in records}
-            for point in known:
-                record = held.get(point.id)
-                if record is None or not encoding.is_same(kind, point, record):
-                    yield point.id
+            held = {str(record.id): encoding.answered(record) for record in records}
+            same = agreeing(known, held, partial(encoding.payload_of, kind))
+            yield from (point.id for point in known if point.id not in same)
 
     def damaged_files(self, *, stop: Callable[[], bool]) -> Iterator[str]:
         """Yield nothing: the server checks its files."""

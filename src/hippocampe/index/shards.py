@@ -10,15 +10,14 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-import numpy as np
 import qdrant_edge as engine
 
 from hippocampe.errors import HippocampeError, IndexUnavailable
 from hippocampe.index import plans
 from hippocampe.index.bm25 import sparse_document
-from hippocampe.index.points import EXPIRING, LASTING, near, payload, terms, unordered
+from hippocampe.index.points import EXPIRING, LASTING, Answered, agreeing, payload
 from hippocampe.protocols import KINDS, Filter, Point
 from hippocampe.system import free_space, private
 from hippocampe.system.free_space import FLOOR
@@ -284,34 +283,25 @@ def differing(shard: engine.EdgeShard, points: Sequence[Point]) -> list[str]:
     Compared are the vectors, the terms and the payload that it returns, and the points that its filters find.
     """
     ids: list[engine.PointId] = [point.id for point in points]
-    records = {
-        str(record.id): record
-        for record in shard.retrieve(ids, with_payload=True, with_vector=True)
-    }
-    answered = np.full((len(points), len(points[0].dense)), np.nan, np.float32)
-    sound: set[str] = set()
-    for row, point in enumerate(points):
-        record = records.get(point.id)
-        if record is None or not isinstance(record.vector, dict):
-            continue
-        values, sparse = record.vector.get("dense"), record.vector.get("bm25")
-        if not isinstance(values, list) or len(values) != answered.shape[1]:
-            continue
-        answered[row] = values
-        same = _stored(record.payload or {}) == unordered(_payload(point))
-        held = (
-            terms(sparse.indices, sparse.values) if isinstance(sparse, engine.SparseVector) else {}
-        )
-        if same and held == terms(*sparse_document(point.text)):
-            sound.add(point.id)
-    sound &= {point.id for point, each in zip(points, near(answered, points), strict=True) if each}
-    sound &= _filtered(shard, points)
+    records = shard.retrieve(ids, with_payload=True, with_vector=True)
+    held = {str(record.id): _answered(record) for record in records}
+    sound = agreeing(points, held, _payload) & _filtered(shard, points)
     return [point.id for point in points if point.id not in sound]
 
 
-def _stored(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """A payload without the marker."""
-    return unordered({name: value for name, value in fields.items() if name != _MARK})
+def _answered(record: engine.Record) -> Answered:
+    vectors = record.vector if isinstance(record.vector, dict) else {}
+    dense, sparse = vectors.get("dense"), vectors.get("bm25")
+    terms = sparse if isinstance(sparse, engine.SparseVector) else engine.SparseVector([], [])
+    return Answered(
+        cast("list[float]", dense) if isinstance(dense, list) else (),
+        *(terms.indices, terms.values, _unmarked(record)),
+    )
+
+
+def _unmarked(record: engine.Record) -> dict[str, Any]:
+    """The payload of a point, without the mark of those in the graph."""
+    return {name: value for name, value in (record.payload or {}).items() if name != _MARK}
 
 
 def _filtered(shard: engine.EdgeShard, points: Sequence[Point]) -> set[str]:
@@ -370,12 +360,7 @@ def copy(
         records = source.retrieve([*batch], with_payload=True, with_vector=True) if source else []
         present = {str(record.id) for record in records}
         points = [
-            engine.Point(
-                record.id,
-                record.vector or {},
-                {name: value for name, value in (record.payload or {}).items() if name != _MARK},
-            )
-            for record in records
+            engine.Point(record.id, record.vector or {}, _unmarked(record)) for record in records
         ]
         free_space.check(folder, keep=FLOOR)
         target.update(engine.UpdateOperation.upsert_points(points))
