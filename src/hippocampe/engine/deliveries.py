@@ -149,7 +149,8 @@ def _refill(writer: Writer, progress: Progress | None) -> None:
                 done += len(some)
                 if progress:
                     progress(f"indexing {kind}", done, len(stored))
-        _refresh(writer, kind, None, sorted(held))
+        for some in parts(sorted(held), BATCH):
+            _refresh(writer, kind, None, some)
 
 
 def _refresh(writer: Writer, kind: str, space: str | None, ids: Sequence[str]) -> None:

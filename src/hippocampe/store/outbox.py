@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import ARRAY, BigInteger, Connection, all_, delete, func, insert, literal, select
 
 from hippocampe.store.driver import parts, read, write
 from hippocampe.store.schema import outbox
@@ -72,7 +72,9 @@ def claim(
     connection: Connection, space: str, without: Collection[int], limit: int
 ) -> list[Pending]:
     """The oldest rows of a space that no other process has claimed, `without` some, until the transaction ends."""
-    query = select(outbox).where(outbox.c.space == space, outbox.c.seq.not_in(list(without)))
+    # An array is one parameter, of the 65,535 that a statement may have.
+    others = outbox.c.seq != all_(literal([*without], ARRAY(BigInteger)))
+    query = select(outbox).where(outbox.c.space == space, others)
     claimed = query.order_by(outbox.c.seq).limit(limit).with_for_update(skip_locked=True)
     return [Pending(*row) for row in connection.execute(claimed)]
 
