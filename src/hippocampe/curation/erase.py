@@ -163,7 +163,7 @@ def erase(
                     "remain in the files: overwriting it takes a second copy of the database and of the "
                     f"index meanwhile. That is done by itself once there is space. {exc}"
                 ) from exc
-    counts = {kind: len(ids) for kind, ids in doomed.of_tables().items() if ids or kind != "note"}
+    counts = {kind: len(ids) for kind, ids in doomed.of.items() if ids or kind != "note"}
     remains = () if dry_run else (*unfinished, *corpus.store.remains())
     with corpus.store.read() as connection:
         users = erasure.users_named(connection, request)
@@ -198,7 +198,7 @@ def _erase(writer: Writer, turns: Turns, request: Request, doomed: Selection) ->
         # Those of all cells keep a space that moves.
         _scrub_whole_backups(corpus.store, request, doomed)
     with writer.change(from_reserve=True) as change:
-        for table, ids in doomed.of_tables().items():
+        for table, ids in doomed.of.items():
             for each in ids:
                 change.unindex("live" if table == "message" else table, each, request.space)
         kinds = erasure.kinds_of(change.connection, doomed.ids)

@@ -1,6 +1,6 @@
 """Embed and index the pending rows of the store."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -14,16 +14,23 @@ from hippocampe.engine.documents import (
     turn_embedding_text,
     turn_text,
 )
-from hippocampe.engine.projection import stored_points
+from hippocampe.engine.projection import OF_ROW, stored_points
 from hippocampe.engine.unit_of_work import WAITING, UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import EmbedderError, StoreError
-from hippocampe.store import embeddings, memories, message_rows, meta, notes, turn_rows
+from hippocampe.store import embeddings, meta
 from hippocampe.store.schema import vector
 from hippocampe.store.shown import SHOWN, TABLES
 from hippocampe.types import Progress
 
+_TEXTS: Mapping[str, tuple[Callable[[Any], str], Callable[[Any], str]]] = {
+    "memory": (memory_embedding_text, memory_text),
+    "turn": (turn_embedding_text, turn_text),
+    "live": (turn_embedding_text, turn_embedding_text),
+    "note": (piece_text, piece_text),
+}
+"""By kind: the text of an item to embed, and that with its words and traits."""
 UNEMBEDDED = "unembedded"
 """The `meta` entry of an import that stopped before its rows were embedded."""
 
@@ -158,17 +165,9 @@ def _embed_some(writer: Writer, kind: str, ids: Sequence[str]) -> None:
 
 def texts(kind: str, rows: Sequence[Any]) -> tuple[list[str], list[str]]:
     """The texts to embed of rows of a kind, and the texts from which their words and traits are taken."""
-    if kind == "memory":
-        items = [memories.of_row(row) for row in rows]
-        return list(map(memory_embedding_text, items)), list(map(memory_text, items))
-    if kind == "turn":
-        turns = [turn_rows.of_row(row) for row in rows]
-        return list(map(turn_embedding_text, turns)), list(map(turn_text, turns))
-    if kind == "live":
-        spoken = list(map(turn_embedding_text, map(message_rows.of_row, rows)))
-        return spoken, spoken
-    pieces = [piece_text(notes.of_row(row)) for row in rows]
-    return pieces, pieces
+    embedded, searched = _TEXTS[kind]
+    items = [OF_ROW[kind](row) for row in rows]
+    return list(map(embedded, items)), list(map(searched, items))
 
 
 def _embed_rows(

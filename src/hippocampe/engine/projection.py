@@ -1,6 +1,6 @@
 """The projection of store rows to points of the index."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select
@@ -13,6 +13,13 @@ from hippocampe.store.schema import subject, vector
 from hippocampe.store.shown import SHOWN, TABLES
 
 BATCH = 1_000
+OF_ROW: Mapping[str, Callable[[Any], Any]] = {
+    "memory": memories.of_row,
+    "turn": turn_rows.of_row,
+    "live": message_rows.of_row,
+    "note": notes.of_row,
+}
+"""By kind: makes the item of a row."""
 
 
 def shown_ids(connection: Connection, kind: str) -> Iterator[str]:
@@ -32,16 +39,11 @@ def stored_points(
     query = select(*columns).select_from(joined).where(SHOWN[kind])
     names = _names(connection, ids) if kind == "memory" else {}
     for row in _rows(connection, query, table.c.id, ids):
-        dense = embeddings.unpack(row.dense)
+        item, dense = OF_ROW[kind](row), embeddings.unpack(row.dense)
         if kind == "memory":
-            item = memories.of_row(row)
             yield memory_point(item, dense, names.get(item.id, ()))
-        elif kind == "turn":
-            yield turn_point(turn_rows.of_row(row), dense)
-        elif kind == "live":
-            yield turn_point(message_rows.of_row(row), dense)
         else:
-            yield piece_point(notes.of_row(row), dense)
+            yield piece_point(item, dense) if kind == "note" else turn_point(item, dense)
 
 
 def _rows(

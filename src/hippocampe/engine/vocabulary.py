@@ -232,14 +232,9 @@ class Vocabulary:
 
     def known_ids(self, words: NDArray[np.int32]) -> NDArray[np.int32]:
         """Stored word ids; ids made up by damage become 0, which is no word."""
-        if not len(words):
-            return words
-        if int(words.max()) > self._last:
-            # Another process added them.
-            self.refresh()
-        if words.min() >= 0 and words.max() <= self._last:
-            return words
-        return np.where((words >= 0) & (words <= self._last), words, 0)
+        self.vectors_of(words)
+        sound = (words >= 0) & (words <= self._last)
+        return words if sound.all() else np.where(sound, words, 0)
 
     def vectors_of(self, words: NDArray[np.integer[Any]]) -> WordVectors:
         """Vectors by word id, covering at least these words."""
@@ -261,11 +256,9 @@ class Vocabulary:
 
     def unknown(self, texts: Iterable[str], known: Known | None = None) -> list[str]:
         """The distinct words without a vector, now or in the snapshot `known`."""
-        ids = self._ids
-        if known is not None:
-            rows = len(known.vectors)
-            return [w for w in dict.fromkeys(texts) if known.ids.get(w, rows) >= rows]
-        return [word for word in dict.fromkeys(texts) if word not in ids]
+        ids, vectors = known or self.known()
+        rows = len(vectors)
+        return [word for word in dict.fromkeys(texts) if ids.get(word, rows) >= rows]
 
     def prepare(
         self, texts: Sequence[str], contents: Sequence[str] | None = None

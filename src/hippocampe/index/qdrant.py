@@ -34,9 +34,9 @@ from hippocampe.store.driver import parts
 Answer = TypeVar("Answer")
 
 PORT, GRPC_PORT = 6333, 6334
-SEARCH_SECONDS: Final = 2.0
-WRITE_SECONDS: Final = 20.0
-CHANGE_SECONDS: Final = 60.0
+SEARCH_SECONDS: Final = 2
+WRITE_SECONDS: Final = 20
+CHANGE_SECONDS: Final = 60
 """Time limits of a search, a write, and a change of the collection."""
 REST_SECONDS: Final = 0.5
 """After all nodes failed, calls fail at once for this long, so that turns do not wait for a server that is down."""
@@ -111,7 +111,7 @@ class QdrantIndex:
         answers = self._call(
             "points cannot be searched",
             lambda node: node.query_batch_points(
-                self.collection, [*requests.values()], timeout=round(SEARCH_SECONDS)
+                self.collection, [*requests.values()], timeout=SEARCH_SECONDS
             ),
         )
         for number, answer in zip(requests, answers, strict=True):
@@ -130,7 +130,7 @@ class QdrantIndex:
                     limit=PAGE,
                     offset=offset,
                     with_payload=False,
-                    timeout=round(WRITE_SECONDS),
+                    timeout=WRITE_SECONDS,
                 ),
             )
             yield from (str(record.id) for record in records)
@@ -161,7 +161,7 @@ class QdrantIndex:
                     [point.id for point in known],
                     with_payload=True,
                     with_vectors=True,
-                    timeout=round(WRITE_SECONDS),
+                    timeout=WRITE_SECONDS,
                 ),
             )
             held = {str(record.id): encoding.answered(record) for record in records}
@@ -197,7 +197,7 @@ class QdrantIndex:
                     [operation],
                     wait=True,
                     ordering=models.WriteOrdering.MEDIUM,
-                    timeout=round(WRITE_SECONDS),
+                    timeout=WRITE_SECONDS,
                 ),
             )
 
@@ -216,7 +216,7 @@ class QdrantIndex:
         """Delete the collection, whose files the server removes; the next call makes an empty one."""
         self._call(
             "the collection cannot be deleted",
-            lambda node: node.delete_collection(self.collection, timeout=round(CHANGE_SECONDS)),
+            lambda node: node.delete_collection(self.collection, timeout=CHANGE_SECONDS),
         )
         self._ready = False
 
@@ -250,7 +250,7 @@ class QdrantIndex:
         records = self._call(
             "the collection cannot be opened",
             lambda node: node.retrieve(
-                self.collection, [_MARK], with_payload=True, timeout=round(WRITE_SECONDS)
+                self.collection, [_MARK], with_payload=True, timeout=WRITE_SECONDS
             ),
         )
         return str((records[0].payload or {}).get(_STATE)) if records else None
@@ -264,7 +264,7 @@ class QdrantIndex:
                 [mark],
                 wait=True,
                 ordering=models.WriteOrdering.MEDIUM,
-                timeout=round(WRITE_SECONDS),
+                timeout=WRITE_SECONDS,
             ),
         )
 
@@ -361,7 +361,7 @@ class QdrantIndex:
             replication_factor=config.qdrant_replicas,
             write_consistency_factor=1,
             on_disk_payload=True,
-            timeout=round(CHANGE_SECONDS),
+            timeout=CHANGE_SECONDS,
         )
 
     def _index_fields(self, node: QdrantClient) -> None:
@@ -376,7 +376,7 @@ class QdrantIndex:
         for name, schema in wanted.items():
             if name not in held:
                 node.create_payload_index(
-                    self.collection, name, schema, wait=True, timeout=round(CHANGE_SECONDS)
+                    self.collection, name, schema, wait=True, timeout=CHANGE_SECONDS
                 )
 
 
@@ -453,7 +453,7 @@ def _connect(url: str, key: str | None) -> QdrantClient:
             prefer_grpc=True,
             # Nothing needs inference, for which the client searches each value of each point otherwise.
             cloud_inference=True,
-            timeout=round(SEARCH_SECONDS),
+            timeout=SEARCH_SECONDS,
             check_compatibility=False,
             grpc_options={
                 # A node that comes back is tried again within a second.

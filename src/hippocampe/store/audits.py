@@ -4,8 +4,9 @@ connection."""
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, insert
 
+from hippocampe.store.portable import newest
 from hippocampe.store.schema import audit
 from hippocampe.types import AuditEntry
 
@@ -29,11 +30,8 @@ def find(
     connection: Connection, space: str, *, since: datetime | None, limit: int
 ) -> list[AuditEntry]:
     """The latest entries of a space, newest first."""
-    query = select(audit).where(audit.c.space == space)
-    if since is not None:
-        query = query.where(audit.c.created_at >= since)
-    newest = query.order_by(audit.c.created_at.desc(), audit.c.id.desc()).limit(limit)
-    return [_entry(row) for row in connection.execute(newest)]
+    query = newest(audit, space, since=since, limit=limit)
+    return [_entry(row) for row in connection.execute(query)]
 
 
 def _entry(row: Any) -> AuditEntry:

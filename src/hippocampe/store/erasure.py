@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy import select as select_rows
 
-from hippocampe.store import embeddings, memories, portable, turn_rows
+from hippocampe.store import embeddings, memories, message_rows, portable, turn_rows
 from hippocampe.store.driver import parts
 from hippocampe.store.schema import (
     alias,
@@ -47,7 +47,6 @@ from hippocampe.types import ReceiptItem
 _CHUNK = 500
 _REASONS = (memory.c.forgotten_reason, turn.c.forgotten_reason, association.c.reason)
 """Columns of other rows that may name the subject."""
-_TABLES = {"memory": memory, "turn": turn, "message": message, "note": note}
 _SHOWN: dict[str, tuple[Column[Any], ...]] = {
     "memory": (memory.c.id, memory.c.created_at, memory.c.content),
     "turn": (turn.c.id, turn.c.at, turn.c.content),
@@ -78,25 +77,16 @@ class Subject(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The items to erase. `pieces` are pieces of notes."""
+    """The items to erase, by table; those of `note` are pieces of notes."""
 
-    memories: Matches
-    turns: Matches
-    messages: Matches
-    pieces: Matches
+    of: dict[str, Matches]
 
     @property
     def ids(self) -> set[str]:
-        return {*self.memories, *self.turns, *self.messages, *self.pieces}
-
-    def of_tables(self) -> dict[str, Matches]:
-        """The matches by table name."""
-        matches = (self.memories, self.turns, self.messages, self.pieces)
-        return dict(zip(_TABLES, matches, strict=True))
+        return {id for matches in self.of.values() for id in matches}
 
     def __or__(self, other: "Selection") -> "Selection":
-        pairs = zip(self.of_tables().values(), other.of_tables().values(), strict=True)
-        return Selection(*(mine | theirs for mine, theirs in pairs))
+        return Selection({table: found | other.of[table] for table, found in self.of.items()})
 
 
 def _chunks(ids: Collection[Any]) -> Iterator[Sequence[Any]]:
@@ -151,10 +141,12 @@ def _with_value(connection: Connection, space: str, what: str, value: str) -> Se
 
     author = "author" if what == "user" else what
     return Selection(
-        found(memory, what),
-        found(turn, author),
-        found(message, author),
-        {} if what == "user" else found(note, what),
+        {
+            "memory": found(memory, what),
+            "turn": found(turn, author),
+            "message": found(message, author),
+            "note": {} if what == "user" else found(note, what),
+        }
     )
 
 
@@ -192,41 +184,33 @@ def _about(connection: Connection, space: str, subject: Subject) -> Selection:
             matched.add("heading")
         return matched
 
-    memory_columns = (
-        *(memory.c.content, memory.c.key, memory.c.subjects, memory.c.source),
-        memory.c.metadata,
-    )
+    def matching(table: Table, matched: Callable[[Any], set[str]]) -> Matches:
+        rows = connection.execute(
+            select_rows(table).where(table.c.space == space),
+            execution_options={"yield_per": 1_000},
+        )
+        return {row.id: found for row in rows if (found := matched(row))}
+
     return Selection(
-        _matching(connection, space, in_memory, *memory_columns),
-        _matching(connection, space, in_text, turn.c.content),
-        _matching(connection, space, in_text, message.c.content),
-        _matching(connection, space, in_note, note.c.path, note.c.heading, note.c.content),
+        {
+            "memory": matching(memory, in_memory),
+            "turn": matching(turn, in_text),
+            "message": matching(message, in_text),
+            "note": matching(note, in_note),
+        }
     )
-
-
-def _matching(
-    connection: Connection, space: str, matched: Callable[[Any], set[str]], *columns: Column[Any]
-) -> Matches:
-    table = columns[0].table
-    rows = connection.execute(
-        select_rows(table.c.id, *columns).where(table.c.space == space),
-        execution_options={"yield_per": 1_000},
-    )
-    return {row.id: found for row in rows if (found := matched(row))}
 
 
 def _add_related(connection: Connection, space: str, found: Selection) -> None:
-    for id in list(found.memories):
+    for id in list(found.of["memory"]):
         for version in memories.versions(connection, space, id):
-            found.memories.setdefault(version.id, {"version"})
-    for chunk in _chunks(found.messages):
-        query = select_rows(message.c.turn_id).where(message.c.id.in_(chunk))
-        for id in connection.execute(query).scalars():
-            if id is not None:
-                found.turns.setdefault(id, {"message"})
-    for chunk in _chunks(found.turns):
+            found.of["memory"].setdefault(version.id, {"version"})
+    for chunk in _chunks(found.of["message"]):
+        for id in message_rows.turns_of(connection, chunk):
+            found.of["turn"].setdefault(id, {"message"})
+    for chunk in _chunks(found.of["turn"]):
         for id in _ids(connection, message, message.c.turn_id.in_(chunk)):
-            found.messages.setdefault(id, {"turn"})
+            found.of["message"].setdefault(id, {"turn"})
     # A summary may quote each of its messages.
     _add_resting(connection, found, memory.c.space == space, memory.c.collection == "summary")
 
@@ -237,15 +221,15 @@ def _add_resting(
     """Add the memories on conditions whose evidence is one of the messages."""
     named = portable.json_values(memory.c.evidence)
     query = select_rows(memory.c.id).join(named, true()).where(*conditions)
-    for chunk in _chunks(found.messages):
+    for chunk in _chunks(found.of["message"]):
         for id in connection.execute(query.where(named.c.value.in_(chunk))).scalars():
-            found.memories.setdefault(id, {"message"})
+            found.of["memory"].setdefault(id, {"message"})
 
 
 def describe(connection: Connection, selection: Selection) -> list[ReceiptItem]:
     """The items of a selection, by table, then oldest first."""
     items: list[ReceiptItem] = []
-    for kind, matches in selection.of_tables().items():
+    for kind, matches in selection.of.items():
         found = [item for chunk in _chunks(matches) for item in _items(connection, kind, chunk)]
         items += sorted(
             (replace(item, matched=tuple(sorted(matches[item.id]))) for item in found),
@@ -300,7 +284,7 @@ def remove(
     """Delete the rows of a selection and everything derived from them."""
     space = request.space
     _remove_retrievals(connection, request, selection, preview)
-    for chunk in _chunks(selection.turns):
+    for chunk in _chunks(selection.of["turn"]):
         turn_rows.remove(connection, turn_rows.get(connection, space, chunk).values())
     for chunk in _chunks(selection.ids):
         for table in (vector, memory, turn, message, note):
@@ -340,7 +324,7 @@ def _remove_retrievals(
             select_rows(retrieval.c.id, retrieval.c.message_preview).where(here)
         )
         found |= {id for id, quoted in rows if request.subject.is_quoted_in(quoted)}
-    for chunk in _chunks({*selection.memories, *selection.messages}):
+    for chunk in _chunks({*selection.of["memory"], *selection.of["message"]}):
         for table in (memory, message):
             texts = connection.execute(select_rows(table.c.content).where(table.c.id.in_(chunk)))
             previews = [preview(text) for text in texts.scalars()]

@@ -1,9 +1,10 @@
 """SQL that the two databases spell differently."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import Boolean, ColumnElement, literal, tuple_
+from sqlalchemy import Boolean, ColumnElement, Select, Table, literal, select, tuple_
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
@@ -61,6 +62,19 @@ class HasPairs(_Spelled):
 def json_values(column: ColumnElement[Any]) -> Any:
     """The texts of a JSON array, as a table with the column `value`."""
     return JsonItems(column).table_valued("value")
+
+
+def newest(
+    table: Table, space: str, *, since: datetime | None, limit: int, **equal: str | None
+) -> Select[Any]:
+    """The latest rows of a space, newest first, with some values in columns; None for any value."""
+    query = select(table).where(table.c.space == space)
+    query = query.where(
+        *(table.c[name] == value for name, value in equal.items() if value is not None)
+    )
+    if since is not None:
+        query = query.where(table.c.created_at >= since)
+    return query.order_by(table.c.created_at.desc(), table.c.id.desc()).limit(limit)
 
 
 def beyond(

@@ -142,13 +142,10 @@ class PostgresStore(Store):
             StoreTooNew: A later version wrote it.
             StoreError: It cannot be reached or written.
         """
-        store = cls(url, folder, clock=clock, prepared=prepared)
-        try:
-            store._upgrade()
-        except BaseException:
-            store.close()
-            raise
-        return store
+        return cls(url, folder, clock=clock, prepared=prepared)._opened()
+
+    def _prepare(self) -> None:
+        self._upgrade()
 
     @contextmanager
     def read(self, *, whole: bool = False) -> Generator[Connection]:
@@ -186,7 +183,7 @@ class PostgresStore(Store):
 
     @contextmanager
     def _transaction(self, mode: str, more: str = "") -> Generator[Connection]:
-        connection = self._begin(f"BEGIN {mode}; {more}")
+        connection = self._begin(mode, more)
         try:
             yield connection
             connection.commit()
@@ -197,14 +194,13 @@ class PostgresStore(Store):
         finally:
             connection.close()
 
-    def _begin(self, statement: str) -> Connection:
+    def _begin(self, mode: str, more: str) -> Connection:
         space = FENCE.get()
         quoted = space.replace("'", "''")
-        begin, _, more = statement.partition(";")
         lock = f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'"
         # One round trip; without parameters, the driver sends several statements at once.
-        statement = f"{begin}; {lock}; SET LOCAL {SPACE} = '{quoted}'; {more}".replace("%", "%%")
-        connection = self._execute(statement)
+        statement = f"BEGIN {mode}; {lock}; SET LOCAL {SPACE} = '{quoted}'; {more}"
+        connection = self._execute(statement.replace("%", "%%"))
         connection.info[driver.SPACE] = None if space == EVERY else space
         return connection
 
@@ -287,7 +283,7 @@ class PostgresStore(Store):
     def _holding(self, waiting: str = "") -> Generator[Connection]:
         """Hold a lock, which a statement waits for, on a connection of its own."""
         with translated():
-            connection = self._begin(f"BEGIN; {waiting}")
+            connection = self._begin("", waiting)
         try:
             yield connection
         finally:

@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, and_, delete, exists, func, insert, select
 
 from hippocampe.store.driver import write, write_ready
-from hippocampe.store.portable import beyond
+from hippocampe.store.portable import beyond, newest
 from hippocampe.store.schema import retrieval, retrieval_item
 from hippocampe.types import Outcome, Retrieval, Retrieved, Route
 
 _COLUMNS = tuple(column.name for column in retrieval.c if column.name != "signals")
 """The columns that are fields of a `Retrieval`."""
 _ORDER = (retrieval.c.created_at, retrieval.c.id)
-_NEWEST = [column.desc() for column in _ORDER]
 _INSERT, _INSERT_ITEM = insert(retrieval), insert(retrieval_item)
 
 
@@ -62,16 +61,11 @@ def find(
     limit: int,
 ) -> list[Retrieval]:
     """The latest entries of a space, or those before one, newest first, with their items in order."""
-    query = select(retrieval).where(retrieval.c.space == space)
-    if channel is not None:
-        query = query.where(retrieval.c.channel == channel)
-    if since is not None:
-        query = query.where(retrieval.c.created_at >= since)
+    query = newest(retrieval, space, since=since, limit=limit, channel=channel)
     if before is not None:
         last = (before.created_at, before.id)
         query = query.where(beyond(_ORDER, last, descending=True))
-    newest = query.order_by(*_NEWEST).limit(limit)
-    return _with_items(connection, connection.execute(newest).all())
+    return _with_items(connection, connection.execute(query).all())
 
 
 def get(connection: Connection, space: str, id: str) -> Retrieval | None:
@@ -88,9 +82,8 @@ def giving(connection: Connection, space: str, item_id: str, limit: int) -> list
         retrieval_item.c.item_id == item_id,
         retrieval_item.c.outcome == "injected",
     )
-    query = select(retrieval).where(retrieval.c.space == space, exists().where(injected))
-    newest = query.order_by(*_NEWEST).limit(limit)
-    return _with_items(connection, connection.execute(newest).all())
+    query = newest(retrieval, space, since=None, limit=limit).where(exists().where(injected))
+    return _with_items(connection, connection.execute(query).all())
 
 
 def _with_items(connection: Connection, found: Sequence[Row[Any]]) -> list[Retrieval]:

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from sqlalchemy import Connection, Engine, event, inspect
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -96,21 +96,27 @@ class Store:
             StoreReadOnly: It cannot be written; with `read_only`: it cannot be read without writing.
             StoreMissing: With `read_only`: there is no database.
         """
-        store = cls(path, folder, read_only=read_only, clock=clock)
+        return cls(path, folder, read_only=read_only, clock=clock)._opened()
+
+    def _opened(self) -> Self:
         try:
-            if read_only:
-                store._check_readable()
-                return store
-            if not path.exists():
-                private.make_file(path)
-            sqlite.check_file(path)
-            store._inode = path.stat().st_ino
-            store.remove_partial_backups()
-            store._upgrade()
+            self._prepare()
         except BaseException:
-            store.close()
+            self.close()
             raise
-        return store
+        return self
+
+    def _prepare(self) -> None:
+        """Check the file, or create it, and upgrade its tables."""
+        if self.read_only:
+            self._check_readable()
+            return
+        if not self.path.exists():
+            private.make_file(self.path)
+        sqlite.check_file(self.path)
+        self._inode = self.path.stat().st_ino
+        self.remove_partial_backups()
+        self._upgrade()
 
     @contextmanager
     def read(self, *, whole: bool = False) -> Generator[Connection]:

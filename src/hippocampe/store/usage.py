@@ -4,6 +4,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, func, insert, select
 
+from hippocampe.store.portable import newest
 from hippocampe.store.schema import fields_of, model_usage
 from hippocampe.types import ModelUsage
 
@@ -25,8 +26,5 @@ def find(
     connection: Connection, space: str, *, since: datetime | None, limit: int
 ) -> list[ModelUsage]:
     """The latest calls of a space, newest first."""
-    query = select(model_usage).where(model_usage.c.space == space)
-    if since is not None:
-        query = query.where(model_usage.c.created_at >= since)
-    newest = query.order_by(model_usage.c.created_at.desc(), model_usage.c.id.desc()).limit(limit)
-    return [ModelUsage(**row) for row in connection.execute(newest).mappings()]
+    query = newest(model_usage, space, since=since, limit=limit)
+    return [ModelUsage(**row) for row in connection.execute(query).mappings()]
