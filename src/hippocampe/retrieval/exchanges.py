@@ -9,7 +9,6 @@ from hippocampe.language.datetimes import as_utc
 from hippocampe.retrieval.log import RetrievalBuffer, flush_with_room
 from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS
 from hippocampe.store import (
-    exchange_rows,
     memories,
     message_rows,
     retrievals,
@@ -126,7 +125,7 @@ def search_text(
 def conversations(store: Store, *, scope: Scope) -> list[Conversation]:
     """The talk of each channel of the space in numbers, the most recent first."""
     with store.read() as connection:
-        return exchange_rows.conversations(connection, scope.space)
+        return message_rows.conversations(connection, scope.space)
 
 
 def exchanges(
@@ -171,7 +170,7 @@ def exchanges(
                 raise InvalidInput(
                     "cursor is the id of no exchange: give that of the last one of a page, or leave it out."
                 )
-        found = exchange_rows.page(
+        found = turn_rows.latest(
             connection,
             scope.space,
             author=labels.user,
@@ -183,7 +182,7 @@ def exchanges(
             oldest_first=order == "oldest",
             limit=check_limit(limit),
         )
-        messages = exchange_rows.messages_of(connection, [each.id for each in found])
+        messages = message_rows.messages_of(connection, [each.id for each in found])
     return [_exchange(each, messages[each.id]) for each in found]
 
 
@@ -205,7 +204,7 @@ def exchange(store: Store, buffer: RetrievalBuffer, id: str, *, scope: Scope) ->
             raise NotFound(
                 f"space {scope.space!r} has no exchange {id!r}: take ids from exchanges or recall."
             )
-        messages = exchange_rows.messages_of(connection, [id])[id]
+        messages = message_rows.messages_of(connection, [id])[id]
         learnt = memories.resting_on(
             connection, scope.space, [each.id for each in messages], current_only=False
         )

@@ -197,14 +197,20 @@ def _answers(corpus: Corpus, found: Iterable[ReceiptItem], scope: Scope) -> list
         for item in (each for each in found if each.memory is not None):
             told = set(words(item.content)) - STOP_WORDS
             for given in retrievals.giving(connection, scope.space, item.id, MOST_ANSWERS):
-                turn = turn_rows.first_after(
-                    connection, scope.space, given.channel, given.user, given.created_at
+                served = turn_rows.latest(
+                    connection,
+                    scope.space,
+                    author=given.user,
+                    channel=given.channel or "",
+                    since=given.created_at,
+                    until=given.created_at + ANSWERED_WITHIN,
+                    oldest_first=True,
+                    limit=1,
                 )
-                if turn is None or turn.at > given.created_at + ANSWERED_WITHIN:
-                    continue
-                asked = message_rows.said_in(connection, [turn.id]).get(turn.id, "")
-                if not told.isdisjoint(set(words(turn.content)) - set(words(asked))):
-                    repeating[turn.id] = turn
+                for turn in served:
+                    asked = message_rows.said_in(connection, [turn.id]).get(turn.id, "")
+                    if not told.isdisjoint(set(words(turn.content)) - set(words(asked))):
+                        repeating[turn.id] = turn
     return [_of_turn(each, "answer") for each in repeating.values()]
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import (
     Row,
     Table,
     bindparam,
+    func,
     insert,
     or_,
     select,
@@ -21,7 +22,7 @@ from hippocampe.errors import InvalidInput
 from hippocampe.store import full_text
 from hippocampe.store.driver import grouped
 from hippocampe.store.schema import message, turn
-from hippocampe.types import Message
+from hippocampe.types import Conversation, Message
 
 _MESSAGE = [column for column in message.c if column.name not in ("number", "created_at")]
 
@@ -188,6 +189,27 @@ def said_in(connection: Connection, turns: Sequence[str]) -> dict[str, str]:
     )
     said = grouped((turn_id, content) for turn_id, content in connection.execute(query))
     return {turn_id: "\n".join(contents) for turn_id, contents in said.items()}
+
+
+def conversations(connection: Connection, space: str) -> list[Conversation]:
+    """The conversations of a space by channel, the most recent first."""
+    latest = func.max(message.c.at)
+    query = (
+        select(message.c.channel, func.count(), func.min(message.c.at), latest)
+        .where(message.c.space == space)
+        .group_by(message.c.channel)
+        .order_by(latest.desc(), message.c.channel)
+    )
+    rows = connection.execute(query)
+    return [Conversation(name or None, many, first, last) for name, many, first, last in rows]
+
+
+def messages_of(connection: Connection, turns: Collection[str]) -> dict[str, list[Message]]:
+    """The messages of turns by turn, oldest first."""
+    found: dict[str, list[Message]] = {id: [] for id in turns}
+    for each in find(connection, message.c.turn_id.in_(list(turns))):
+        found[each.turn_id or ""].append(each)
+    return found
 
 
 def end_live(connection: Connection, ids: Collection[str]) -> None:

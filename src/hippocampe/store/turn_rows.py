@@ -17,12 +17,15 @@ from sqlalchemy import (
     delete,
     insert,
     select,
+    text,
     type_coerce,
     update,
 )
 
+from hippocampe.store import full_text
 from hippocampe.store.driver import IDS, grouped, read_by_ids
 from hippocampe.store.message_rows import within
+from hippocampe.store.portable import beyond
 from hippocampe.store.schema import fields_of, instant, message, microseconds, turn
 
 # By id alone: given a space too, SQLite would read all rows of the space.
@@ -147,26 +150,38 @@ def latest(
     connection: Connection,
     space: str,
     *,
+    author: str | None = None,
     channel: str | None,
     since: datetime | None,
     until: datetime | None,
+    words: str | None = None,
+    after: Turn | None = None,
+    oldest_first: bool = False,
     limit: int,
 ) -> list[Turn]:
-    """The latest turns of a space that are not forgotten, newest first."""
-    conditions = within(turn, space, channel=channel, since=since, until=until)
-    query = select(turn).where(*conditions, turn.c.forgotten_at.is_(None))
-    rows = connection.execute(query.order_by(turn.c.at.desc(), turn.c.id.desc()).limit(limit))
-    return [Turn(*row) for row in rows]
+    """The turns of a space that are not forgotten, newest first, from the last one or after one of them.
 
-
-def first_after(
-    connection: Connection, space: str, channel: str | None, author: str | None, at: datetime
-) -> Turn | None:
-    """The first turn of a user in a channel from a time on, if it is not forgotten."""
-    conditions = within(turn, space, author=author, channel=channel or "", since=at, until=None)
-    query = select(turn).where(*conditions, turn.c.forgotten_at.is_(None))
-    row = connection.execute(query.order_by(turn.c.at, turn.c.id).limit(1)).first()
-    return None if row is None else Turn(*row)
+    Args:
+        author: Only those that this author began.
+        since: Earliest time, inclusive.
+        until: Latest time, exclusive.
+        words: Only those with a message that matches this full-text query.
+        after: The last turn of the page before.
+        oldest_first: In the other order.
+    """
+    conditions = within(turn, space, author=author, channel=channel, since=since, until=until)
+    parameters: dict[str, str] = {}
+    if words is not None:
+        condition, parameters = full_text.matches(connection, words)
+        if not parameters["full_text"]:
+            return []
+        conditions.append(turn.c.id.in_(select(message.c.turn_id).where(text(condition))))
+    order = (turn.c.at, turn.c.id)
+    if after is not None:
+        conditions.append(beyond(order, (after.at, after.id), descending=not oldest_first))
+    query = select(turn).where(*conditions, turn.c.forgotten_at.is_(None)).limit(limit)
+    ordered = query.order_by(*(each if oldest_first else each.desc() for each in order))
+    return [Turn(*row) for row in connection.execute(ordered, parameters)]
 
 
 def set_forgotten(
