@@ -5,7 +5,7 @@ import pytest
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.folder import maintenance
-from hippocampe.store import associations, driver, portable
+from hippocampe.store import associations, driver
 
 MANY = 20_000
 
@@ -43,7 +43,7 @@ def hub(
 def test_recall_follows_a_few_edges_of_a_hub(hub: tuple[Hippocampe, str, list[str]]) -> None:
     hippo, id, leaves = hub
     with hippo._context.corpus.store.read() as connection:  # pyright: ignore[reportPrivateUsage]
-        near = portable.spelled(connection, associations._NEAR)  # pyright: ignore[reportPrivateUsage]
+        near = associations._NEAR[connection.dialect.name]  # pyright: ignore[reportPrivateUsage]
         rows = driver.read_by_ids(connection, near, [id])
         found = associations.near(connection, "default", [id], 2, most=30)
         everything = associations.near(connection, "default", [id], 2, most=1_000)

@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict
 
 from sqlalchemy import (
+    ColumnElement,
     Connection,
     delete,
     insert,
@@ -27,12 +28,6 @@ _TOUCHING = (
     .where(or_(association.c.source_id.in_(IDS), association.c.target_id.in_(IDS)))
     .order_by(association.c.created_at)
 )
-_ENDS = (
-    select(association.c.space, association.c.source_id, association.c.target_id)
-    .where(or_(association.c.source_id.in_(IDS), association.c.target_id.in_(IDS)))
-    .order_by(association.c.created_at)
-)
-
 _LISTED = _TOUCHING.where(association.c.review.is_(True))
 _INSIDE = select(
     *(association.c.space, association.c.source_id, association.c.target_id, association.c.kind)
@@ -103,8 +98,11 @@ def remove(connection: Connection, edge: Association) -> None:
 
 def unrelate(connection: Connection, ids: Collection[str]) -> None:
     """Remove the `related_to` edges between memories."""
-    ends = (association.c.source_id.in_(ids), association.c.target_id.in_(ids))
-    connection.execute(delete(association).where(*ends, association.c.kind == "related_to"))
+    connection.execute(delete(association).where(*_among(ids), association.c.kind == "related_to"))
+
+
+def _among(ids: Collection[str]) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return association.c.source_id.in_(ids), association.c.target_id.in_(ids)
 
 
 def add(connection: Connection, space: str, edges: Sequence[tuple[Association, bool]]) -> None:
@@ -187,27 +185,13 @@ def between(connection: Connection, space: str, id: str, other_id: str) -> list[
 
 def explain(connection: Connection, ids: Collection[str], reason: str, *, review: bool) -> None:
     """Set the reason of the `related_to` edges between memories, and whether they are to review."""
-    ends = (association.c.source_id.in_(ids), association.c.target_id.in_(ids))
-    related = update(association).where(*ends, association.c.kind == "related_to")
+    related = update(association).where(*_among(ids), association.c.kind == "related_to")
     connection.execute(related.values(reason=reason, review=review))
 
 
 def settle(connection: Connection, ids: Collection[str]) -> None:
     """Remove the edges between these memories from the review list."""
-    ends = (association.c.source_id.in_(ids), association.c.target_id.in_(ids))
-    connection.execute(update(association).where(*ends).values(review=False))
-
-
-def reach(connection: Connection, space: str, starts: Sequence[str], depth: int) -> list[str]:
-    """Ids reachable along edges in both directions: the starts first, then by distance."""
-    reached = dict.fromkeys(starts)
-    wave = list(reached)
-    for _ in range(depth):
-        rows = read_by_ids(connection, _ENDS, wave) if wave else []
-        ends = [id for row in rows if row[0] == space for id in row[1:]]
-        wave = list(dict.fromkeys(id for id in ends if id not in reached))
-        reached |= dict.fromkeys(wave)
-    return list(reached)
+    connection.execute(update(association).where(*_among(ids)).values(review=False))
 
 
 def near(
@@ -237,9 +221,14 @@ def walk(
     """Walk edges breadth first, in both directions.
 
     Returns:
-        The ids reached, in the order of `reach`, and the edges seen, oldest first.
+        The ids reached, the starts first, then by distance; and the edges seen, oldest first.
     """
-    passed = reach(connection, space, starts, depth - 1)
-    seen = touching(connection, space, passed)
-    ends = (id for edge in seen for id in (edge.source_id, edge.target_id))
-    return list(dict.fromkeys((*passed, *ends))), seen
+    reached, seen = dict.fromkeys(starts), dict[Association, None]()
+    wave = list(reached)
+    for _ in range(depth):
+        edges = touching(connection, space, wave)
+        seen |= dict.fromkeys(edges)
+        ends = dict.fromkeys(id for edge in edges for id in (edge.source_id, edge.target_id))
+        wave = [id for id in ends if id not in reached]
+        reached |= dict.fromkeys(wave)
+    return list(reached), sorted(seen, key=lambda edge: edge.created_at)
