@@ -191,12 +191,8 @@ def _erase(writer: Writer, turns: Turns, request: Request, doomed: Selection) ->
     corpus = writer.corpus
     retrieval_log.flush(corpus.store, turns.retrievals, from_reserve=True)
     # Backups first: the selection for them cannot be computed once the rows are deleted.
-    corpus.store.remove_partial_backups()
-    for path in corpus.store.backups():
-        _scrub_backup(path, request, doomed)
-    if not request.moved:
-        # Those of all cells keep a space that moves.
-        _scrub_whole_backups(corpus.store, request, doomed)
+    if not corpus.store.shared:
+        _scrub_backups(corpus.store, request, doomed)
     with writer.change(from_reserve=True) as change:
         for table, ids in doomed.of.items():
             for each in ids:
@@ -230,7 +226,14 @@ def _erase(writer: Writer, turns: Turns, request: Request, doomed: Selection) ->
     corpus.store.memory_changes += 1
 
 
-def _scrub_whole_backups(store: Store, request: Request, doomed: Selection) -> None:
+def _scrub_backups(store: Store, request: Request, doomed: Selection) -> None:
+    """Erase from the backups in the data folder; a server has its own."""
+    store.remove_partial_backups()
+    for path in store.backups():
+        _scrub_backup(path, request, doomed)
+    if request.moved:
+        # Those of all cells keep a space that moves.
+        return
     for backup, databases in store.whole_backups(request.space).items():
         for path in databases:
             _scrub_backup(path, request, doomed)

@@ -4,30 +4,16 @@ Alembic is imported for an upgrade only: the first opening of a folder would wai
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, text
 
 from hippocampe.errors import StoreError
 from hippocampe.store import schema
 
-if TYPE_CHECKING:
-    from alembic.config import Config
-
 BEFORE_BASELINE = ("0002", "0003", "0004", "0005", "0006")
 """Revisions that the baseline replaces: Alembic does not know them."""
 EARLIER = "earlier"
 """Name of the attribute with the revision of the tables before the baseline."""
-
-
-def configuration(connection: Connection) -> "Config":
-    """An Alembic configuration that works on an open connection."""
-    from alembic.config import Config
-
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    config.attributes["connection"] = connection
-    return config
 
 
 def stamp(connection: Connection) -> None:
@@ -50,9 +36,12 @@ def upgrade(connection: Connection, current: str) -> None:
         StoreError: No migration starts from their revision.
     """
     from alembic import command
+    from alembic.config import Config
     from alembic.util import CommandError
 
-    config = configuration(connection)
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.attributes["connection"] = connection
     try:
         if current in BEFORE_BASELINE:
             config.attributes[EARLIER] = current

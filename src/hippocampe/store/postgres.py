@@ -305,20 +305,6 @@ class PostgresStore(Store):
     def backup_before(self, change: str) -> None:
         """Do nothing: the server has its backups."""
 
-    def read_ahead(self, *, stop: Callable[[], bool]) -> None:
-        """Do nothing: the server caches."""
-
-    def remove_partial_backups(self) -> None:
-        """Do nothing: none are made here."""
-
-    def backups(self) -> list[Path]:
-        """None: the server has its backups."""
-        return []
-
-    def whole_backups(self, space: str) -> dict[Path, list[Path]]:
-        """None: only a data folder is divided among cells."""
-        return {}
-
     def integrity(self) -> str:
         """`ok`: the server checks its pages when it reads them."""
         return "ok"
