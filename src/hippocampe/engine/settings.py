@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, Literal, cast
 
 from hippocampe.config import Config
@@ -54,12 +55,6 @@ class Accepted:
     choices: Sequence[str] = ()
 
 
-def _flag() -> Accepted:
-    return Accepted(
-        "true or false", lambda value: value if isinstance(value, bool) else None, "flag"
-    )
-
-
 def _whole(least: int, most: int) -> Accepted:
     def check(value: Any) -> int | None:
         good = isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
@@ -82,52 +77,30 @@ def _name(value: Any) -> str | None:
     return normal_label(value) or None
 
 
-def _names() -> Accepted:
-    def check(value: Any) -> tuple[str, ...] | None:
-        if not isinstance(value, list | tuple) or len(cast("Sequence[Any]", value)) > MAX_NAMES:
-            return None
-        found = [_name(each) for each in cast("Sequence[Any]", value)]
-        return None if None in found else tuple(dict.fromkeys(cast("list[str]", found)))
-
-    return Accepted(f"a list of at most {MAX_NAMES} names", check, "names")
+def _each(check: Callable[[Any], Any], values: Any) -> tuple[Any, ...] | None:
+    """The distinct values of a list; None if it is no list, or one of them is not accepted."""
+    if not isinstance(values, list | tuple) or len(cast("Sequence[Any]", values)) > MAX_NAMES:
+        return None
+    found = [check(each) for each in cast("Sequence[Any]", values)]
+    return None if None in found else tuple(dict.fromkeys(found))
 
 
-def _hours() -> Accepted:
-    hour = _whole(0, 23)
-
-    def check(value: Any) -> tuple[int, ...] | None:
-        if not isinstance(value, list | tuple) or len(cast("Sequence[Any]", value)) > MAX_NAMES:
-            return None
-        found = [hour.check(each) for each in cast("Sequence[Any]", value)]
-        return None if None in found else tuple(sorted(set(cast("list[int]", found))))
-
-    return Accepted("a list of hours from 0 to 23", check, "hours", 0, 23)
+def _zone(value: Any) -> str | None:
+    try:
+        return as_zone(value).key if isinstance(value, str) else None
+    except InvalidInput:
+        return None
 
 
-def _zone() -> Accepted:
-    def check(value: Any) -> str | None:
-        try:
-            return as_zone(value).key if isinstance(value, str) else None
-        except InvalidInput:
-            return None
-
-    return Accepted("an IANA timezone such as Europe/Paris", check, "text")
-
-
-def _lifetimes() -> Accepted:
-    known = {f"{collection}/{name}" for collection, names in CATEGORIES.items() for name in names}
-
-    def check(value: Any) -> dict[str, str] | None:
-        if not isinstance(value, Mapping):
-            return None
-        found = cast("Mapping[Any, Any]", value)
-        try:
-            good = all(name in known and parse_ttl(ttl) is not None for name, ttl in found.items())
-        except InvalidInput:
-            return None
-        return dict(sorted(found.items())) if good else None
-
-    return Accepted('lifetimes by category, such as {"self/preference": "90d"}', check, "lifetimes")
+def _lifetimes(value: Any) -> dict[str, str] | None:
+    if not isinstance(value, Mapping):
+        return None
+    found = cast("Mapping[Any, Any]", value)
+    try:
+        good = all(name in _KNOWN and parse_ttl(ttl) is not None for name, ttl in found.items())
+    except InvalidInput:
+        return None
+    return dict(sorted(found.items())) if good else None
 
 
 def _one_of(*names: str) -> Accepted:
@@ -139,24 +112,40 @@ def _one_of(*names: str) -> Accepted:
     )
 
 
+_KNOWN = {f"{collection}/{name}" for collection, names in CATEGORIES.items() for name in names}
+_HOUR = _whole(0, 23)
+_FLAG = Accepted("true or false", lambda value: value if isinstance(value, bool) else None, "flag")
+_NAMES = Accepted(f"a list of at most {MAX_NAMES} names", partial(_each, _name), "names")
+_HOURS = Accepted(
+    "a list of hours from 0 to 23",
+    lambda value: (found := _each(_HOUR.check, value)) and tuple(sorted(found)),
+    "hours",
+    0,
+    23,
+)
+_ZONE = Accepted("an IANA timezone such as Europe/Paris", _zone, "text")
+_LIFETIMES = Accepted(
+    'lifetimes by category, such as {"self/preference": "90d"}', _lifetimes, "lifetimes"
+)
+
 GROUPS: Mapping[str, Mapping[str, Accepted]] = {
     "found": {
-        "auto_retrieve_enabled": _flag(),
+        "auto_retrieve_enabled": _FLAG,
         "auto_retrieve_max_results": _whole(1, 10),
         "auto_retrieve_min_score": _number(0.1, 0.8),
-        "channel_scope": _flag(),
+        "channel_scope": _FLAG,
     },
     "always_on": {
         "always_on_limit": _whole(0, 60),
         "recent_hours": _whole(0, 168),
         "important_threshold": _number(0, 1),
-        "shared_memories": _flag(),
+        "shared_memories": _FLAG,
     },
     "whole": {
         "max_injection_count": _whole(1, 100),
         "injection_token_budget": _whole(50, 10_000),
         "context_window_depth": _whole(1, 1_000),
-        "keep_injections": _flag(),
+        "keep_injections": _FLAG,
         "session_timeout_minutes": _whole(1, 1_440),
         "semantic_threshold": _number(0.5, 1),
         "max_semantic_buffer": _whole(0, 1_000),
@@ -165,29 +154,29 @@ GROUPS: Mapping[str, Mapping[str, Accepted]] = {
     },
     "live": {
         "live_limit": _whole(0, 50),
-        "live_rooms": _names(),
-        "digest_hours": _hours(),
+        "live_rooms": _NAMES,
+        "digest_hours": _HOURS,
     },
     "notes": {
-        "obsidian_context_enabled": _flag(),
-        "obsidian_context_notes": _names(),
+        "obsidian_context_enabled": _FLAG,
+        "obsidian_context_notes": _NAMES,
         "obsidian_context_tag": Accepted(
             f"1 to {MAX_LABEL_CHARACTERS} printable characters", _name, "text"
         ),
     },
     "companion": {
-        "companion_names": _names(),
+        "companion_names": _NAMES,
         "companion_mode": _one_of("agentic", "systematic", "hybrid"),
         "recent_messages": _whole(1, 1_000),
         "daily_budget": _number(0, 100_000),
     },
     "place": {
         "language": _one_of(*languages()),
-        "timezone": _zone(),
+        "timezone": _ZONE,
     },
     "upkeep": {
         "retrieval_days": _whole(1, 365),
-        "category_ttl": _lifetimes(),
+        "category_ttl": _LIFETIMES,
         "decay_half_life_days": _whole(0, 3_650),
         "prune_below": _number(0, 1),
     },
