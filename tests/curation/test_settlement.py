@@ -45,8 +45,8 @@ def judge(server: ModelServer, *verdicts: dict[str, Any]) -> None:
     server.call("answer", verdicts=list(verdicts))
 
 
-def settle(hippo: Hippocampe, run_id: str | None = None) -> int:
-    return settlement.settle_reviews(hippo._context, space="default", run_id=run_id)
+def settle(hippo: Hippocampe) -> int:
+    return settlement.settle_reviews(hippo._context, space="default")
 
 
 def current(hippo: Hippocampe) -> set[str]:
@@ -231,16 +231,15 @@ def test_batches_and_the_ledger(
     monkeypatch.setattr(settlement, "BATCH", 1)
     remember(hippo, BIKE)
     remember(hippo, BOAT)
-    run = add_run(hippo)
     judge(server, verdict("p1", "keep_both"))
     for _ in range(2):
         server.garble("answer")
     with pytest.raises(InvalidAnswer):
-        settle(hippo, run)
-    assert run_of(hippo).state == "waiting"
+        settle(hippo)
     assert len(hippo.reviews(scope=HERE)) == 1
     judge(server, verdict("p1", "keep_both"))
-    assert settle(hippo, run) == 1
+    add_run(hippo)
+    hippo.run_jobs(scope=HERE)
     assert (run_of(hippo).state, run_of(hippo).outcome) == ("done", "1 settled")
     assert hippo.reviews(scope=HERE) == []
 
@@ -259,20 +258,18 @@ def test_the_review_list_is_read_once(server: ModelServer, hippo: Hippocampe) ->
 def test_nothing_to_settle_ends_the_run_without_a_call(
     server: ModelServer, hippo: Hippocampe
 ) -> None:
-    run = add_run(hippo)
-    assert settle(hippo, run) == 0
-    assert (run_of(hippo).state, run_of(hippo).outcome) == ("done", "nothing to settle")
+    add_run(hippo)
+    hippo.run_jobs(scope=HERE)
+    assert (run_of(hippo).state, run_of(hippo).outcome) == ("done", "0 settled")
     assert server.requests == []
 
 
 def test_a_model_that_is_down_changes_nothing(server: ModelServer, hippo: Hippocampe) -> None:
     remember(hippo, BIKE)
-    run = add_run(hippo)
     for _ in range(3):
         server.fail(500, retry_after=0.01)
     with pytest.raises(ModelUnavailable):
-        settle(hippo, run)
-    assert run_of(hippo).state == "waiting"
+        settle(hippo)
     assert len(hippo.reviews(scope=HERE)) == 1
 
 

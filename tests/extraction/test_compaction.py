@@ -205,17 +205,18 @@ def test_an_exchange_queues_a_compaction_once(hippo: Hippocampe, clock: FakeCloc
     assert (run.state, run.payload) == ("waiting", {"channel": "desk"})
     talk(hippo, clock, FRENCH, Scope(user="bob"))
     assert [each.payload for each in runs(hippo)] == [{"channel": ""}, {"channel": "desk"}]
-    compaction.run(hippo._context, space="default", channel="desk", run_id=run.id)
-    unnamed, named = runs(hippo)
-    assert (named.state, named.outcome) == ("done", "9 read, 1 written")
-    done = compaction.run(hippo._context, space="default", channel="", run_id=unnamed.id)
-    assert done.summaries[0].channel is None
-    assert done.summaries[0].content.startswith("Résumé (17 janvier 2026) :")
+    done = hippo.run_jobs(scope=HERE)
+    assert [(each.state, each.outcome) for each in done] == [("done", "9 read, 1 written")] * 2
+    (unnamed,) = (
+        each for each in hippo.memories(scope=HERE, collection="summary").items if not each.channel
+    )
+    assert unnamed.content.startswith("Résumé (17 janvier 2026) :")
     # What runs too late has nothing to do.
     with hippo._context.corpus.store.write() as connection:
-        late = job_runs.add(connection, "compact", "default", due_at=clock())
-    compaction.run(hippo._context, space="default", channel="desk", run_id=late)
-    assert runs(hippo)[0].state == "done"
+        payload = {"channel": "desk"}
+        job_runs.add(connection, "compact", "default", due_at=clock(), payload=payload)
+    (late,) = hippo.run_jobs(scope=HERE)
+    assert (late.state, late.outcome) == ("done", "0 read, 0 written")
 
 
 def test_if_the_model_fails_the_messages_stay(

@@ -12,7 +12,6 @@ import pytest
 from children import child
 from conftest import FakeClock, Opener
 from hippocampe import BudgetSpent, Hippocampe, InvalidAnswer, ModelUnavailable, Scope
-from hippocampe.extraction import digest as digest_step
 from hippocampe.store import job_runs
 from model_server import Answer, Call, ModelRequest, ModelServer
 
@@ -251,9 +250,9 @@ def test_corrections_and_repetitions_follow_the_rules_of_remember(
 def test_without_a_model_live_messages_become_turns(hippo: Hippocampe, clock: FakeClock) -> None:
     ids = told(hippo, ("david", "je pars en Grèce demain"), ("zoe", "ok"), ("zoe", "j'ai un chien"))
     with hippo._context.corpus.store.write() as connection:
-        run = job_runs.add(connection, "digest", "default", due_at=clock())
-    done = digest_step.run(hippo._context, space="default", run_id=run)
-    assert (done.messages, done.turns, done.remembered) == (3, 3, ())
+        job_runs.add(connection, "digest", "default", due_at=clock())
+    (ended,) = hippo.run_jobs(scope=HERE)
+    assert (ended.state, ended.outcome) == ("done", "3 messages, 0 statements, 3 turns")
     assert live(hippo) == 0
     found = hippo.recall("qui part en Grèce ?", scope=HERE, collections=["turn", "live"])
     assert (found[0].kind, found[0].author, found[0].content) == (
@@ -263,9 +262,6 @@ def test_without_a_model_live_messages_become_turns(hippo: Hippocampe, clock: Fa
     )
     assert [each.id for each in hippo.messages(scope=LOBBY)] == ids
     assert hippo.stats(scope=HERE).turns == 3
-    with hippo._context.corpus.store.read() as connection:
-        (ended,) = job_runs.find(connection, "default", limit=5)
-    assert (ended.state, ended.outcome) == ("done", "3 messages, 0 statements, 3 turns")
     assert hippo.digest(scope=HERE).turns == 0
     assert hippo.verify().ok
 
@@ -300,30 +296,22 @@ def long_talk(hippo: Hippocampe, count: int) -> None:
     told(hippo, *[("ana", f"plante {number} : {'fleur ' * 30}") for number in range(count)])
 
 
-def test_parts_done_before_a_failure_stay_done(
-    server: ModelServer, with_model: Hippocampe, clock: FakeClock
-) -> None:
+def test_parts_done_before_a_failure_stay_done(server: ModelServer, with_model: Hippocampe) -> None:
     hippo = with_model
     long_talk(hippo, 150)
-    with hippo._context.corpus.store.write() as connection:
-        run = job_runs.add(connection, "digest", "default", due_at=clock())
     propose(server, statement("Ana a planté une plante verte"))
     server.fail(401)
     with pytest.raises(ModelUnavailable):
-        digest_step.run(hippo._context, space="default", run_id=run)
+        hippo.digest(scope=HERE)
     left = live(hippo)
     assert 0 < left < 150
-    with hippo._context.corpus.store.read() as connection:
-        assert job_runs.find(connection, "default", limit=5)[0].state == "waiting"
     server.brain = nothing
-    done = digest_step.run(hippo._context, space="default", run_id=run)
+    done = hippo.digest(scope=HERE)
     assert done.messages == left
     shown = [line for each in server.requests for line in section(each, "messages")]
     assert live(hippo) == 0
     # The part that failed was shown twice, the other one once.
     assert len(shown) == 150 + len(section(server.requests[1], "messages"))
-    with hippo._context.corpus.store.read() as connection:
-        assert job_runs.find(connection, "default", limit=5)[0].state == "done"
 
 
 def test_an_answer_that_is_too_long_is_asked_for_in_halves(

@@ -30,7 +30,8 @@ from hippocampe.language.prompts import prompt
 from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.language.secrets import mask
 from hippocampe.language.text import cut
-from hippocampe.store import associations, job_runs
+from hippocampe.store import associations
+from hippocampe.store.driver import parts
 from hippocampe.types import Memory, Scope, Settings
 from hippocampe.updates.judgement import stays_former
 from hippocampe.validation import MAX_EVIDENCE
@@ -62,39 +63,24 @@ class Verdicts:
     verdicts: list[Verdict] = field(default_factory=list[Verdict])
 
 
-def settle_reviews(context: Context, *, space: str, run_id: str | None = None) -> int:
+def settle_reviews(context: Context, *, space: str) -> int:
     """Settle the pairs of the review list that no model has judged yet.
 
     Each batch is applied in one transaction; a failure keeps the batches before it.
 
-    Args:
-        run_id: The run of the ledger to finish with the last batch.
-
     Returns:
-        The number of settled pairs of the run. The others stay on the review list for a person.
+        The number of settled pairs. The others stay on the review list for a person.
 
     Raises:
         ModelUnavailable: There are pairs, and no model is configured or none answered.
         InvalidAnswer: An answer does not have the requested form.
         BudgetSpent: The background share of the daily budget is spent.
     """
-    corpus = context.corpus
-    waiting = pairs_waiting(corpus.store, space)
-    settled = 0
-    for start in range(0, len(waiting), BATCH):
-        batch = waiting[start : start + BATCH]
-        settled += _settle_batch(
-            context, space, batch, settled, run_id if start + BATCH >= len(waiting) else None
-        )
-    if not waiting and run_id is not None:
-        with corpus.store.write() as connection:
-            job_runs.finish(connection, run_id, "nothing to settle", corpus.store.now())
-    return settled
+    waiting = pairs_waiting(context.corpus.store, space)
+    return sum(_settle_batch(context, space, batch) for batch in parts(waiting, BATCH))
 
 
-def _settle_batch(
-    context: Context, space: str, batch: Sequence[Pair], settled: int, run_id: str | None
-) -> int:
+def _settle_batch(context: Context, space: str, batch: Sequence[Pair]) -> int:
     """Ask about some pairs and apply the verdicts; return how many were settled."""
     corpus = context.corpus
     chosen = corpus.settings.of(space)
@@ -127,9 +113,6 @@ def _settle_batch(
             else:
                 apply(corpus, change, each, prepared)
                 done += 1
-        if run_id is not None:
-            outcome = f"{settled + done} settled"
-            job_runs.finish(change.connection, run_id, outcome, corpus.store.now())
     return done
 
 

@@ -9,7 +9,6 @@ from sqlalchemy import Connection
 
 from hippocampe.engine import model_calls
 from hippocampe.engine.context import Context
-from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.errors import InvalidAnswer, InvalidInput
 from hippocampe.extraction import talk
 from hippocampe.extraction.extractive import extract_sentences, first_sentences
@@ -24,7 +23,7 @@ from hippocampe.language.mentions import mentions
 from hippocampe.language.prompts import prompt
 from hippocampe.language.sanitize import quote_label
 from hippocampe.language.small_talk import is_small_talk
-from hippocampe.store import job_runs, working_history
+from hippocampe.store import working_history
 from hippocampe.store.store import Store
 from hippocampe.types import Compacted, Message, Scope, Settings
 from hippocampe.updates.draft import Draft
@@ -62,24 +61,18 @@ def compact(context: Context, *, scope: Scope) -> Compacted:
     return run(context, space=scope.space, channel=scope.channel)
 
 
-def run(context: Context, *, space: str, channel: str, run_id: str | None = None) -> Compacted:
+def run(context: Context, *, space: str, channel: str) -> Compacted:
     """Compact the working history of a channel. A second call waits for the first.
 
     Args:
         channel: The channel; empty for messages without one.
-        run_id: The run in the ledger, finished in the last transaction.
     """
     corpus = context.corpus
     chosen = corpus.settings.of(space)
     done = Compacted()
     with context.compacting:
-        waiting = talk.parts(_oldest(corpus.store, space, channel, chosen.recent_messages))
-        for number, part in enumerate(waiting, 1):
-            last = number == len(waiting)
-            done = _compact_part(context, part, chosen, done, run_id if last else None)
-        if not waiting and run_id is not None:
-            with context.writer.change() as change:
-                _finish(corpus.store, change, run_id, done)
+        for part in talk.parts(_oldest(corpus.store, space, channel, chosen.recent_messages)):
+            done = _compact_part(context, part, chosen, done)
     return done
 
 
@@ -91,9 +84,7 @@ def _oldest(store: Store, space: str, channel: str, recent: int) -> list[Message
         return working_history.messages(connection, space, channel)[:-recent]
 
 
-def _compact_part(
-    context: Context, part: Part, chosen: Settings, done: Compacted, run_id: str | None
-) -> Compacted:
+def _compact_part(context: Context, part: Part, chosen: Settings, done: Compacted) -> Compacted:
     corpus = context.corpus
     while True:
         with corpus.store.read() as connection:
@@ -107,13 +98,9 @@ def _compact_part(
                 continue
             for draft, embedded in zip(drafts, prepared, strict=True):
                 insert_memory(change, draft.memory, draft.names, embedded)
-            ids = [message.id for message in messages]
-            working_history.leave(change.connection, ids)
-            summaries = (*done.summaries, *(draft.memory for draft in drafts))
-            done = Compacted(done.messages + len(messages), summaries)
-            if run_id is not None:
-                _finish(corpus.store, change, run_id, done)
-        return done
+            working_history.leave(change.connection, [message.id for message in messages])
+        summaries = (*done.summaries, *(draft.memory for draft in drafts))
+        return Compacted(done.messages + len(messages), summaries)
 
 
 def _still_working(connection: Connection, part: Part) -> Part:
@@ -122,11 +109,6 @@ def _still_working(connection: Connection, part: Part) -> Part:
     ids = [message.id for message in part]
     found = working_history.messages(connection, part[0].space, part[0].channel or "", ids)
     return tuple(found)
-
-
-def _finish(store: Store, change: UnitOfWork, run_id: str, done: Compacted) -> None:
-    counts = f"{done.messages} read, {len(done.summaries)} written"
-    job_runs.finish(change.connection, run_id, counts, store.now())
 
 
 def _summary(context: Context, messages: Part, chosen: Settings) -> Draft:

@@ -6,7 +6,7 @@ message is digested once, also when the process is killed.
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
@@ -27,7 +27,7 @@ from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.subjects import subjects_of
 from hippocampe.protocols import Filter
-from hippocampe.store import embeddings, job_runs, memories, message_rows, turn_rows
+from hippocampe.store import embeddings, memories, message_rows, turn_rows
 from hippocampe.types import Distilled, Memory, Message, Scope
 from hippocampe.updates.draft import Draft
 
@@ -52,13 +52,13 @@ def digest(context: Context, *, scope: Scope) -> Distilled:
     return run(context, space=scope.space)
 
 
-def run(context: Context, *, space: str, run_id: str | None = None) -> Distilled:
-    """Digest the live messages of a space, and finish a run of the ledger in the last transaction."""
+def run(context: Context, *, space: str) -> Distilled:
+    """Digest the live messages of a space."""
     with context.digesting:
         backlog.catch_up_with_talk(context.writer)
         with context.corpus.store.read() as connection:
             waiting = message_rows.live(connection, space)
-        digesting = _Run(context, space, run_id, deque(talk.parts(waiting)))
+        digesting = _Run(context, space, deque(talk.parts(waiting)))
         digesting.go()
         backlog.embed_soon(context.writer)
         return digesting.done
@@ -70,7 +70,6 @@ class _Run:
 
     context: Context
     space: str
-    run_id: str | None
     waiting: deque[Part]
     done: Distilled = field(default_factory=Distilled)
     failures: list[InvalidAnswer] = field(default_factory=list[InvalidAnswer])
@@ -82,9 +81,6 @@ class _Run:
         Raises:
             InvalidAnswer: A part could not be digested.
         """
-        if not self.waiting:
-            with self.context.writer.change() as change:
-                self._finish(change)
         while self.waiting:
             part = self.waiting.popleft()
             try:
@@ -126,15 +122,11 @@ class _Run:
                     _store_turns(change, messages)
                 remembered = store_drafts(self.context.corpus, change, drafts, prepared)
                 _clear(change, messages)
-                done = replace(
-                    self.done,
-                    messages=self.done.messages + len(messages),
-                    remembered=(*self.done.remembered, *remembered),
-                    turns=self.done.turns + (len(messages) if turns else 0),
-                )
-                if not self.waiting and not self.failures:
-                    self._finish(change, done)
-            self.done = done
+            self.done = Distilled(
+                messages=self.done.messages + len(messages),
+                remembered=(*self.done.remembered, *remembered),
+                turns=self.done.turns + (len(messages) if turns else 0),
+            )
             return
 
     def _still_live(self, connection: Connection, part: Part) -> Part:
@@ -166,13 +158,6 @@ class _Run:
             space=self.space,
         )
         return overheard.drafts(context.corpus, answer.statements)
-
-    def _finish(self, change: UnitOfWork, done: Distilled | None = None) -> None:
-        if self.run_id is None:
-            return
-        done = done or self.done
-        counts = f"{done.messages} messages, {len(done.remembered)} statements, {done.turns} turns"
-        job_runs.finish(change.connection, self.run_id, counts, self.context.corpus.store.now())
 
 
 def _store_turns(change: UnitOfWork, messages: Sequence[Message]) -> None:

@@ -16,25 +16,26 @@ UNUSED = timedelta(days=90)
 """Time without access after which an unimportant memory is pruned."""
 BATCH = 1_000
 Handler = Callable[[Context, JobRun], str | None]
-"""Executes a run. Returns a description of its outcome (counts, never content), or None if it ended the run
-itself, in the transaction of its writes."""
+"""Executes a run. Returns a description of its outcome (counts, never content), or None if it ended the run itself, in
+the transaction of its writes, because a second execution would repeat them."""
 
 
 def _extract(context: Context, run: JobRun) -> None:
     extraction.run(context, run.payload["turn"], space=run.space, run_id=run.id)
 
 
-def _digest(context: Context, run: JobRun) -> None:
-    digest.run(context, space=run.space, run_id=run.id)
+def _digest(context: Context, run: JobRun) -> str:
+    done = digest.run(context, space=run.space)
+    return f"{done.messages} messages, {len(done.remembered)} statements, {done.turns} turns"
 
 
-def _compact(context: Context, run: JobRun) -> None:
-    channel = run.payload["channel"]
-    compaction.run(context, space=run.space, channel=channel, run_id=run.id)
+def _compact(context: Context, run: JobRun) -> str:
+    done = compaction.run(context, space=run.space, channel=run.payload["channel"])
+    return f"{done.messages} read, {len(done.summaries)} written"
 
 
-def _settle(context: Context, run: JobRun) -> None:
-    settlement.settle_reviews(context, space=run.space, run_id=run.id)
+def _settle(context: Context, run: JobRun) -> str:
+    return f"{settlement.settle_reviews(context, space=run.space)} settled"
 
 
 def _expire(context: Context, run: JobRun) -> str:
