@@ -53,6 +53,7 @@ from hippocampe.folder import (
 from hippocampe.folder.relocation import Relocation
 from hippocampe.ingest import conversation, importer, remember_many
 from hippocampe.ingest import remember as remember_step
+from hippocampe.ingest.conversation import Said
 from hippocampe.injection import (
     before_turn,
     channel_history,
@@ -429,20 +430,12 @@ class Verbs:
         Raises:
             InvalidInput: A message cannot be stored; nothing was stored.
         """
+        said = Said(
+            user_message, reply, scope, assistant, at, tool_results, external_id, expression
+        )
         turn_id = self._execute(
             "after_turn",
-            lambda context: requested.after_turn(
-                context,
-                self._turns,
-                user_message,
-                reply,
-                scope=scope,
-                assistant=assistant,
-                at=at,
-                tool_results=tool_results,
-                external_id=external_id,
-                expression=expression,
-            ),
+            lambda context: requested.after_turn(context, self._turns, said),
             {"scope": scope},
         )
         self._turns.channels.channel(scope).heard(turn_id, self._context.corpus.store.now())

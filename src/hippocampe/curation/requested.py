@@ -3,6 +3,7 @@
 import hashlib
 import logging
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ from hippocampe.engine import backlog
 from hippocampe.engine.context import Context
 from hippocampe.errors import IndexUnavailable
 from hippocampe.ingest import conversation
+from hippocampe.ingest.conversation import Said
 from hippocampe.language.forgetting import read_request
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.text import without_lone_surrogates
@@ -27,61 +29,34 @@ REST = "/rest"
 """Suffix of the external id of what a message says beside its request."""
 
 
-def after_turn(
-    context: Context,
-    turns: Turns,
-    user_message: str,
-    reply: str | None,
-    *,
-    scope: Scope,
-    assistant: str,
-    at: datetime | str | None,
-    tool_results: Sequence[str] = (),
-    external_id: str | None = None,
-    expression: str | None = None,
-) -> str:
+def after_turn(context: Context, turns: Turns, said: Said) -> str:
     """Store an exchange; if its message asks to forget something, hide it, and the exchange too.
 
     A request that waits for the user is stored as it is, but no statement is extracted from it. What a message
     says beside its request is a turn of its own. A repeated exchange completes what an interruption left, and hides
-    nothing newer. Arguments, result and errors are those of `Hippocampe.after_turn`.
+    nothing newer. The result and the errors are those of `Hippocampe.after_turn`.
     """
-    user_message, reply, tool_results = map(_readable, (user_message, reply, tool_results))
-    asked = _plan(context, user_message, scope)
+    given = (said.user_message, said.reply, said.tool_results)
+    message, reply, results = map(_readable, given)
+    said = replace(said, user_message=message, reply=reply, tool_results=results)
+    scope = said.scope
+    asked = _plan(context, message, scope)
     reason = None
     if asked is not None and not asked.waits:
         reason = f"forgotten: {asked.topic or 'what was just said'}"
-    stored = _stored(context.corpus.store, external_id, scope) if reason else None
-    turn_id = conversation.after_turn(
-        context,
-        user_message,
-        reply,
-        scope=scope,
-        assistant=assistant,
-        at=at,
-        tool_results=tool_results,
-        external_id=external_id,
-        expression=expression,
-        extracted=asked is None,
-        forgotten=reason,
-    )
+    stored = _stored(context.corpus.store, said.external_id, scope) if reason else None
+    turn_id = conversation.after_turn(context, said, extracted=asked is None, forgotten=reason)
     if asked is None or reason is None:
         return turn_id
     items = asked.items if stored is None else _until(stored.forgotten_at, asked.items)
     if items or stored is None:
         hide_all(context.writer, turns, items, scope, reason)
-    rest = _rest(context, user_message, scope)
+    rest = _rest(context, message, scope)
     if not rest:
         return turn_id
-    return conversation.after_turn(
-        context,
-        rest,
-        None,
-        scope=scope,
-        assistant=assistant,
-        at=at,
-        external_id=external_id and _rest_id(external_id),
-    )
+    id = said.external_id and _rest_id(said.external_id)
+    beside = Said(rest, None, scope, said.assistant, said.at, external_id=id)
+    return conversation.after_turn(context, beside)
 
 
 def _stored(store: Store, external_id: str | None, scope: Scope) -> Turn | None:

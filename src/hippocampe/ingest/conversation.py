@@ -1,6 +1,6 @@
 """Store conversations: messages, the turns they form, and live messages of observed rooms."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -11,6 +11,7 @@ from uuid6 import uuid7
 from hippocampe.engine import backlog
 from hippocampe.engine.answers import secrets_answered
 from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.documents import turn_embedding_text, turn_point, turn_text
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared, Vocabulary
@@ -18,7 +19,7 @@ from hippocampe.engine.writer import Writer
 from hippocampe.errors import InvalidInput
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.mentions import mentions
-from hippocampe.language.secrets import SecretKind, mask_values, values_in
+from hippocampe.language.secrets import mask_values, values_in
 from hippocampe.language.text import fold
 from hippocampe.store import (
     embeddings,
@@ -59,6 +60,20 @@ class TurnDraft:
 
     turn: Turn
     messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """An exchange: the arguments of `Hippocampe.after_turn`, as they were given."""
+
+    user_message: str
+    reply: str | None
+    scope: Scope
+    assistant: str
+    at: datetime | str | None
+    tool_results: Sequence[str] = ()
+    external_id: str | None = None
+    expression: str | None = None
 
 
 def make_message(
@@ -236,66 +251,42 @@ def reword(writer: Writer, edited: Message, others: Collection[str] | None = Non
 
 
 def after_turn(
-    context: Context,
-    user_message: str,
-    reply: str | None,
-    *,
-    scope: Scope,
-    assistant: str,
-    at: datetime | str | None,
-    tool_results: Sequence[str] = (),
-    external_id: str | None = None,
-    expression: str | None = None,
-    extracted: bool = True,
-    forgotten: str | None = None,
+    context: Context, said: Said, *, extracted: bool = True, forgotten: str | None = None
 ) -> str:
     """Store an exchange, schedule the indexing of its turn and, with a language model, its extraction.
 
-    A message that contains only injected text is dropped, and so is an empty tool result. The other arguments, the
-    result and the errors are those of `Hippocampe.after_turn`.
+    A message that contains only injected text is dropped, and so is an empty tool result. The result and the errors
+    are those of `Hippocampe.after_turn`.
 
     Args:
         extracted: Whether a language model may extract statements from it.
         forgotten: Why the turn is hidden from the beginning; None if it is not.
     """
-    corpus = context.corpus
-    check_id(assistant, name="assistant")
-    utterances = [(user_message, scope.user, "user")]
-    if reply is not None:
-        utterances.append((reply, assistant, "assistant"))
-    turn, messages = _exchange(
-        utterances,
-        _tool_results(tool_results),
-        secrets_answered(corpus.store, str(user_message), scope),
-        refuse=corpus.config.refuse_secrets,
-        scope=scope,
-        at=as_utc(at, name="at") or corpus.store.now(),
-        external_id=external_id,
-        expression=expression,
-    )
+    corpus, space = context.corpus, said.scope.space
+    turn, messages = _exchange(corpus, said)
     if forgotten is not None:
         turn = replace(turn, forgotten_at=corpus.store.now(), forgotten_reason=forgotten)
-    recent = corpus.settings.of(scope.space).recent_messages
+    recent = corpus.settings.of(space).recent_messages
     with context.writer.change() as change:
         # Check and insert in one transaction, so that concurrent retries store one exchange.
-        if external_id and (
+        if said.external_id and (
             known := message_rows.turn_of_external_id(
-                change.connection, turn.space, turn.channel, external_id
+                change.connection, space, turn.channel, said.external_id
             )
         ):
-            _reword_exchange(change, scope.space, known, messages, corpus.store.now())
+            _reword_exchange(change, space, known, messages, corpus.store.now())
             turn = replace(turn, id=known)
         else:
             turn_rows.add(change.connection, [turn])
             ids = [turn.id] * len(messages)
             message_rows.add(change.connection, messages, corpus.store.now(), ids)
             if forgotten is None:
-                change.index_later("turn", turn.id, scope.space)
+                change.index_later("turn", turn.id, space)
             if context.language_model is not None and extracted and forgotten is None:
                 job_runs.add(
                     change.connection,
                     "extract",
-                    scope.space,
+                    space,
                     due_at=corpus.store.now(),
                     payload={"turn": turn.id},
                 )
@@ -326,36 +317,34 @@ def _reword_exchange(
     change.index_later("turn", id, space)
 
 
-def _exchange(
-    utterances: Sequence[tuple[str, str | None, str]],
-    results: Sequence[str],
-    answered: Mapping[str, SecretKind],
-    *,
-    refuse: bool,
-    scope: Scope,
-    at: datetime,
-    external_id: str | None,
-    expression: str | None,
-) -> tuple[Turn, list[Message]]:
-    """The turn of an exchange, and its messages with the results of tools, which are no part of the turn.
-
-    Args:
-        utterances: Content, author and role of each.
-        answered: Secrets that the assistant had asked for.
-        external_id: Of the first message: it is unique in a channel.
-    """
-    said = [each for each in utterances if not is_injection(each[0])] or utterances
-    make = partial(make_message, refuse=refuse, space=scope.space, channel=scope.channel, at=at)
+def _exchange(corpus: Corpus, said: Said) -> tuple[Turn, list[Message]]:
+    """The turn of an exchange, and its messages with the results of tools, which are no part of the turn."""
+    scope = said.scope
+    check_id(said.assistant, name="assistant")
+    utterances = [(said.user_message, scope.user, "user")]
+    if said.reply is not None:
+        utterances.append((said.reply, said.assistant, "assistant"))
+    uttered = [each for each in utterances if not is_injection(each[0])] or utterances
+    results = _tool_results(said.tool_results)
+    answered = secrets_answered(corpus.store, str(said.user_message), scope)
+    make = partial(
+        make_message,
+        refuse=corpus.config.refuse_secrets,
+        space=scope.space,
+        channel=scope.channel,
+        at=as_utc(said.at, name="at") or corpus.store.now(),
+    )
     spoken = [
         make(
             content,
             author=author,
             role=role,
-            external_id=external_id if number == 0 else None,
+            # Of the first message: it is unique in a channel.
+            external_id=said.external_id if number == 0 else None,
             working=True,
-            expression=expression if role == "assistant" else None,
+            expression=said.expression if role == "assistant" else None,
         )
-        for number, (content, author, role) in enumerate(said)
+        for number, (content, author, role) in enumerate(uttered)
     ]
     returned = [
         make(content, author=None, role="tool")
@@ -363,7 +352,7 @@ def _exchange(
         if content.strip() and not is_injection(content)
     ]
     # A reply or a tool may repeat a secret without the words that announce it.
-    secrets = values_in([*(content for content, *_ in said), *results]) | dict(answered)
+    secrets = values_in([*(content for content, *_ in uttered), *results]) | dict(answered)
     spoken, returned = (
         [replace(each, content=mask_values(each.content, secrets)) for each in some]
         for some in (spoken, returned)
