@@ -8,8 +8,8 @@ from datetime import datetime, tzinfo
 from functools import partial
 from typing import NamedTuple
 
-from hippocampe.errors import InvalidInput, UnreadableFile
-from hippocampe.ingest.formats.document import Document
+from hippocampe.errors import InvalidInput
+from hippocampe.ingest.formats.document import records
 from hippocampe.ingest.formats.format import Format, has_key
 from hippocampe.ingest.formats.record import (
     ROLES,
@@ -61,7 +61,9 @@ class _Assistant:
 
 
 def _read(assistant: _Assistant, source: Source, zone: tzinfo) -> Iterator[TalkMessage | Problem]:
-    for number, conversation in _conversations(source):
+    for _ in records(source):
+        pass  # A damaged document yields no record.
+    for number, conversation in enumerate(records(source), start=1):
         if not isinstance(conversation.get(assistant.messages_key), assistant.messages_type):
             yield Problem(number, assistant.missing)
             continue
@@ -86,29 +88,6 @@ def _read(assistant: _Assistant, source: Source, zone: tzinfo) -> Iterator[TalkM
                 )
             except InvalidInput as exc:
                 yield Problem(number, str(exc))
-
-
-def _conversations(source: Source) -> Iterator[tuple[int, _Object]]:
-    """Validate the whole document, then yield each conversation with its number."""
-    for _ in _records(source):
-        pass
-    for number, record in enumerate(_records(source), start=1):
-        yield number, as_object(record)
-
-
-def _records(source: Source) -> Iterator[object]:
-    with source.open() as stream:
-        document = Document(source, stream)
-        if document.peek() == "[":
-            for _ in document.elements():
-                yield document.value()
-        elif document.peek() == "{":
-            yield document.value()
-        else:
-            raise UnreadableFile(
-                f"cannot import {source.name}: it is not a JSON list of conversations."
-            )
-        document.end()
 
 
 def _chatgpt_branch(conversation: _Object) -> list[_Object]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import tzinfo
 
 from hippocampe.errors import UnreadableFile
-from hippocampe.ingest.formats.document import Document
+from hippocampe.ingest.formats.document import Path, walk
 from hippocampe.ingest.formats.format import Format, has_key
 from hippocampe.ingest.formats.record import (
     Problem,
@@ -34,27 +34,16 @@ def read_discord(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
         UnreadableFile: The document is not valid JSON, or contains no channel.
     """
     # The first pass validates the document and collects the properties of the channel.
-    properties = {key: as_object(value) for key, value in _entries(source) if key != "messages"}
+    properties = {path[0]: as_object(value) for path, value in walk(source, _opened) if path}
     if "channel" not in properties:
         raise UnreadableFile(f"cannot import {source.name}: it contains no channel of Discord.")
     channel = _channel(properties["channel"], properties.get("guild", {}))
-    messages = (as_object(value) for key, value in _entries(source) if key == "messages")
+    messages = (as_object(value) for path, value in walk(source, _opened) if len(path) > 1)
     yield from parsed(enumerate(messages, start=1), lambda raw: _message(raw, channel, zone))
 
 
-def _entries(source: Source) -> Iterator[tuple[str, object]]:
-    """Walk the document: `messages` with each message, and each property by its key."""
-    with source.open() as stream:
-        document = Document(source, stream)
-        if document.peek() != "{":
-            raise UnreadableFile(f"cannot import {source.name}: it is not an export of Discord.")
-        for key in document.members():
-            if key == "messages" and document.peek() == "[":
-                for _ in document.elements():
-                    yield key, document.value()
-            else:
-                yield key, document.value()
-        document.end()
+def _opened(path: Path) -> str:
+    return "[" if path == ("messages",) else "" if path else "{"
 
 
 def _channel(channel: dict[str, object], guild: dict[str, object]) -> str:

@@ -6,10 +6,11 @@ a document for one invalid byte, and does not distinguish a truncated file from 
 
 import codecs
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import IO, cast
 
 from hippocampe.errors import UnreadableFile
+from hippocampe.ingest.formats.record import as_object
 from hippocampe.ingest.formats.source import Source
 
 _CHUNK_BYTES = 1 << 20
@@ -30,11 +31,78 @@ def has_too_many_values(text: str, start: int = 0) -> bool:
     return sum(text.count(mark, start) for mark in ",[{") > MAX_RECORD_VALUES
 
 
-class Document:
-    """A cursor over JSON text that buffers one record at most.
+Path = tuple[str | int, ...]
+"""The place of a value in a document: the keys of objects and the positions in arrays that lead to it."""
 
-    Walk it with `members` (of an object), `elements` (of an array) and `value` (everything at the
-    cursor). Read each member or element before advancing to the next.
+
+def walk(
+    source: Source, opened: Callable[[Path], str] = lambda path: ""
+) -> Iterator[tuple[Path, object]]:
+    """Stream the values of a document, each with its place.
+
+    Args:
+        opened: What to walk into at a place, by its mark: `[`, `{`, both or none. All else is read whole, and so is
+            what is empty.
+
+    Raises:
+        UnreadableFile: The text is not JSON or is truncated. Values before the damage were yielded.
+    """
+    with source.open() as stream:
+        cursor = _Cursor(source, stream)
+        yield from _values(cursor, (), opened)
+        cursor.end()
+
+
+def records(
+    source: Source, lists: Collection[str] = (), beside: dict[str, object] | None = None
+) -> Iterator[dict[str, object]]:
+    """The objects of an array, of the arrays with one of some keys in an object, or else that object.
+
+    Args:
+        lists: The keys.
+        beside: Gets the other members of the object.
+
+    Raises:
+        UnreadableFile: As from `walk`.
+    """
+    members: dict[str, object] = {} if beside is None else beside
+    alone = True
+
+    def opened(path: Path) -> str:
+        if not path:
+            return "[{"
+        return "[" if len(path) == 1 and path[0] in lists else ""
+
+    for path, value in walk(source, opened):
+        key = path[-1] if path else None
+        if isinstance(key, int):
+            alone = False
+            yield as_object(value)
+        elif value == [] and (key is None or key in lists):
+            alone = False
+        elif key is not None:
+            members[key] = value
+    if alone:
+        yield members
+
+
+def _values(
+    cursor: "_Cursor", path: Path, opened: Callable[[Path], str]
+) -> Iterator[tuple[Path, object]]:
+    mark = cursor.peek()
+    if not mark or mark not in opened(path):
+        yield path, cursor.value()
+        return
+    empty = True
+    for key in cursor.items():
+        empty = False
+        yield from _values(cursor, (*path, key), opened)
+    if empty:
+        yield path, [] if mark == "[" else {}
+
+
+class _Cursor:
+    """A place in JSON text, of which one record at most is buffered.
 
     Raises:
         UnreadableFile: From every method, if the text is not JSON or is truncated.
@@ -80,37 +148,39 @@ class Document:
                     self._position = end
                     return value
 
-    def elements(self) -> Iterator[None]:
-        """Move the cursor to each element of the array at the cursor."""
-        return self._items("[", "]")
-
-    def members(self) -> Iterator[str]:
-        """Move the cursor to each value of the object at the cursor, and yield its key."""
-        for _ in self._items("{", "}"):
-            if self.peek() != '"':
-                raise self._broken(self._position, cut=not self.peek())
-            key = cast("str", self.value())
-            self._take(":")
-            yield key
-
-    def _items(self, opening: str, closing: str) -> Iterator[None]:
-        self._take(opening)
-        more = self.peek() != closing
-        while more:
-            yield
-            if more := self.peek() != closing:
+    def items(self) -> Iterator[str | int]:
+        """Move to each value of the array or object here, and yield its position or its key; read it before the next."""
+        array = self._take("[{") == "["
+        closing = "]" if array else "}"
+        number = 0
+        while self.peek() != closing:
+            if number:
                 self._take(",")
+            yield number if array else self._key()
+            number += 1
         self._take(closing)
+
+    def _key(self) -> str:
+        self._expect('"')
+        key = cast("str", self.value())
+        self._take(":")
+        return key
 
     def end(self) -> None:
         """Check that the document ends here."""
         if self.peek():
-            raise self._broken(self._position, cut=not self.peek())
+            raise self._broken(self._position, cut=False)
 
-    def _take(self, expected: str) -> None:
-        if self.peek() != expected:
-            raise self._broken(self._position, cut=not self.peek())
+    def _take(self, marks: str) -> str:
+        mark = self._expect(marks)
         self._position += 1
+        return mark
+
+    def _expect(self, marks: str) -> str:
+        mark = self.peek()
+        if not mark or mark not in marks:
+            raise self._broken(self._position, cut=not mark)
+        return mark
 
     def _fill(self) -> bool:
         """Extend the buffer, doubling it so that rescanning a long record stays linear."""

@@ -7,7 +7,7 @@ from datetime import tzinfo
 from functools import partial
 
 from hippocampe.errors import InvalidInput
-from hippocampe.ingest.formats.document import Document
+from hippocampe.ingest.formats.document import walk
 from hippocampe.ingest.formats.format import Format, has_key
 from hippocampe.ingest.formats.passages import passages
 from hippocampe.ingest.formats.record import (
@@ -39,10 +39,7 @@ _OF_THE_AGENT = "persona"
 def read_letta(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
     """Read an agent file, or a list of passages as the API gives it."""
     external_ids = ExternalIds("letta")
-    with source.open() as stream:
-        document = Document(source, stream)
-        whole = document.value()
-        document.end()
+    ((_, whole),) = walk(source)
     file = as_object(whole)
     records = [
         *(partial(_block, as_object(raw)) for raw in as_list(file.get("blocks"))),

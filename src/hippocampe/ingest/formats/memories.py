@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import partial
 
-from hippocampe.errors import InvalidInput, UnreadableFile
-from hippocampe.ingest.formats.document import Document
+from hippocampe.errors import InvalidInput
+from hippocampe.ingest.formats.document import records
 from hippocampe.ingest.formats.format import Format, has_key
 from hippocampe.ingest.formats.jsonl import any_object, read_objects
 from hippocampe.ingest.formats.passages import about, passages
@@ -61,7 +61,7 @@ def _read_list(layout: _Layout, source: Source, zone: tzinfo) -> Iterator[Record
     beside: _Object = {}
     names = {
         str(raw.get("uuid")): str(raw.get("name"))
-        for raw in _records(source, beside)
+        for raw in records(source, _LISTS, beside)
         if _is_node(layout, raw)
     }
     if beside.get("next"):
@@ -75,7 +75,7 @@ def _read_list(layout: _Layout, source: Source, zone: tzinfo) -> Iterator[Record
             yield _statement(layout, raw, names, external_ids, zone, left_out)
             yield from about_left_out(left_out)
 
-    yield from parsed(enumerate(_records(source), start=1), statements)
+    yield from parsed(enumerate(records(source, _LISTS), start=1), statements)
 
 
 def _is_node(layout: _Layout, raw: _Object) -> bool:
@@ -119,36 +119,12 @@ def _statement(
     )
 
 
-def _records(source: Source, beside: _Object | None = None) -> Iterator[_Object]:
-    """The objects of a list, of the lists of an object, or of a single object; `beside` gets its other members."""
-    with source.open() as stream:
-        document = Document(source, stream)
-        if document.peek() == "[":
-            for _ in document.elements():
-                yield as_object(document.value())
-        elif document.peek() == "{":
-            rest: _Object = {} if beside is None else beside
-            listed = False
-            for key in document.members():
-                if key in _LISTS and document.peek() == "[":
-                    listed = True
-                    for _ in document.elements():
-                        yield as_object(document.value())
-                else:
-                    rest[key] = document.value()
-            if not listed:
-                yield rest
-        else:
-            raise UnreadableFile(f"cannot import {source.name}: it is not a JSON list of memories.")
-        document.end()
-
-
 def _read_account(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
     """Read the memories of Claude: one text of an account, and one for each of its projects."""
-    for _ in _records(source):
-        pass
+    for _ in records(source):
+        pass  # A damaged document yields no record.
     external_ids = ExternalIds("claude-memories")
-    for number, raw in enumerate(_records(source), start=1):
+    for number, raw in enumerate(records(source), start=1):
         projects = as_object(raw.get("project_memories"))
         for project, text in {"": raw.get("conversations_memory"), **projects}.items():
             if not isinstance(text, str):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import tzinfo
 
 from hippocampe.errors import InvalidInput, UnreadableFile
-from hippocampe.ingest.formats.document import Document
+from hippocampe.ingest.formats.document import Path, walk
 from hippocampe.ingest.formats.format import Format, has_key
 from hippocampe.ingest.formats.record import (
     Problem,
@@ -24,7 +24,7 @@ from hippocampe.ingest.formats.record import (
 )
 from hippocampe.ingest.formats.source import Source
 
-_Chat = dict[str, object]
+_Chat = dict[str | int, object]
 MAX_CHATS = 100_000
 """Most chats of one export; their names are read before their messages."""
 _MAX_PROPERTY = 1_000
@@ -39,10 +39,14 @@ def read_telegram(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
     """
     # The first pass validates the document and collects the properties of each chat, which may
     # come after its messages.
-    chats: dict[int, _Chat] = {}
-    for chat, key, value in _entries(source):
-        if key != "messages":
-            chats.setdefault(chat, {})[key] = value
+    chats: dict[Path, _Chat] = {}
+    for path, value in walk(source, _opened):
+        chat, inside = _divided(path)
+        if inside[:1] == ("messages",):
+            chats.setdefault(chat, {})["opened"] = True
+        elif inside in (("name",), ("id",)):
+            kept = value[:_MAX_PROPERTY] if isinstance(value, str) else value
+            chats.setdefault(chat, {})[inside[0]] = kept
         if len(chats) > MAX_CHATS:
             raise UnreadableFile(
                 f"cannot import {source.name}: it contains more than {MAX_CHATS:,} chats."
@@ -51,55 +55,24 @@ def read_telegram(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
         raise UnreadableFile(f"cannot import {source.name}: it contains no Telegram chat.")
     messages = (
         (as_object(value), chats[chat])
-        for chat, key, value in _entries(source)
-        if key == "messages"
+        for path, value in walk(source, _opened)
+        for chat, inside in (_divided(path),)
+        if len(inside) == 2 and inside[0] == "messages"
     )
     yield from parsed(enumerate(messages, start=1), lambda found: _message(*found, zone))
 
 
-def _entries(source: Source) -> Iterator[tuple[int, str, object]]:
-    """Walk the document.
-
-    Yields:
-        The number of a chat with `messages` and one message, with the name and value of a property,
-        or with `opened` and True before its messages.
-    """
-    with source.open() as stream:
-        document = Document(source, stream)
-        if document.peek() != "{":
-            raise UnreadableFile(f"cannot import {source.name}: it is not an export of Telegram.")
-        count = 0
-        for key in document.members():
-            if key in ("chats", "left_chats") and document.peek() == "{":
-                for inner in document.members():
-                    if inner == "list" and document.peek() == "[":
-                        for _ in document.elements():
-                            count += 1
-                            yield from _chat(document, count)
-                    else:
-                        document.value()
-            else:
-                yield from _member(document, 0, key)
-        document.end()
+def _divided(path: Path) -> tuple[Path, Path]:
+    """The place of a chat in the document, which is a chat itself or has several, and a place in the chat."""
+    size = 3 if path[:1] in (("chats",), ("left_chats",)) else 0
+    return path[:size], path[size:]
 
 
-def _chat(document: Document, chat: int) -> Iterator[tuple[int, str, object]]:
-    if document.peek() != "{":
-        document.value()
-        return
-    for key in document.members():
-        yield from _member(document, chat, key)
-
-
-def _member(document: Document, chat: int, key: str) -> Iterator[tuple[int, str, object]]:
-    if key == "messages" and document.peek() == "[":
-        yield chat, "opened", True
-        for _ in document.elements():
-            yield chat, key, document.value()
-    else:
-        value = document.value()
-        if key in ("name", "id"):
-            yield chat, key, value[:_MAX_PROPERTY] if isinstance(value, str) else value
+def _opened(path: Path) -> str:
+    chat, inside = _divided(path)
+    if inside == ("messages",) or (not inside and chat[1:] == ("list",)):
+        return "["
+    return "{" if not inside and len(chat) != 2 else ""
 
 
 def _message(raw: dict[str, object], chat: _Chat, zone: tzinfo) -> Iterator[TalkMessage]:
