@@ -5,7 +5,9 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import sqlite3
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -22,6 +24,7 @@ from hippocampe.aio import AsyncHippocampe
 from hippocampe.cli import call
 from hippocampe.cli.app import app
 from hippocampe.client import joining
+from hippocampe.config import DATABASE
 from hippocampe.errors import (
     EmbedderMismatch,
     FolderInUse,
@@ -33,6 +36,7 @@ from hippocampe.errors import (
     StoreTooNew,
 )
 from hippocampe.index import stored
+from hippocampe.store.store import Store
 
 HASHED = "hashed:48"
 EVERYTHING = ("memory", "self", "goal", "summary", "turn", "live")
@@ -421,6 +425,26 @@ def test_a_folder_that_cannot_be_written(
         used(reader(), scope)
     finally:
         folder.chmod(0o755)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions are those of Unix")
+def test_a_database_of_another_user_is_named_as_such(owner: Hippocampe, folder: Path) -> None:
+    owner.remember("Zoé joue du tuba", scope=Scope())
+    owner.close()
+    # Other users cannot enter the folder of the test run.
+    with tempfile.TemporaryDirectory() as shared:
+        Path(shared).chmod(0o777)
+        database = Path(shared) / DATABASE
+        shutil.copy(folder / DATABASE, database)
+        database.chmod(0)
+        user = os.geteuid()
+        try:
+            if user == 0:
+                os.seteuid(65_534)
+            with pytest.raises(StoreError, match=f"cannot read {database}: Permission denied"):
+                Store.open(database, database.parent, read_only=True)
+        finally:
+            os.seteuid(user)
 
 
 @pytest.mark.parametrize("where", [None, 123, b"data", "", "a\0b", object()])

@@ -737,3 +737,13 @@ def test_a_server_whose_cells_still_start_is_stopped(tmp_path: Path, stop: signa
     # The cells leave too.
     with serving(folder):
         pass
+
+
+def test_a_folder_that_cannot_be_served_is_not_divided(tmp_path: Path) -> None:
+    serve = ("serve", "--workers", "2", "--port")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        said = run(tmp_path / "data", *serve, str(taken.getsockname()[1]), code=1)
+    assert "already in use" in said
+    said = run(tmp_path / "data", *serve, "0", "--require-key", code=1)
+    assert "make a key" in said
+    assert not Divided(tmp_path / "data").exists

@@ -79,10 +79,6 @@ def serve(
     divided = Divided(config.folder)
     there = config.database_url is None and divided.exists
     count = workers or (divided.read().count if there else 1)
-    if count > 1 or there:
-        from hippocampe.hippocampe import divide
-
-        config = divide(config, count)
 
     def started(address: str) -> None:
         terminal.out(say("Hippocampe serves at {address}\nCtrl-C stops it.", address=address))
@@ -92,6 +88,7 @@ def serve(
 
         cells.serve(
             config,
+            count,
             host=host,
             port=port,
             started=started,
@@ -100,6 +97,10 @@ def serve(
             log_level=log_level,
         )
     else:
+        if there:
+            from hippocampe.hippocampe import divide
+
+            config = divide(config, count)
         with call.own(config) as hippo:
             serving.serve(hippo, host=host, port=port, started=started, require_key=require_key)
     terminal.end_line()

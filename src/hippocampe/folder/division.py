@@ -41,7 +41,7 @@ TRIES = 3
 """Most copies for one backup of all cells: a space that moves meanwhile may be in two cells of a copy, or in none."""
 
 
-def divide(config: Config, count: int) -> Config:
+def divide(config: Config, count: int, before: Callable[[], object] = lambda: None) -> Config:
     """Divide a data folder among cells. Nothing is moved: each space stays in the cell that has it.
 
     A crash before the division is in force leaves the folder as it was, one after it a divided folder.
@@ -49,6 +49,7 @@ def divide(config: Config, count: int) -> Config:
     Args:
         config: The folder; it is created if it does not exist.
         count: The number of cells; 1 makes it the folder of a single process again.
+        before: Called once nothing else is in the way; if it raises, the folder stays as it was.
 
     Returns:
         The configuration of the cells: all use the embedder of the first one.
@@ -68,28 +69,29 @@ def divide(config: Config, count: int) -> Config:
     divided = Divided(root)
     with ExitStack() as held:
         held.enter_context(_held(root))
-        before = _settled(divided) if divided.exists else Division(1)
-        found, embedder = _taken(root, before, held)
-        copies = (*found.items(), *before.stale.items())
+        former = _settled(divided) if divided.exists else Division(1)
+        found, embedder = _taken(root, former, held)
+        copies = (*found.items(), *former.stale.items())
         lost = sorted(space for space, cell in copies if cell >= count)
         if lost:
             raise InvalidInput(
-                f"the folder has {before.count} cells, and {len(lost)} spaces are in those beyond {count}, such "
+                f"the folder has {former.count} cells, and {len(lost)} spaces are in those beyond {count}, such "
                 f"as {lost[0]!r}: move them first, with hippocampe move-space."
             )
+        before()
         if count == 1:
             divided.remove()
-        elif count != before.count or not divided.exists:
+        elif count != former.count or not divided.exists:
             # Also spaces without a row: their keys may be in use. Hooks use the default space of the folder itself.
-            known = {s: cell for s, cell in before.pinned.items() if cell < count}
+            known = {s: cell for s, cell in former.pinned.items() if cell < count}
             placed = {Scope().space: 0} | known | found
             pinned = {s: cell for s, cell in placed.items() if hashed(s, count) != cell}
-            for cell in range(before.count, count):
+            for cell in range(former.count, count):
                 # Now, so that a missing one is a loss.
                 folder = folder_of(root, cell)
                 private.make_folder(folder)
                 Store.open(folder / DATABASE, folder).close()
-            divided.write(Division(count, pinned, stale=before.stale))
+            divided.write(Division(count, pinned, stale=former.stale))
     return replace(config, embedder=config.embedder or embedder)
 
 

@@ -370,6 +370,7 @@ class Store:
         try:
             current = self.revision()
         except StoreReadOnly as exc:
+            self._check_permissions()
             raise StoreReadOnly(
                 f"cannot read the data in {self.folder}: a program was killed while it wrote, and its last "
                 "writes can only be recovered in a writable folder. Make the folder writable, or "
@@ -383,6 +384,15 @@ class Store:
                 f"cannot read the data in {self.folder}: it was written by an earlier version (schema {current}, "
                 f"this version reads {schema.REVISION}). Open it once without read_only, which upgrades it."
             )
+
+    def _check_permissions(self) -> None:
+        for path in self.folder.glob(f"{self.path.name}*"):
+            try:
+                path.open("rb").close()
+            except OSError as exc:
+                raise StoreError(
+                    f"cannot read {path}: {exc.strerror}. Change its owner or its permissions, or run this as its owner."
+                ) from exc
 
     def _check_known(self, current: str) -> None:
         if current > schema.REVISION:

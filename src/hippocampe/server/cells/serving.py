@@ -14,18 +14,13 @@ from typing import Any
 import httpx
 from starlette.types import ASGIApp
 
-from hippocampe.errors import HippocampeError, ServerUnavailable
-from hippocampe.server.cells.moves import Moved
-from hippocampe.server.cells.passing import INTERNAL
-
-if sys.platform != "win32":
-    import resource
-
 from hippocampe.cells import FOLDER, Divided
 from hippocampe.config import Config
-from hippocampe.errors import InvalidInput
-from hippocampe.hippocampe import KeyRegister
+from hippocampe.errors import HippocampeError, InvalidInput, ServerUnavailable
+from hippocampe.hippocampe import KeyRegister, divide
 from hippocampe.server.app import LARGER, MAX_BODY_BYTES
+from hippocampe.server.cells.moves import Moved
+from hippocampe.server.cells.passing import INTERNAL
 from hippocampe.server.cells.router import Router
 from hippocampe.server.cells.supervisor import Orders, Supervisor
 from hippocampe.server.http.limits import BodyLimit
@@ -37,6 +32,9 @@ from hippocampe.system import private
 from hippocampe.system.exclusive import exclusive
 from hippocampe.system.local_socket import LOCK, is_held
 
+if sys.platform != "win32":
+    import resource
+
 CARD = "router.json"
 """The file, in the folder of the cells, with the address of the router's own socket."""
 SOCKET = "router.sock"
@@ -47,6 +45,7 @@ allow 1,024 files to a program that does not ask for more."""
 
 def serve(
     config: Config,
+    count: int,
     *,
     host: str,
     port: int,
@@ -55,49 +54,52 @@ def serve(
     log_format: str,
     log_level: str,
 ) -> None:
-    """Serve a divided folder over HTTP until SIGINT or SIGTERM; requests under way are finished.
+    """Divide a folder, and serve it over HTTP until SIGINT or SIGTERM; requests under way are finished.
 
     Args:
-        config: The configuration of `divide`.
+        config: The folder, which is divided only if it can be served at the address.
+        count: The number of cells.
         port: The port; 0 chooses a free one.
         started: Called with the base URL once it can be reached.
         require_key: Whether programs of this machine need a key too.
 
     Raises:
-        InvalidInput: The address cannot be used, or a key is needed and none exists.
-        FolderInUse: Another router serves the folder.
+        InvalidInput: The address cannot be used, a key is needed and none exists, or the folder cannot be divided.
+        FolderInUse: Another process uses the folder.
         HippocampeError: A cell cannot be started.
     """
     if sys.platform == "win32":
         raise InvalidInput("--workers needs Unix sockets: leave it out, or use Linux or macOS.")
     _allow_files()
     root = config.folder
-    keys = KeyRegister(root)
     card = root / FOLDER / CARD
-    try:
-        with (
-            listening(
+    with ExitStack() as held:
+        places: list[tuple[KeyRegister, socket.socket, bool]] = []
+
+        def listen() -> None:
+            keys = KeyRegister(root)
+            held.callback(keys.close)
+            place = listening(
                 host, port, folder=root, keyless=lambda: keys.is_empty, require_key=require_key
-            ) as (listener, loopback),
-            _only_router(root),
-            _own_socket(root.absolute() / FOLDER) as (own, sockets),
-        ):
-            orders = Orders(
-                config=config,
-                loopback=loopback,
-                keyless=not require_key,
-                address=url_of(listener),
-                signing=secrets.token_hex(32),
-                log_format=log_format,
-                log_level=log_level,
             )
-            private.replace_text(card, json.dumps({"socket": str(sockets / SOCKET)}))
-            try:
-                asyncio.run(_run(orders, keys, sockets, [listener, own], started))
-            finally:
-                card.unlink(missing_ok=True)
-    finally:
-        keys.close()
+            places.append((keys, *held.enter_context(place)))
+
+        config = divide(config, count, listen)
+        [(keys, listener, loopback)] = places
+        held.enter_context(_only_router(root))
+        own, sockets = held.enter_context(_own_socket(root.absolute() / FOLDER))
+        orders = Orders(
+            config=config,
+            loopback=loopback,
+            keyless=not require_key,
+            address=url_of(listener),
+            signing=secrets.token_hex(32),
+            log_format=log_format,
+            log_level=log_level,
+        )
+        private.replace_text(card, json.dumps({"socket": str(sockets / SOCKET)}))
+        held.callback(card.unlink, missing_ok=True)
+        asyncio.run(_run(orders, keys, sockets, [listener, own], started))
 
 
 def _only_router(root: Path) -> AbstractContextManager[None]:
