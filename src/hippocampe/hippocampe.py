@@ -114,6 +114,7 @@ ImportPreview = importer.ImportPreview
 check_setting = settings_step.check
 default_settings = settings_step.defaults
 check_data = opening.check_data
+keeps_spaces_apart = opening.keeps_spaces_apart
 divide = division.divide
 back_up_cells = division.back_up
 KeyRegister = division.KeyRegister

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from datetime import timedelta
 from itertools import count
 from pathlib import Path
@@ -23,6 +24,7 @@ import tier
 from answers import ok, problem
 from conftest import FakeClock
 from hippocampe import AsyncHippocampe, Config, Hippocampe, JobRun, Scope
+from hippocampe.cli import reach
 from hippocampe.curation.erase import ERASING
 from hippocampe.engine import deliveries
 from hippocampe.engine.replies import Replies
@@ -383,6 +385,19 @@ def test_rows_of_another_space_are_fenced_off(join: Joiner) -> None:
     # Without the setting, nothing is visible.
     with store.engine.connect() as connection:
         assert connection.execute(text("SELECT count(*) FROM memory")).scalar() == 0
+
+
+def test_a_superuser_whom_no_fence_holds_is_reported(
+    join: Joiner, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    join()
+    assert "row-level security" not in caplog.text
+    config = Config(tmp_path, **tier.current().settings(tmp_path))
+    assert reach.database(config).ok
+    url = str(config.database_url).replace(tier.current().database.user, "root", 1)
+    join(database_url=url)
+    assert caplog.text.count("row-level security does not restrict the user") == 1
+    assert not reach.database(replace(config, database_url=url)).ok
 
 
 def test_no_space_has_the_name_that_opens_all_rows(join: Joiner, tmp_path: Path) -> None:

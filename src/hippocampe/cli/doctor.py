@@ -178,6 +178,7 @@ CHECKS: Mapping[str, Callable[[Call, Loaded], Examined]] = {
     "language model": lambda _, loaded: _language_model(loaded.config),
     "folder": lambda _, loaded: _folder(loaded.config.folder),
     "disk": lambda _, loaded: _disk(loaded.config.folder),
+    "database": lambda _, loaded: reach.database(loaded.config),
     "data": lambda call, loaded: _data(call, loaded.config),
     "server": lambda _, loaded: reach.server(loaded.config),
     "embedder": lambda _, loaded: reach.embedder(loaded.config),

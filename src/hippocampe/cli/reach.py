@@ -131,6 +131,21 @@ def _field(answer: str, name: str) -> str | None:
         return None
 
 
+def database(config: Config) -> Examined:
+    """Check that the user of a database of many processes is restricted by row-level security."""
+    from hippocampe.hippocampe import keeps_spaces_apart
+
+    if config.database_url is None:
+        return Examined(True, "in the folder")
+    if keeps_spaces_apart(config):
+        return Examined(True, "row-level security keeps spaces apart")
+    return Examined(
+        False,
+        "the user of database_url is a superuser or may bypass row-level security, so only the program, and not the "
+        "database, keeps spaces apart: use a role without these rights that owns the database",
+    )
+
+
 def embedder(config: Config) -> Examined:
     """Check a remote embedder by embedding one word."""
     name = config.embedder or "local"

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, partial
@@ -92,6 +92,20 @@ class Opened:
         finally:
             if self.owner is not None:
                 self.owner.release()
+
+
+def keeps_spaces_apart(config: Config) -> bool:
+    """Return whether the database of a configuration does; nothing is created in it.
+
+    Raises:
+        StoreError: It cannot be reached.
+    """
+    if config.database_url is None:
+        return True
+    from hippocampe.store.postgres import PostgresStore
+
+    with closing(PostgresStore(config.database_url, config.folder)) as store:
+        return store.keeps_spaces_apart()
 
 
 def check_data(config: Config) -> None:
@@ -185,6 +199,10 @@ def open_folder(
                 config.database_url, config.folder, clock=clock, prepared=prepared
             )
             opened.callback(store.close)
+            if not store.keeps_spaces_apart():
+                log.warning(
+                    "row-level security does not restrict the user of database_url: see hippocampe doctor"
+                )
         else:
             check_cell(config.database)
             owner = FolderLock(config.folder, share=config.share)

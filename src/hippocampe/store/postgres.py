@@ -221,6 +221,12 @@ class PostgresStore(Store):
                 raise
         raise AssertionError
 
+    def keeps_spaces_apart(self) -> bool:
+        """Return whether the database itself does: row-level security does not restrict superusers."""
+        query = "SELECT NOT (rolsuper OR rolbypassrls) FROM pg_roles WHERE rolname = current_user"
+        with translated(), self.engine.connect() as connection:
+            return bool(connection.exec_driver_sql(query).scalar_one())
+
     def check_space(self, space: str) -> None:
         """Refuse the name that would open all rows; see `Store.check_space`."""
         if space == EVERY:
