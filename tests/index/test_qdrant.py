@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from qdrant_client import QdrantClient
+from qdrant_client import QdrantClient, models
 
 import qdrant
 from hippocampe.config import Config
@@ -77,6 +77,28 @@ def test_a_collection_that_was_deleted_is_made_again_and_new(node: Node, tmp_pat
         # That of the old collection does not mark the new one.
         assert not opened.end_filling(token)
         assert opened.is_new()
+
+
+@pytest.mark.parametrize(
+    ("distance", "modifier"),
+    [(models.Distance.EUCLID, models.Modifier.IDF), (models.Distance.COSINE, None)],
+)
+def test_a_collection_that_scores_otherwise_is_refused(
+    node: Node, tmp_path: Path, distance: models.Distance, modifier: models.Modifier | None
+) -> None:
+    with (
+        closing(open_index(node, tmp_path / "index", "foreign")) as opened,
+        closing(QdrantClient(node.url, check_compatibility=False)) as client,
+    ):
+        client.delete_collection(opened.collection)
+        client.create_collection(
+            opened.collection,
+            {"dense": models.VectorParams(size=IndexContract.DIMENSIONS, distance=distance)},
+            sparse_vectors_config={"bm25": models.SparseVectorParams(modifier=modifier)},
+        )
+        with pytest.raises(IndexUnavailable, match="was not made by this version of Hippocampe"):
+            open_index(node, tmp_path / "other", "foreign")
+        opened.remove()
 
 
 def test_of_two_that_fill_a_collection_the_last_to_begin_marks_it(

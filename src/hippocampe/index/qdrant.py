@@ -319,7 +319,14 @@ class QdrantIndex:
         found = node.get_collection(self.collection).config
         vectors = found.params.vectors
         dense = vectors.get("dense") if isinstance(vectors, dict) else None
-        if dense is None or "bm25" not in (found.params.sparse_vectors or {}):
+        sparse = (found.params.sparse_vectors or {}).get("bm25")
+        # Other distances are other scores, which the server accepts all the same.
+        if (
+            dense is None
+            or dense.distance != models.Distance.COSINE
+            or sparse is None
+            or sparse.modifier != models.Modifier.IDF
+        ):
             raise IndexUnavailable(
                 f"the collection {self.collection} in Qdrant was not made by this version of Hippocampe: "
                 "delete it, then run `hippocampe reindex`."
