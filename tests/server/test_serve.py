@@ -4,8 +4,10 @@ import json
 import logging
 import re
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -21,6 +23,7 @@ import hippocampe
 from conftest import MODEL
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.cli.app import app
+from hippocampe.system import temporary
 from hippocampe.system.owner import read_owner
 from model_server import Answer, ModelServer
 
@@ -117,6 +120,28 @@ def test_a_model_that_thinks_does_not_keep_the_server_from_stopping(
     monkeypatch.delenv("HIPPOCAMPE_MODEL")
     with Hippocampe.open(Config(folder, background=False)) as hippo:
         assert hippo.stats(scope=Scope()).live == 1
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGKILL])
+def test_no_upload_outlives_the_server_and_the_next_one(folder: Path, stop: signal.Signals) -> None:
+    hurried = "from hippocampe.server import serving; serving.STOP_SECONDS = 1; "
+
+    def left() -> list[Path]:
+        return [*Path(tempfile.gettempdir()).glob(f"{temporary.prefix(folder)}*")]
+
+    with serving(folder, hurried) as (process, address):
+        host, _, port = address.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port))) as client:
+            client.sendall(b"POST /api/import HTTP/1.1\r\nHost: localhost\r\n")
+            client.sendall(b"Content-Length: 1000\r\n\r\n{}")
+            ends = time.monotonic() + 60
+            while not left() and time.monotonic() < ends:
+                time.sleep(0.02)
+            assert left()
+            process.send_signal(stop)
+            process.communicate(timeout=60)
+    with Hippocampe.open(Config(folder, background=False)):
+        assert not left()
 
 
 def test_logs_of_errors_have_no_content() -> None:

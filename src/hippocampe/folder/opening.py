@@ -30,7 +30,7 @@ from hippocampe.protocols import Embedder, Index, LanguageModel
 from hippocampe.retrieval.log import RetrievalBuffer
 from hippocampe.store import embeddings, meta, outbox
 from hippocampe.store.store import BACKUPS, Store, check_exists
-from hippocampe.system import private
+from hippocampe.system import private, temporary
 from hippocampe.system.atomic_file import OWN_FILES
 from hippocampe.types import Progress
 
@@ -207,6 +207,7 @@ def open_folder(
             check_cell(config.database)
             owner = FolderLock(config.folder, share=config.share)
             opened.callback(owner.release)
+            temporary.remove_left(config.folder)
             _make_private(config.folder)
             store = Store.open(config.database, config.folder, clock=clock)
             opened.callback(store.close)

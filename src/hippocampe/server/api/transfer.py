@@ -1,6 +1,5 @@
 """Endpoints that move a whole space: import and export. Files are in a private folder."""
 
-import asyncio
 import re
 import shutil
 import tempfile
@@ -14,6 +13,7 @@ from hippocampe.errors import InvalidInput, UnreadableFile
 from hippocampe.hippocampe import IMPORT_FORMATS
 from hippocampe.server.http.dependencies import Admin, HasKey, Hippo
 from hippocampe.server.http.files import MAX_NAME_CHARACTERS, plain_name, receive, sent_file
+from hippocampe.system.temporary import prefix
 from hippocampe.types import Imported
 
 router = APIRouter(prefix="/api", tags=["Talk"])
@@ -54,7 +54,7 @@ async def import_file(
 
     With a key, messages that name another space are skipped and reported.
     """
-    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="hippocampe-import-"))
+    folder = Path(tempfile.mkdtemp(prefix=prefix(hippo.sync.config.folder)))
     path = folder / plain_name(name)
     try:
         await receive(request, path)
@@ -70,7 +70,8 @@ async def import_file(
         # The path is on this server.
         raise type(exc)(str(exc).replace(str(path), "the file")) from exc
     finally:
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        # At once: the end of a server that stops would cancel it.
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @router.get(
@@ -97,6 +98,7 @@ async def export_space(
     """Export the whole space as JSON Lines or Markdown."""
     ending, media_type = _EXPORTS[format]
     return await sent_file(
+        hippo.sync.config.folder,
         export_name(scope.space, ending),
         lambda path: hippo.export_to(path, scope=scope, format=format),
         media_type,

@@ -18,6 +18,7 @@ from hippocampe.hippocampe import IMPORT_FORMATS, ImportPreview, preview_import
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import AdminPage, Visit
 from hippocampe.server.http.files import plain_name, receive, sent_file
+from hippocampe.system.temporary import prefix
 from hippocampe.types import Imported, Scope
 
 MOST = 8
@@ -159,7 +160,9 @@ async def data_page(page: AdminPage) -> Response:
 @router.post("/preview")
 async def preview(page: AdminPage, name: str = "", format: str = "") -> Response:
     """Take a file as the body, and show what an import would bring."""
-    folder = tempfile.TemporaryDirectory(prefix="hippocampe-import-", ignore_cleanup_errors=True)
+    folder = tempfile.TemporaryDirectory(
+        prefix=prefix(Path(page.folder)), ignore_cleanup_errors=True
+    )
     plain = plain_name(name)
     await receive(page.request, Path(folder.name) / plain)
     token = await imports(page).add(
@@ -201,7 +204,7 @@ async def backup(page: AdminPage) -> FileResponse:
         raise HTTPException(403, page.say("A backup has all spaces: it is made on the server."))
     cell = "" if (found := located(Path(page.folder))) is None else f"-cell-{found[1]}"
     name = f"hippocampe-{page.now:%Y-%m-%d}{cell}.db"
-    return await sent_file(name, page.hippo.backup, "application/vnd.sqlite3")
+    return await sent_file(Path(page.folder), name, page.hippo.backup, "application/vnd.sqlite3")
 
 
 def _cells(page: Visit) -> Mapping[int, Sequence[str]]:

@@ -1,6 +1,5 @@
 """Files that a request sends or gets. They are in private folders of this server."""
 
-import asyncio
 import shutil
 import tempfile
 from collections.abc import Awaitable, Callable
@@ -13,6 +12,7 @@ from starlette.types import Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.system import free_space
+from hippocampe.system.temporary import prefix
 
 MAX_NAME_CHARACTERS = 50
 """Longest name: file systems limit it to 255 bytes, and a character takes up to 4."""
@@ -43,10 +43,10 @@ class SentFile(FileResponse):
 
 
 async def sent_file(
-    name: str, make: Callable[[Path], Awaitable[object]], media_type: str
+    data: Path, name: str, make: Callable[[Path], Awaitable[object]], media_type: str
 ) -> SentFile:
-    """Make a file in a private folder, and send it."""
-    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="hippocampe-"))
+    """Make a file from a data folder in a private folder, and send it."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix(data)))
     try:
         await make(folder / name)
     except BaseException:

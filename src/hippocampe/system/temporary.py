@@ -1,0 +1,18 @@
+"""Temporary folders of the process that owns a data folder; the next owner removes those of one that was killed."""
+
+import hashlib
+import shutil
+import tempfile
+from pathlib import Path
+
+
+def prefix(folder: Path) -> str:
+    """The beginning of the names of the temporary folders that belong to a data folder."""
+    digest = hashlib.blake2b(str(folder.absolute()).encode(), digest_size=8).hexdigest()
+    return f"hippocampe-{digest}-"
+
+
+def remove_left(folder: Path) -> None:
+    """Remove the temporary folders that belong to a data folder, which no other process owns."""
+    for left in Path(tempfile.gettempdir()).glob(f"{prefix(folder)}*"):
+        shutil.rmtree(left, ignore_errors=True)
