@@ -77,6 +77,18 @@ def test_a_key_sees_lines_of_its_space_and_its_requests(connect: Any, memory: Hi
     assert "home" in seen and "away" not in seen and "nobody" not in seen
 
 
+def test_the_log_ends_for_a_key_that_was_revoked(connect: Any, memory: Hippocampe) -> None:
+    client: httpx.Client = connect("admin", "home")
+    (key,) = memory.keys()
+    log.warning("space 'home' has spent 2")
+    with client.stream("GET", "/logs/stream") as response:
+        lines = response.iter_lines()
+        assert next(line for line in lines if "has spent 2" in line)
+        memory.revoke_key(key.id)
+        log.warning("space 'home' has spent 3")
+        assert not any("has spent 3" in line for line in lines)
+
+
 def test_the_log_is_filtered_paused_and_copied(reader: Reader, memory: Hippocampe) -> None:
     memory.remember("rien", scope=Scope())
     page = reader.open("/logs")

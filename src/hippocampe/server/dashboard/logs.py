@@ -14,8 +14,9 @@ from hippocampe.server.http.logs import LogLine, LogTail
 
 LOOK_SECONDS = 0.3
 """Poll interval for new lines."""
+CHECK_SECONDS = 15.0
+"""Time without new lines after which the key of the reader is checked again."""
 RETRY_MILLISECONDS = 2_000
-
 
 router = page_router()
 
@@ -33,8 +34,11 @@ async def stream(
     """The buffered lines, then each new one, as server-sent events."""
     tail: LogTail = page.request.app.state.log_tail
     after = int(last_event_id) if last_event_id and last_event_id.isdecimal() else 0
+    unchecked = 0.0
     while not tail.ended.is_set():
         lines = tail.after(after)
+        if (lines or unchecked >= CHECK_SECONDS) and not await page.is_still_open():
+            return
         for line in _visible(page, lines):
             shown = {
                 "at": f"{page.here(line.at):%H:%M:%S}",
@@ -44,6 +48,7 @@ async def stream(
             }
             yield ServerSentEvent(data=shown, id=str(line.number), retry=RETRY_MILLISECONDS)
         after = lines[-1].number if lines else after
+        unchecked = 0.0 if lines or unchecked >= CHECK_SECONDS else unchecked + LOOK_SECONDS
         await asyncio.sleep(LOOK_SECONDS)
 
 

@@ -22,7 +22,14 @@ from hippocampe.errors import InvalidInput
 from hippocampe.language.lexicon import languages, load
 from hippocampe.presentation.reader import Reader
 from hippocampe.server.dashboard.rendering import template_named
-from hippocampe.server.http.access import STALE_PAGE, allows, origin_of, scope_of, session_of
+from hippocampe.server.http.access import (
+    STALE_PAGE,
+    allows,
+    origin_of,
+    scope_of,
+    secret_of,
+    session_of,
+)
 from hippocampe.server.http.sessions import COOKIE, SAFE_METHODS, TOKEN_HEADER, Sessions, new_id
 from hippocampe.system.command_line import command_line
 from hippocampe.types import ApiKey, Counts, Role, Scope, Settings
@@ -109,6 +116,14 @@ class Visit(Reader):
     def may(self, role: Role) -> bool:
         """Return whether the reader has a role, or a higher one."""
         return allows(self.key, role)
+
+    async def is_still_open(self) -> bool:
+        """Return whether the key of the reader is still valid, for an answer that goes on."""
+        if self.key is None:
+            return True
+        secret = secret_of(self.request.headers, self.request.url.path)
+        secret = secret or self.sessions.secret(self.session)
+        return secret is not None and await self.hippo.find_key(secret) is not None
 
     def render(self, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
         """A whole page; its section of the menu is the first part of its path, unless one is given."""
