@@ -1,6 +1,7 @@
 """Talk comes in from other programs; a space goes out and comes back whole."""
 
 import json
+import os
 import re
 import sqlite3
 import zipfile
@@ -8,6 +9,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -240,6 +242,15 @@ def test_each_message_has_its_line(tmp_path: Path, format: str) -> None:
     path = tmp_path / "talk"
     path.write_text(SAMPLES[format])
     assert all(each.line for each in read_file(path, format=format))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
+def test_what_has_no_end_is_refused(hippo: Hippocampe, scope: Scope, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        for take in (preview_import, partial(hippo.import_from, scope=scope)):
+            with pytest.raises(InvalidInput, match="is a device or a pipe"):
+                take(path)
 
 
 @pytest.mark.parametrize("content", ["", "bonjour", '{"a": 1}', "\x00\x01"])

@@ -1,13 +1,16 @@
 """Import conversations and memories exported by other programs, or an archive of a space; export a space."""
 
 import os
+import stat
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
 from hippocampe.engine.writer import Writer
+from hippocampe.errors import InvalidInput
 from hippocampe.ingest import archive, bundle
 from hippocampe.ingest.formats.record import Problem, Statement, TalkMessage
 from hippocampe.ingest.formats.registry import FORMATS as TALK_FORMATS
@@ -59,7 +62,7 @@ def import_from(
         UnreadableFile: The file cannot be read as what it claims to be.
         InvalidInput: The format or the timezone is not known.
     """
-    source = check_path("path", path)
+    source = _source(path)
     check_text("format", format)
     as_zone(timezone)
     check_flag("one_space", one_space)
@@ -97,6 +100,19 @@ def import_from(
         talk.turns,
         problems.listed(),
     )
+
+
+def _source(path: str | os.PathLike[str]) -> Path:
+    source = check_path("path", path)
+    mode = stat.S_IFREG
+    with suppress(OSError):
+        mode = source.stat().st_mode
+    # The format is detected by reading it several times, and a device may have no end.
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise InvalidInput(
+            f"cannot import {source}: it is a device or a pipe. Save its content to a file first."
+        )
+    return source
 
 
 def _is_archive(source: Path, format: str | None) -> bool:
@@ -143,7 +159,7 @@ def preview(
     path: str | os.PathLike[str], *, format: str | None = None, timezone: str = "Europe/Paris"
 ) -> ImportPreview:
     """Read a file as `import_from` does, and store nothing. The arguments and errors are the same."""
-    source = check_path("path", path)
+    source = _source(path)
     if _is_archive(source, format):
         return ImportPreview(archive.FORMAT, archive.count_rows(source), (archive.FORMAT,))
     formats, records = open_file(source, format=format, timezone=timezone)
