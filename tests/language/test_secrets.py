@@ -1,6 +1,7 @@
 """Secrets are found, and what merely looks like one is left alone. Every secret here is made up."""
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -36,6 +37,8 @@ SECRETS = [
     ("password", 'le mdp pour aller sur le blog est "marmotte"', "marmotte"),
     ("password", "the password to enter the site is Rhubarb", "Rhubarb"),
     ("password", "I changed my password to RhubarbPie", "RhubarbPie"),
+    ("password", "password: correct horse battery staple", "correct horse battery staple"),
+    ("password", "mdp du wifi : soleil vert lune rouge.", "soleil vert lune rouge"),
     ("password", "DB_PASSWORD=correcthorse9", "correcthorse9"),
     ("password", "dbPassword: Banana42", "Banana42"),
     ("password", "ADMIN_PASS=Banana42", "Banana42"),
@@ -408,6 +411,9 @@ INNOCENT = [
     "chunk_ThisIsALongCamelCaseNameOfSomethingVersion2", "token 018f4e6c-7a3b-7c1d-9e2f-0123456789ab",
     "the api key rotation-policy-2024-document", "cookie: butter=good",
     "wifi: https://example.org/help2", "credentials: see page 12", "les identifiants sont ana et tom",
+    # Beside a code, and after the name of a password.
+    "password: minimum twelve different characters", "the garage is 1800 and the gate 1900",
+    *Path(__file__).with_name("innocent.txt").read_text("utf-8").splitlines(),
 ]  # fmt: skip
 
 
@@ -474,6 +480,18 @@ def test_mask_hides_the_value_and_keeps_the_rest(kind: str, text: str, value: st
             "l'alarme c'est {0} pour éteindre et {0} pour allumer",
         ),
         ("garage 4471#, back gate 8820*", "garage {0}, back gate {0}"),
+        ("the gate is 4512 and the garage 7788", "the gate is {0} and the garage {0}"),
+        (
+            "le code du portail est 4512 et celui du garage 7788",
+            "le code du portail est {0} et celui du garage {0}",
+        ),
+        (
+            "my PIN is 4512, Anna's 7788 and the alarm is 9034.",
+            "my PIN is {0}, Anna's {0} and the alarm is {0}.",
+        ),
+        ("my PIN is 4512 and I was born in 1985", "my PIN is {0} and I was born in 1985"),
+        ("the gate is 4512 and bus 7788 leaves at 8", "the gate is {0} and bus 7788 leaves at 8"),
+        ("mon code est 4512 et il y a 7788 habitants", "mon code est {0} et il y a 7788 habitants"),
     ],
 )
 def test_two_codes_are_two_secrets(text: str, masked: str) -> None:

@@ -74,6 +74,11 @@ _PASSPHRASE = re.compile(
     r"(?P<bare>[^\W\d_]{2,20}(?:[ -][^\W\d_]{2,20}){2,9})(?=\s*(?:[.,;:!?)\n]|$))",
     re.IGNORECASE,
 )
+# "password: correct horse battery staple": four words or more, none of them a word that sentences are made of.
+_WORDS_AFTER_SIGN = re.compile(
+    rf"{_PASSWORDS}{_BETWEEN}{_SIGN}(?P<bare>[^\W\d_]{{2,20}}(?:[ -][^\W\d_]{{2,20}}){{3,9}})(?=\s*(?:[.,;:!?)\n]|$))",
+    re.IGNORECASE,
+)
 # A setting, in a file of the environment, JSON, YAML, a command line, a table or an address: DB_PASSWORD=…, "apiKey": "…",
 # --token=…, **password**: …, ?key=…
 _SETTING = re.compile(
@@ -133,6 +138,12 @@ _OPENED_BY = re.compile(
 _OPENS = re.compile(
     rf"(?<![\w€$£.,:/-])(?:(?P<typed>{_any('typing')})\s+)?{_ARTICLE}(?P<bare>{_TYPED})"
     rf"\s+(?(typed){_LINKING}|{_any('opening')}\s+)(?:[^\W\d]+['’\s]\s*){{0,3}}?(?:{_any('locks')}|{_any('locked')})(?!\w)",
+    re.IGNORECASE,
+)
+# "… and the garage 7788", after a first code.
+_ANOTHER = re.compile(
+    rf"(?:\s*[,;]|\s+(?:{'|'.join(_UNIONS)}))(?:[ \t]+[^\W\d_][^\s\d,;.!?]*){{1,6}}?"
+    rf"(?:{_COPULA}|[ \t]+){_ARTICLE}(?P<bare>[A-Z]?\d{{3,8}}[A-Z]?[#*]?)(?![\w%€$£/:-]|[.,]\d|\s\d)",
     re.IGNORECASE,
 )
 _DEPENDS = re.compile(rf"\w\s+{_LINKING}(?:[^\W\d]+['’\s]\s*){{0,2}}$", re.IGNORECASE)
@@ -209,6 +220,7 @@ _COMPUTED: Final = re.compile(r"\$\{?\w+\}?$|%\w+%$|[\w.]+[\[(]")
 _DESCRIBES: Final = re.compile(r"(?:ée?s?|ous|[ai]ble)$", re.IGNORECASE)
 _WORDED: Final = re.compile(_any("worded"), re.IGNORECASE)
 """Names of what may be a word, unlike a code or a key."""
+_COUNTED: Final = re.compile(_any("counted"), re.IGNORECASE)
 
 
 def _is_password(match: re.Match[str]) -> bool:
@@ -225,7 +237,18 @@ def _is_password(match: re.Match[str]) -> bool:
         return False
     rest = match.string[match.end() : match.end() + 40]
     stops = match["bare"] != value or _ENDS.match(rest)
-    return bool(stops) and len(value) >= 4 and value.lower() not in _ORDINARY
+    return (
+        bool(stops)
+        and len(value) >= 4
+        and _ORDINARY.isdisjoint((value.lower(), value.lower().removesuffix("s")))
+    )
+
+
+def _is_words(match: re.Match[str]) -> bool:
+    words = fold(match["bare"].replace("-", " ")).split()
+    return bool(_WORDED.search(match[0])) and not any(
+        word in STOP_WORDS or _COUNTED.fullmatch(word) for word in words
+    )
 
 
 def _is_set(match: re.Match[str]) -> bool:
@@ -536,6 +559,7 @@ _PATTERNS: tuple[tuple[SecretKind, re.Pattern[str], Callable[[re.Match[str]], bo
     ("token", _WEBHOOK, _ALWAYS),
     ("API key", _KEY_BESIDE, _is_random),
     ("recovery phrase", _PASSPHRASE, _ALWAYS),
+    ("password", _WORDS_AFTER_SIGN, _is_words),
     ("password", _PIN, _is_pin),
     ("password", _PASSWORD, _is_password),
     ("password", _SETTING, _is_set),
@@ -598,6 +622,23 @@ def _candidates(text: str) -> Iterator[Secret]:
                 codes = _CODES.finditer(text, start, end) if pattern is _OPENED_BY else ()
                 spans = [code.span() for code in codes] or [(start, end)]
                 yield from (Secret(kind, *span) for span in spans)
+                if kind == "password":
+                    yield from _codes_after(text, *spans[-1])
+
+
+def _codes_after(text: str, start: int, end: int) -> Iterator[Secret]:
+    """The codes of other things that follow a code in its sentence, with as many digits."""
+    first = text[start:end]
+    while _CODES.fullmatch(first) and (match := _ANOTHER.match(text, end)):
+        start, end = match.span("bare")
+        code = text[start:end]
+        if _digits(code) != _digits(first) or _ROUND.fullmatch(code) or _measures(match):
+            return
+        yield Secret("password", start, end)
+
+
+def _digits(code: str) -> int:
+    return sum(map(str.isdigit, code))
 
 
 def _value_span(match: re.Match[str]) -> tuple[int, int]:
