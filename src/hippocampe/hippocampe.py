@@ -255,7 +255,7 @@ class Verbs:
     @own
     def remember_many(
         self,
-        items: Iterable[Mapping[str, Any]],
+        items: Iterable[str | Mapping[str, Any]],
         *,
         scope: Scope,
         progress: Progress | None = None,
@@ -266,7 +266,7 @@ class Verbs:
         they are then stored in transactions of 128, in order.
 
         Args:
-            items: Mappings with the arguments of `remember`: `content`, and any of the others.
+            items: Texts, or mappings with the arguments of `remember`: `content`, and any of the others.
             scope: The space, and the user and channel they come from.
             progress: Called after each transaction with how many items are stored for good.
 

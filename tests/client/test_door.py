@@ -113,6 +113,8 @@ def test_progress_is_seen(remote: Hippocampe) -> None:
     done = remote.remember_many(items, scope=ME, progress=lambda *each: seen.append(each))
     assert [each.memory.content for each in done] == [item["content"] for item in items]
     assert seen == [("remembering", 128, 130), ("remembering", 130, 130)]
+    (text,) = remote.remember_many(["Ana a un piano"], scope=ME)
+    assert text.memory.content == "Ana a un piano"
     with pytest.raises(hippocampe.InvalidInput, match="item 1"):
         remote.remember_many([{"contents": "x"}], scope=ME, progress=lambda *each: None)
 

@@ -115,7 +115,7 @@ def test_a_batch_corrects_what_was_there(hippo: Hippocampe, scope: Scope) -> Non
     old = hippo.remember("David habite à Pau", scope=scope).memory
     again = hippo.remember("Camille élève des abeilles", scope=scope).memory
     results = hippo.remember_many(
-        [{"content": "Camille élève des abeilles"}, {"content": "David habite à Lyon"}],
+        [{"content": "Camille élève des abeilles"}, "David habite à Lyon"],
         scope=scope,
     )
     assert [result.action for result in results] == ["reinforced", "updated"]
@@ -136,10 +136,11 @@ def test_everything_is_found_after_opening_again(open_hippo: Opener, hashed: Non
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
-    "one mapping": ({"content": "a"}, "list of mappings"),
-    "text": ("Camille", "list of mappings"),
-    "none": (None, "list of mappings"),
-    "a list of texts": (["Camille"], r"item 1: must be a mapping"),
+    "one mapping": ({"content": "a"}, "list of texts or mappings"),
+    "text": ("Camille", "list of texts or mappings"),
+    "none": (None, "list of texts or mappings"),
+    "a list of numbers": ([4], r"item 1: must be a text or a mapping"),
+    "an empty text": (["Camille", " "], "item 2: content is empty"),
     "no content": ([{"content": "a"}, {"type": "fact"}], "item 2: content is missing"),
     "unknown argument": (
         [{"content": "a"}, {"content": "b", "subject": "c"}],

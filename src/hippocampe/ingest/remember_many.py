@@ -25,18 +25,20 @@ ARGUMENTS = tuple(
 )
 
 
-def check_items(corpus: Corpus, items: Iterable[Mapping[str, Any]], *, scope: Scope) -> list[Draft]:
+def check_items(
+    corpus: Corpus, items: Iterable[str | Mapping[str, Any]], *, scope: Scope
+) -> list[Draft]:
     """Check every item before any is stored.
 
     Args:
-        items: Mappings with the arguments of `remember`.
+        items: Texts, or mappings with the arguments of `remember`.
 
     Raises:
         InvalidInput: An item is invalid; the message has its number, counted from 1.
     """
     if not _is_list(items):
         raise InvalidInput(
-            'items must be a list of mappings, such as [{"content": "…"}], not '
+            'items must be a list of texts or mappings, such as ["…", {"content": "…"}], not '
             f"{type(items).__name__}."
         )
     drafts: list[Draft] = []
@@ -57,10 +59,12 @@ def _is_list(items: object) -> bool:
     return isinstance(items, Iterable) and not isinstance(items, str | bytes | Mapping)
 
 
-def _arguments(item: Mapping[str, Any]) -> dict[str, Any]:
+def _arguments(item: str | Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(item, str):
+        return {"content": item}
     if not isinstance(item, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(
-            f'must be a mapping, such as {{"content": "…"}}, not {type(item).__name__}.'
+            f'must be a text or a mapping, such as {{"content": "…"}}, not {type(item).__name__}.'
         )
     for name in item:
         if name not in ARGUMENTS:
