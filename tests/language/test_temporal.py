@@ -62,6 +62,7 @@ WINDOWS = [
     ("ce mois-ci", "2026-11-01", "2026-12-01", "month", "ce mois-ci"),
     ("l'an dernier", "2025-01-01", "2026-01-01", "year", "l'an dernier"),
     ("l’année dernière", "2025-01-01", "2026-01-01", "year", "l’année dernière"),
+    ("l´année dernière", "2025-01-01", "2026-01-01", "year", "l´année dernière"),
     ("cette année", "2026-01-01", "2027-01-01", "year", "cette année"),
     ("le week-end dernier", "2026-11-13T18:00", "2026-11-16", "weekend", "le week-end dernier"),
     ("il y a deux week-ends", "2026-11-06T18:00", "2026-11-09", "weekend",

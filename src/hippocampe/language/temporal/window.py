@@ -38,7 +38,7 @@ from hippocampe.language.temporal.grammar import (
     prefix_role,
 )
 from hippocampe.language.temporal.resolve import RESOLVERS, Groups, Span, WindowKind, start_of_day
-from hippocampe.language.text import STOP_WORDS
+from hippocampe.language.text import APOSTROPHE, STOP_WORDS
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # start of open windows such as "before May"
 
@@ -301,7 +301,7 @@ def _folded(text: str) -> tuple[str, Sequence[int]]:
     folded: list[str] = []
     places: list[int] = []
     for place, character in enumerate(text):
-        if character in "\u2019\u2018\u02bc":
+        if APOSTROPHE.match(character):
             plain = "'"
         elif character in "\u2010\u2011":
             plain = "-"
