@@ -1,9 +1,10 @@
-"""Mutated exports and hostile texts: what a reader or the injected block does not survive.
+"""Mutated exports, requests and hostile texts: what a reader, the server or the injected block does not survive.
 
     python benchmarks/fuzz.py [--seconds 60] [--seed 0] [--target NAME ...] [--out results.json]
 
 Each target gets the same share of the processor time. Exports of every format are made here and mutated,
-as bytes and as JSON; the block is rendered from texts made of its own grammar. A case fails if it ends in
+as bytes and as JSON; the block is rendered from texts made of its own grammar; requests to each endpoint of
+the server are made from its OpenAPI description, with values that it does not expect. A case fails if it ends in
 another error than those of Hippocampe, takes more than `SLOW` seconds of the processor, or breaks a rule
 that its target checks. A finding has the number of its case: `--target NAME --only NUMBER` runs it again.
 
@@ -25,6 +26,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote as quote_path
+
+from starlette.testclient import TestClient
 
 import common
 from hippocampe import Config, Hippocampe, Scope, with_injection, without_injections
@@ -36,6 +40,7 @@ from hippocampe.language.fence import BULLET, CLOSING, OPENING
 from hippocampe.language.markers import MARK, without_injection
 from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.language.secrets import mask
+from hippocampe.server.app import create_app
 from hippocampe.types import MAX_LABEL_CHARACTERS, MAX_MESSAGE_CHARACTERS, Memory, Recollection
 
 SLOW = 5.0
@@ -470,6 +475,106 @@ def run_secrets(choose: random.Random) -> None:
     require(mask(masked) == masked, "a masked text is masked again")
 
 
+SAVED: list[Any] = [
+    *("../../etc/passwd", "..", ".", "a/b", "%2e%2e%2f", "%00", "{{7*7}}", "<script>alert(1)</script>", "' OR 1=1 --"),
+    *("x\r\nSet-Cookie: a=b", "0000-01-01", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "2026-02-30", "7d", "-1d"),
+    *("\u202eabc", "💥" * 50, "a" * 20_000, 2**63, -(2**63) - 1, 0.5, "true", "00000000-0000-0000-0000-000000000000"),
+]  # fmt: skip
+"""Values that are odd in a request, beside `ODD`."""
+UNSERVED = (501, 503)
+"""Replies of endpoints that need a language model, or another part that is not configured."""
+
+
+class Requests:
+    """Sends requests to each endpoint of a server; keeps the parameters and fields that each declares."""
+
+    def __init__(self, hippo: Hippocampe) -> None:
+        app = create_app(hippo, loopback=True)
+        self.client = TestClient(
+            app, base_url="http://127.0.0.1", raise_server_exceptions=False, follow_redirects=False
+        )
+        description = app.openapi()
+        self._schemas = description["components"]["schemas"]
+        self._operations = [
+            (method.upper(), path, operation)
+            for path, methods in description["paths"].items()
+            for method, operation in methods.items()
+        ]
+
+    def run(self, choose: random.Random) -> None:
+        """Send one request to a random endpoint, and check the reply."""
+        method, path, operation = choose.choice(self._operations)
+        query: dict[str, Any] = {}
+        for parameter in operation.get("parameters", []):
+            if choose.random() < 0.6 or parameter["in"] == "path":
+                value = self._value(choose, parameter.get("schema", {}))
+                if parameter["in"] == "path":
+                    path = path.replace(f"{{{parameter['name']}}}", _quoted(value))
+                elif parameter["in"] == "query":
+                    query[parameter["name"]] = _written(value)
+        body = operation.get("requestBody", {}).get("content", {})
+        given: dict[str, Any] = {"params": query}
+        if body:
+            content = self._value(choose, next(iter(body.values())).get("schema", {}))
+            raw = json.dumps(content).encode()
+            if choose.random() < 0.2:
+                raw = mutated_bytes(choose, raw)
+            given |= {"content": raw, "headers": {"Content-Type": next(iter(body))}}
+        reply = self.client.request(method, path, **given)
+        known = reply.status_code in UNSERVED
+        require(known or reply.status_code < 500, f"{reply.status_code} of {method} {path[:60]}")
+        require("Traceback (most" not in reply.text, f"a traceback of {method} {path[:60]}")
+        if reply.status_code >= 400:
+            problem = reply.json()
+            # Those of the proxy have the forms of the providers.
+            told = problem.get("detail") or problem.get("error")
+            require(bool(told), f"no detail of {reply.status_code} {method} {path}")
+            require(len(reply.content) < 20_000, f"a long error of {method} {path[:60]}")
+
+    def _value(self, choose: random.Random, schema: dict[str, Any], depth: int = 0) -> Any:
+        """A value of a schema, or sometimes another one."""
+        if choose.random() < (0.1 if depth else 0.03):
+            return choose.choice((*ODD, *SAVED, text(choose, 4)))
+        if "$ref" in schema:
+            schema = self._schemas[schema["$ref"].rpartition("/")[2]]
+        if several := schema.get("anyOf") or schema.get("oneOf"):
+            return self._value(choose, choose.choice(several), depth)
+        if "enum" in schema:
+            return choose.choice(schema["enum"])
+        if choose.random() < 0.3 and schema.get("examples"):
+            return choose.choice(schema["examples"])
+        match schema.get("type"):
+            case "object":
+                required = schema.get("required", [])
+                return {
+                    name: self._value(choose, each, depth + 1)
+                    for name, each in schema.get("properties", {}).items()
+                    if choose.random() < (0.95 if name in required else 0.3)
+                }
+            case "array":
+                inner = schema.get("items", {})
+                return [self._value(choose, inner, depth + 1) for _ in range(choose.randint(0, 3))]
+            case "integer":
+                return choose.choice((1, 5, schema.get("maximum", 10), schema.get("minimum", 0)))
+            case "number":
+                return choose.random()
+            case "boolean":
+                return choose.random() < 0.5
+            case "null":
+                return None
+            case _:
+                return choose.choice(("David habite à Pau", "david", "lobby", text(choose, 3)))
+
+
+def _written(value: Any) -> str:
+    written = value if isinstance(value, str) else json.dumps(value)
+    return written.encode("utf-8", "replace").decode()[:4_000]
+
+
+def _quoted(value: Any) -> str:
+    return quote_path(_written(value)[:500] or "x", safe="/." if len(_written(value)) % 2 else "")
+
+
 @dataclass
 class Tally:
     """What happened to the cases of a target."""
@@ -481,7 +586,9 @@ class Tally:
     first: dict[str, int] = field(default_factory=dict[str, int])
 
 
-def one(target: str, seed: int, number: int, imports: Imports, tally: Tally) -> None:
+def one(
+    target: str, seed: int, number: int, imports: Imports, requests: Requests, tally: Tally
+) -> None:
     """Run a case, which its seed and its number determine."""
     choose = random.Random(f"{seed} {target} {number}")
     started = time.process_time()
@@ -494,6 +601,8 @@ def one(target: str, seed: int, number: int, imports: Imports, tally: Tally) -> 
                 run_messages(choose)
             case "secrets":
                 run_secrets(choose)
+            case "requests":
+                requests.run(choose)
             case _:
                 imports.run(choose, target)
     except Broken as exc:
@@ -516,7 +625,7 @@ def one(target: str, seed: int, number: int, imports: Imports, tally: Tally) -> 
 
 TARGETS = (
     *("jsonl", "whatsapp", "chatgpt", "claude", "telegram", "hippocampe", "zip"),
-    *("block", "messages", "secrets"),
+    *("block", "messages", "secrets", "requests"),
 )
 
 
@@ -541,10 +650,11 @@ def run(targets: Sequence[str], seconds: float, seed: int, only: int | None) -> 
         config = Config(folder / "data", background=False)
         with Hippocampe.open(config, clock=lambda: NOW) as hippo:
             imports = Imports(folder, hippo, sample(hippo, folder))
+            requests = Requests(hippo)
             for target, tally in tallies.items():
                 number = 0 if only is None else only
                 while tally.seconds < seconds / len(targets) and len(tally.first) < MAX_FINDINGS:
-                    one(target, seed, number, imports, tally)
+                    one(target, seed, number, imports, requests, tally)
                     number += 1
                     if only is not None:
                         break
