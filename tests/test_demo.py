@@ -14,11 +14,11 @@ import pytest
 from typer.testing import CliRunner
 
 from hippocampe import Hippocampe, Scope, demo
-from hippocampe.cli import terminal
 from hippocampe.cli.app import app
-from hippocampe.cli.show.demonstration import demonstration
+from hippocampe.cli.show.demonstration import next_steps
 from hippocampe.demo.sample import load_sample, moved_text
 from hippocampe.errors import InvalidInput
+from hippocampe.system.command_line import command_line
 
 LEAST = 10
 LEAST_CURRENT = 60
@@ -44,20 +44,15 @@ def test_most_questions_are_answered(report: demo.Report) -> None:
     ("locale", "own"), [("en_GB.UTF-8", "default folder"), ("fr_FR.UTF-8", "dossier par défaut")]
 )
 def test_the_next_steps_name_their_folder(
-    report: demo.Report,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    locale: str,
-    own: str,
+    folder: Path, monkeypatch: pytest.MonkeyPatch, locale: str, own: str
 ) -> None:
     monkeypatch.setenv("LC_ALL", locale)
-    terminal.out(demonstration(report, folder))
-    of_sample, _, of_default = capsys.readouterr().out.partition(own)
+    of_sample, _, of_default = next_steps(folder).partition(own)
     assert of_sample.count("hippocampe ") == of_sample.count("--folder") == 1
     assert of_default.count("hippocampe ") == 2
-    terminal.out(demonstration(report, None))
-    assert own not in capsys.readouterr().out
+    # Each can be copied: on one line, and with the path of a program that no shell finds.
+    assert f"  {command_line('import', 'whatsapp.txt')}\n" in of_default
+    assert own not in next_steps(None)
 
 
 def test_each_question_has_three_reasoned_finds(report: demo.Report) -> None:

@@ -171,7 +171,7 @@ def demo(
     """
     from hippocampe import demo
     from hippocampe.cli import showroom
-    from hippocampe.cli.show.demonstration import demonstration
+    from hippocampe.cli.show.demonstration import demonstration, next_steps
     from hippocampe.client.wire import encode
 
     with ExitStack() as stack:
@@ -184,7 +184,9 @@ def demo(
         with terminal.progress() as progress:
             report = demo.run(folder, progress)
         summed = {"answered": report.answered, "median_ms": report.median_ms}
-        call.answer(encode(report) | summed, lambda: demonstration(report, chosen))
+        call.answer(encode(report) | summed, lambda: demonstration(report))
+        if not call.json:
+            typer.echo(next_steps(chosen))
         if serve and folder is not None:
             showroom.serve(stack.enter_context(demo.open_after(report, folder)))
             terminal.end_line()

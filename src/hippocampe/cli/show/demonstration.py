@@ -16,6 +16,7 @@ from hippocampe.cli.show.layout import (
     text,
 )
 from hippocampe.cli.terminal import Shown, sign
+from hippocampe.system.command_line import command_line
 
 if TYPE_CHECKING:
     from hippocampe.demo import AskedQuestion, Report
@@ -24,8 +25,8 @@ _MAX_CORRECTIONS = 3
 """The latest corrections, which are shown."""
 
 
-def demonstration(report: "Report", folder: Path | None) -> Shown:
-    """Each question with its answers, then the totals and what to try next."""
+def demonstration(report: "Report") -> Shown:
+    """Each question with its answers, then the totals."""
     parts: list[Shown] = [
         say(
             "{messages} and {memories} of Camille and Owen, of the last eight weeks, loaded in {seconds} s",
@@ -55,7 +56,7 @@ def demonstration(report: "Report", folder: Path | None) -> Shown:
     changed = [each for each in report.corrected if each.old != each.new]
     for each in reversed(changed[-_MAX_CORRECTIONS:]):
         parts.append(grid([("", each.old), (sign("→"), each.new)], indent=2))
-    return lines(*parts, _next_steps(folder))
+    return lines(*parts)
 
 
 def _answers(asked: "AskedQuestion") -> Shown:
@@ -68,18 +69,19 @@ def _answers(asked: "AskedQuestion") -> Shown:
     return grid(rows, indent=2)
 
 
-def _next_steps(folder: Path | None) -> str:
+def next_steps(folder: Path | None) -> str:
+    """Commands to try next. Print it as it is: a command that is broken over lines cannot be copied."""
     own = say("Now try your own:")
     more: list[str] = []
     if folder:
         more = ["\n" + say("Ask this memory more:")]
-        more.append(f'  hippocampe recall "où part cam ?" --folder "{folder}"')
+        more.append("  " + command_line("recall", "où part cam ?", "--folder", str(folder)))
         own = say("Now try your own, in the default folder:")
     return "\n".join(
         (
             *more,
             f"\n{own}",
-            "  hippocampe import whatsapp.txt",
-            '  hippocampe recall "what did we say about the holidays?"',
+            "  " + command_line("import", "whatsapp.txt"),
+            "  " + command_line("recall", "what did we say about the holidays?"),
         )
     )
