@@ -104,6 +104,16 @@ def test_a_follow_up_asks_for_the_events_of_another_time(
         ("what are our plans for Thursday?", "Ivo calls on Thursday"),
         ("du coup on fait quoi jeudi", "On appelle Ivo jeudi"),
         ("qu'est-ce qui se passe ce soir ?", "On appelle Ivo ce soir"),
+        ("anything on in the morning?", "Ivo calls on Wednesday morning"),
+        ("on fait quoi dans la matinée ?", "On appelle Ivo demain matin"),
+        ("what's on on thurs", "Ivo calls on Thursday"),
+        ("what have we got a week on Monday?", "Ivo calls on 7 December"),
+        ("on a quoi le week-end ?", "On appelle Ivo samedi"),
+        ("what are we doing Christmas Eve?", "Ivo calls on 24 December"),
+        ("on fait quoi la veille de Noël ?", "On appelle Ivo le 24 décembre"),
+        ("what's on tonight?", "Ivo calls every Tuesday at 9pm"),
+        ("what's on on Thursday?", "Ivo calls on Thursdays"),
+        ("on a quoi demain matin ?", "Ivo appelle le mercredi matin"),
     ],
 )
 def test_plans_are_asked_for_in_many_ways(hippo: Hippocampe, question: str, told: str) -> None:
@@ -114,6 +124,45 @@ def test_plans_are_asked_for_in_many_ways(hippo: Hippocampe, question: str, told
     given = [each.recollection.content for each in read if each.path == "recent"]
     assert any(each.startswith(told) for each in given)
     assert not any("Ghent" in each for each in given)
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("what's on in the morning?", "Ivo calls on Wednesday evenings"),
+        ("on a quoi demain matin ?", "Ivo appelle le mercredi soir"),
+        ("what's on on Friday?", "Ivo calls every Thursday"),
+        ("on a quoi vendredi ?", "Ivo appelle tous les jeudis"),
+    ],
+)
+def test_a_habit_of_another_time_is_not_planned(
+    hippo: Hippocampe, question: str, told: str
+) -> None:
+    scope = Scope("home", user="rob", channel="attic")
+    hippo.after_turn(told, "Noted.", scope=scope)
+    read = hippo.before_turn(question, scope=scope).trace.considered
+    assert not any("Ivo" in each.recollection.content for each in read if each.path == "recent")
+
+
+@pytest.mark.parametrize(
+    ("question", "follow_up"),
+    [
+        ("what do I have on Friday?", "and in the morning?"),
+        ("J'ai quoi vendredi ?", "et le week-end ?"),
+    ],
+)
+def test_a_follow_up_may_name_a_habitual_time(
+    hippo: Hippocampe, question: str, follow_up: str
+) -> None:
+    scope = Scope("home", user="mia", channel="den")
+    hippo.remember("Breakfast with Ivo tomorrow at 8, brunch with Zoe this Saturday", scope=scope)
+    hippo.remember("On dîne chez Luc samedi soir", scope=scope)
+    hippo.remember("Petit-déjeuner avec Ivo demain matin", scope=scope)
+    hippo.after_turn(question, "Nothing.", scope=scope)
+    given = hippo.before_turn(follow_up, scope=scope).trace.considered
+    read = [each.recollection.content for each in given if each.path == "recent"]
+    assert ("Luc" in " ".join(read)) == ("week-end" in follow_up)
+    assert ("Petit" in " ".join(read)) == ("morning" in follow_up)
 
 
 def test_what_is_in_an_evening_is_not_on_the_next_day(hippo: Hippocampe) -> None:

@@ -140,6 +140,15 @@ WINDOWS = [
     ("la semaine pro", "2026-11-23", "2026-11-30", "week", "la semaine pro"),
     ("on fait quoi ce we ?", "2026-11-20T18:00", "2026-11-23", "weekend", "ce we"),
     ("cet aprem", "2026-11-21T12:00", "2026-11-21T19:00", "part", "cet aprem"),
+    ("on wed", "2026-11-18", "2026-11-19", "day", "on wed"),
+    ("see you next thurs", "2026-11-26", "2026-11-27", "day", "next thurs"),
+    ("a week on Monday", "2026-11-30", "2026-12-01", "day", "a week on Monday"),
+    ("Monday week", "2026-11-30", "2026-12-01", "day", "Monday week"),
+    ("two weeks on Tuesday evening", "2026-12-08T17:00", "2026-12-09T02:00", "part",
+     "two weeks on Tuesday evening"),
+    ("the Tuesday after next", "2026-12-01", "2026-12-02", "day", "the Tuesday after next"),
+    ("this coming Friday", "2026-11-27", "2026-11-28", "day", "this coming Friday"),
+    ("lundi qui vient", "2026-11-23", "2026-11-24", "day", "lundi qui vient"),
     ("tmrw morning", "2026-11-22T05:00", "2026-11-22T12:00", "part", "tmrw morning"),
     # relative, English
     ("What did we say 3 weeks ago?", "2026-10-27", "2026-11-05", "moment", "3 weeks ago"),
@@ -235,6 +244,8 @@ def test_window_read(sentence: str, start: str, end: str, kind: str, text: str) 
         "open Monday-Friday", "I built it in three days", "you can learn it in a week",
         "we haven't slept in two days", "twice in a week", "at weekends", "le week-end je dors",
         "on the 27th floor", "habite dans le 13", "le 27 rue Foch", "le 20h", "this we know",
+        "in the morning", "le matin", "dans la matinée", "Christmas Eve", "le réveillon", "le week-end",
+        "the sun on my face", "mon frère", "qui sat", "on sun cream", "we wed", "on Monday mornings", "twice a week on Mondays",
         "lundi 31", "on Monday the 31st", "chaque lundi 16", "every Monday 16th", "Monday 16 dogs",
     ],
 )  # fmt: skip
@@ -325,6 +336,34 @@ def test_a_weekend_that_is_over_is_the_next_one_in_a_plan(sentence: str) -> None
     window = parse_window(sentence, now=now, timezone=PARIS, ahead=True)
     assert window is not None
     assert window.start == local("2026-11-27T18:00")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "start", "end"),
+    [
+        ("what's on in the morning?", "2026-11-22T05:00", "2026-11-22T12:00"),
+        ("in the evening", "2026-11-21T17:00", "2026-11-22T02:00"),
+        ("dans la matinée", "2026-11-22T05:00", "2026-11-22T12:00"),
+        ("dans l'après-midi", "2026-11-21T12:00", "2026-11-21T19:00"),
+        ("le week-end", "2026-11-20T18:00", "2026-11-23T00:00"),
+        ("le we", "2026-11-20T18:00", "2026-11-23T00:00"),
+        ("Christmas Eve", "2026-12-22T00:00", "2026-12-27T00:00"),
+        ("la veille de Noël", "2026-12-22T00:00", "2026-12-27T00:00"),
+        ("le réveillon du nouvel an", "2026-12-29T00:00", "2027-01-03T00:00"),
+    ],
+)
+def test_a_plan_may_name_its_time_by_what_is_else_a_habit(
+    sentence: str, start: str, end: str
+) -> None:
+    assert read(sentence) is None
+    window = parse_window(sentence, now=NOW, timezone=PARIS, ahead=True)
+    assert window is not None
+    assert (window.start, window.end) == (local(start), local(end))
+
+
+@pytest.mark.parametrize("sentence", ["le matin", "every morning", "un matin", "chaque week end"])
+def test_a_habit_is_no_time_of_a_plan(sentence: str) -> None:
+    assert parse_window(sentence, now=NOW, timezone=PARIS, ahead=True) is None
 
 
 def test_day_of_the_clock_change_has_its_own_length() -> None:

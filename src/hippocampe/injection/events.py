@@ -12,6 +12,7 @@ from hippocampe.language.open_questions import OpenQuestion
 from hippocampe.language.person import is_about_speaker
 from hippocampe.language.statement import parse
 from hippocampe.language.subjects import fold_subjects
+from hippocampe.language.temporal.habits import recurring
 from hippocampe.language.temporal.window import TimeWindow, parse_window
 from hippocampe.language.tense import is_over
 from hippocampe.language.text import words
@@ -131,14 +132,22 @@ class Events:
         return with_other_names(names, aliases)
 
     def _is_event(self, item: Recollection) -> bool:
-        """Return whether an item tells of something in the window: told then, dated then, or said to be then."""
+        """Return whether an item tells of something in the window: told then, dated then, said to be then, or a habit."""
         if item.at is None or (item.kind in TALK and not self.asker.is_told(item)):
             return False
         dated = item.at != _told_at(item) or not self.question.planned
         if dated and item.at in self.window:
             return True
         said = self._time(item)
-        return said is not None and _overlap(said, self.window)
+        if said is not None:
+            return _overlap(said, self.window)
+        return self.question.planned and self._recurs(item)
+
+    def _recurs(self, item: Recollection) -> bool:
+        """Return whether an item tells of a habit that recurs in the window: "yoga is every Wednesday"."""
+        said, zone = without_author(item.content.partition("\n")[0]), self.asker.settings.timezone
+        habits = recurring(said, self.window, timezone=zone)
+        return any(_overlap(each, self.window) for each in habits)
 
     def _time(self, item: Recollection) -> TimeWindow | None:
         """The time that an item names, if any."""

@@ -179,27 +179,41 @@ class Turn:
         asked = self.text
         if not (continues(asked) or open_questions.speaks_of_memory(asked)):
             return None, None
-        window = self._window(asked)
-        if window and asks_other_time(asked, window.text):
+        named = self._window(asked) or self._window(asked, ahead=True)
+        if named and asks_other_time(asked, named.text):
             asked = said_before(self.corpus, self._request(), self.now)
         if not open_questions.speaks_of_memory(asked):
             return None, None
-        named = window if asked == self.text else self._window(asked)
-        question = open_questions.parse(
-            asked,
-            named_time=named.text if named else "",
-            companions=self.settings.companion_names,
-            rooms=self.settings.live_rooms,
-        )
+        question, window = self._parse(asked)
         if asked != self.text and (question is None or question.about != "events"):
             return None, None
-        if question and question.planned and question.about == "events":
+        if question and _is_of_plans(question):
             window = self._window(self.text, ahead=True)
             return (question, window) if window and window.end > self.now else (None, None)
+        if asked != self.text:
+            window = self._window(self.text)
+            return (question, window) if window else (None, None)
         if question and question.planned and window and self.now not in window:
             # What is planned for Monday was not told on the Monday before.
             return None, None
         return question, window
+
+    def _parse(self, asked: str) -> tuple[OpenQuestion | None, TimeWindow | None]:
+        """The question that a text asks of memory, and the time it names; "in the morning" is one only of plans."""
+        window = self._window(asked)
+        if window is None and (coming := self._window(asked, ahead=True)):
+            question = self._asked(asked, coming)
+            if question and _is_of_plans(question):
+                return question, coming
+        return self._asked(asked, window), window
+
+    def _asked(self, text: str, named: TimeWindow | None) -> OpenQuestion | None:
+        return open_questions.parse(
+            text,
+            named_time=named.text if named else "",
+            companions=self.settings.companion_names,
+            rooms=self.settings.live_rooms,
+        )
 
     def _window(self, text: str, *, ahead: bool = False) -> TimeWindow | None:
         return parse_window(text, now=self.now, timezone=self.settings.timezone, ahead=ahead)
@@ -312,6 +326,10 @@ class Turn:
             space=self.scope.space,
         )
         return [Candidate("context", item, None) for item in named]
+
+
+def _is_of_plans(question: OpenQuestion) -> bool:
+    return question.planned and question.about == "events"
 
 
 def _read_context(reader: ContextReader) -> _PathResult:

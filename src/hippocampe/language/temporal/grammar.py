@@ -44,11 +44,18 @@ def _of_languages(role: str, trait: str, table: str | None = None) -> set[str]:
 VERBS = words_of("verbs", file="time")
 OTHER_SENSES = words_of("other_senses", file="time")
 CAPITAL_MONTHS = table_of("capital_months", file="time")
+SHORT_WEEKDAYS = {
+    name: number
+    for each in languages()
+    for number, names in enumerate(load(each, "time")["short_weekdays"])
+    for name in names.split()
+}
+"""Number of a day of the week by its abbreviation."""
 BARE_WEEKDAYS = _of_languages("weekdays", "bare", "weekday")
 HABITS: dict[str, tuple[str, ...]] = {
-    name: tuple(load(each, "time")["weekday"]["habits"])
-    for each in languages()
-    for name in load(each, "time")["weekdays"].split()
+    name: (*data["weekday"]["each"], *data["weekday"]["habits"])
+    for data in (load(each, "time") for each in languages())
+    for name in data["weekdays"].split()
 }
 """Weekday → the words before it that make it a habit ("every Monday")."""
 DAYS = {name: int(offset) for name, offset in _roles("days").items()}
@@ -128,6 +135,7 @@ _Y = r"(?:19|20)\d\d"
 _MONTH_WORD = _any_name(MONTHS)
 _MONTH_FIRST = _any_name(_of_languages("months", "month_first"))
 _WEEKDAY_WORD = _any_name(WEEKDAYS)
+_SHORT_OR_FULL_WEEKDAY = _any_name(WEEKDAYS | SHORT_WEEKDAYS)
 _WEEKEND = _phrases("weekend")
 _PART_WORD = rf"(?: (?:{_phrases('part_links')} )?(?P<@part>{_any_name(PARTS)}))?"
 _QUANTITY = rf"(?:\d{{1,3}}(?:[.,]5)?|{_any_name(AMOUNTS)})"
@@ -148,6 +156,17 @@ _NOT_COUNTED = rf"(?! ?(?:€|\$|£|%|{_COUNTED}))"
 _FIRST_OR_NUMBER = rf"\d\d?|{_phrases('first_day')}"
 _DATE_ARTICLE = rf"(?:{_phrases('date_articles')} )?"
 _WEEKDAY = rf"(?:(?P<@weekday>{_WEEKDAY_WORD}),? )"
+
+
+def _ahead(suffix: str = "") -> str:
+    """Match one or two weeks after a day, said after it, or with the suffix `_of` before it."""
+    week, fortnight = (
+        _any_pattern(HABIT[f"{unit}_ahead{suffix}"]) for unit in ("week", "fortnight")
+    )
+    number = "2" if suffix else ""
+    return rf"(?:(?P<@oneweek{number}>{week})|(?P<@twoweeks{number}>{fortnight}))"
+
+
 # One pattern per kind of expression. "@" is replaced by its name, to make group names unique.
 _ATOMS = {
     "part_of": rf"(?:{_phrases('these')} )?(?:(?P<@low>{_QUANTITY}) )?(?:(?P<@first>{_phrases('first_of')})|{_phrases('last_of')}) "
@@ -169,11 +188,12 @@ _ATOMS = {
     "weekday_and_day": rf"{_WEEKDAY}{_DATE_ARTICLE}(?P<@day>{_FIRST_OR_NUMBER})(?P<@ordinal>{_ORDINAL})"
     rf"(?![\d:]|[-–/.,]\d){_NOT_COUNTED}(?! ?{_any_name(UNITS)}s?(?!\w))",
     "month": rf"(?:{_BEFORE} )?(?P<@month>{_MONTH_WORD})\.?(?: {_AFTER})?{_YEAR_AFTER}",
-    "dayname": rf"(?:{_BEFORE} )?(?P<@weekday>{_WEEKDAY_WORD})(?: {_AFTER}|(?P<@week> {_any_pattern(HABIT['last_week'])})"
-    rf"| (?P<@ahead>{_any_pattern(HABIT['weeks_ahead'])}))?{_PART_WORD}(?!{_any_pattern(HABIT['not_before'])})",
+    "dayname": rf"(?:{_BEFORE} |{_ahead('_of')} )?(?P<@weekday>{_SHORT_OR_FULL_WEEKDAY})"
+    rf"(?: {_AFTER}|(?P<@week> {_any_pattern(HABIT['last_week'])})| {_ahead()})?{_PART_WORD}(?!{_any_pattern(HABIT['not_before'])}| {_any_name(PARTS)}s\b)",
     "day": rf"(?P<@word>{_any_name(DAYS)}){_PART_WORD}",
     "part": rf"(?:(?P<@way>{_phrases('part_ways')}) "
-    rf"(?P<@part>{_any_name(PARTS)})|(?P<@past>{_phrases('last_night')})|(?P<@tonight>{_phrases('tonight')}))",
+    rf"(?P<@part>{_any_name(PARTS)})|(?P<@past>{_phrases('last_night')})|(?P<@tonight>{_phrases('tonight')})"
+    rf"|(?(article)(?P<@part2>{_any_name(PARTS)})|(?!)))",
     "rolling": rf"(?:{_phrases('these')} (?:(?P<@low>{_QUANTITY}) )?{_phrases('these_last')} "
     rf"(?:(?P<@low2>{_QUANTITY}) )?|{_phrases('rolling_since')} {_ROUGHLY}(?P<@low3>{_QUANTITY})[- ]?"
     rf"|{_phrases('rolling_last')} (?P<@low4>{_QUANTITY}) |(?P<@one>{_phrases('rolling_one')}"
@@ -232,7 +252,7 @@ WORD = re.compile(r"\w+")
 # Pre-filter: every expression contains one of these words or a number.
 CORE = {
     word
-    for names in (MONTHS, WEEKDAYS, DAYS, PARTS, UNITS, SEASONS, FEASTS)
+    for names in (MONTHS, WEEKDAYS, SHORT_WEEKDAYS, DAYS, PARTS, UNITS, SEASONS, FEASTS)
     for name in names
     for word in (*WORD.findall(name), f"{name}s")
 }.union(words_of("search.core", file="time")) - words_of("search.not_core", file="time")

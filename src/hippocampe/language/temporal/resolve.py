@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from hippocampe.language.calendar import MONTHS, NUMBERS, WEEKDAYS
+from hippocampe.language.calendar import MONTHS, WEEKDAYS
 from hippocampe.language.temporal.grammar import (
     AMOUNTS,
     DAY,
@@ -21,6 +21,7 @@ from hippocampe.language.temporal.grammar import (
     PARTS,
     PERIODS,
     SEASONS,
+    SHORT_WEEKDAYS,
     STEPS,
     UNITS,
     WAYS,
@@ -195,11 +196,11 @@ def _resolve_day(groups: Groups, now: datetime) -> Span:
 
 
 def _resolve_dayname(groups: Groups, now: datetime) -> Span:
-    today, weekday = start_of_day(now), WEEKDAYS[groups["weekday"]]
-    monday = _monday(today)
+    today, name = start_of_day(now), groups["weekday"]
+    weekday, monday = WEEKDAYS.get(name, SHORT_WEEKDAYS.get(name, 0)), _monday(today)
+    weeks = 2 * ("twoweeks" in groups) + ("oneweek" in groups)
     way = WAYS.get(groups.get("way", ""))
-    if "ahead" in groups:
-        weeks = NUMBERS[groups["ahead"].split()[-1]] // 7
+    if weeks:
         day = today + ((weekday - today.weekday() - 1) % 7 + 1 + 7 * weeks) * DAY
     elif "week" in groups:
         day = monday + (weekday - 7) * DAY
@@ -216,6 +217,9 @@ def _resolve_part(groups: Groups, now: datetime) -> Span | None:
     if "tonight" in groups:
         return _part_of(start_of_day(now), "night")
     part = "night" if "past" in groups else PARTS[groups["part"]]
+    if "past" not in groups and "way" not in groups:
+        start, end = _part_of(start_of_day(now), part)
+        return (start, end) if end > now else (start + DAY, end + DAY)
     last = "past" in groups or WAYS.get(groups["way"]) == "last"
     if last and part != "night":
         return None if part != "evening" else _part_of(start_of_day(now) - DAY, part)

@@ -29,6 +29,7 @@ from hippocampe.language.temporal.grammar import (
     OTHER_SENSES,
     PERIODS,
     PLACED,
+    SHORT_WEEKDAYS,
     TO,
     UNITS,
     VERBS,
@@ -113,7 +114,7 @@ def parse_window(
         now: Time of the sentence; aware.
         timezone: Zone of the speaker (``"Europe/Paris"``): days begin there.
         ahead: Whether the sentence is about what is to come: a bare weekday, or a date without a year, is then the next one,
-            else the last.
+            else the last; "in the morning" and "le week-end" are the next ones, else habits.
 
     Returns:
         The window, or None when the sentence names no time.
@@ -126,7 +127,7 @@ def parse_window(
     best: tuple[timedelta, TimeWindow] | None = None
     expressions = (
         replace(each, span=_coming(each, here)) if ahead or each.link == "deadline" else each
-        for each in _expressions(folded, text, places, here)
+        for each in _expressions(folded, text, places, here, ahead=ahead)
     )
     for start, end, (first, last), kind in _windows(expressions, here):
         if start < end and (best is None or end - start < best[0]):
@@ -204,7 +205,7 @@ def _coming(found: _Expression, here: datetime) -> Span:
     return start, end
 
 
-_OTHERS_AHEAD: Final = frozenset({"way", "week", "ahead", "year"})
+_OTHERS_AHEAD: Final = frozenset({"way", "week", "oneweek", "twoweeks", "year"})
 """Parts of an expression that say which of several times it means."""
 _REPEATED: Final = {
     **dict.fromkeys(
@@ -283,7 +284,8 @@ def _is_event(found: _Expression) -> bool:
         case "part":
             return "past" in found.groups or _is_other(found)
         case "dayname":
-            return not {"week", "ahead"}.isdisjoint(found.groups) or _is_other(found)
+            weeks = {"week", "oneweek", "twoweeks"}
+            return not weeks.isdisjoint(found.groups) or _is_other(found)
         case "period":
             return _is_other(found)
         case _:
@@ -329,7 +331,7 @@ def _matches(folded: str) -> Iterator[re.Match[str]]:
 
 
 def _expressions(
-    folded: str, text: str, places: Sequence[int], now: datetime
+    folded: str, text: str, places: Sequence[int], now: datetime, *, ahead: bool = False
 ) -> Iterator[_Expression]:
     group_names = grammar()[1]
     for match in _matches(folded):
@@ -342,7 +344,7 @@ def _expressions(
         if span := RESOLVERS[name][0](groups, now):
             confirms = _CONFIRMS.get(name)
             capital = "month" in groups and text[places[match.start(f"{name}_month")]].isupper()
-            around = _Surroundings.of(match, groups, capital=capital)
+            around = _Surroundings.of(match, groups, capital=capital, ahead=ahead)
             sure = confirms is None or confirms(groups, around)
             yield _Expression(match, name, groups, span, sure)
 
@@ -360,6 +362,7 @@ class _Surroundings:
         lasts: Whether it tells how long something takes: "I built it in three days".
         capital: Whether its month is written with a capital.
         bound: Whether a word is used with times only: "since", "early", "next".
+        ahead: Whether the sentence is about what is to come.
     """
 
     place: str
@@ -370,6 +373,7 @@ class _Surroundings:
     lasts: bool
     capital: bool
     bound: bool
+    ahead: bool
 
     @property
     def word_before(self) -> str:
@@ -377,7 +381,9 @@ class _Surroundings:
         return self.before.split(" ")[-2]
 
     @classmethod
-    def of(cls, match: re.Match[str], groups: Groups, *, capital: bool) -> "_Surroundings":
+    def of(
+        cls, match: re.Match[str], groups: Groups, *, capital: bool, ahead: bool
+    ) -> "_Surroundings":
         place, article, link = (
             " ".join((match[group] or "").split()) for group in ("place", "article", "link")
         )
@@ -393,6 +399,7 @@ class _Surroundings:
             bound=prefix_role(link) not in ("", "from", "between")
             or bool(match["about"] or match["portion"])
             or "way" in groups,
+            ahead=ahead,
         )
 
 
@@ -430,6 +437,10 @@ def _confirms_month(groups: Groups, around: _Surroundings) -> bool:
 
 
 def _confirms_weekday(groups: Groups, around: _Surroundings) -> bool:
+    if not {"oneweek", "twoweeks"}.isdisjoint(groups):
+        return True
+    if groups["weekday"] in SHORT_WEEKDAYS:
+        return around.alone and (around.bound or around.place in PLACED["date"])
     if around.before.endswith(HABITS[groups["weekday"]]):  # "tous les lundis"
         return groups["weekday"] in BARE_WEEKDAYS and around.bound
     of_habit = around.link in HABIT["habit_links"]
@@ -459,11 +470,19 @@ def _confirms_season(groups: Groups, around: _Surroundings) -> bool:
 
 
 def _confirms_feast(groups: Groups, around: _Surroundings) -> bool:
-    return around.bound or "year" in groups or around.place in PLACED["feast"]
+    return around.ahead or around.bound or "year" in groups or around.place in PLACED["feast"]
 
 
 def _confirms_weekend(_groups: Groups, around: _Surroundings) -> bool:
-    return around.bound or around.place in PLACED["weekend"]
+    habit = around.before.endswith(tuple(HABIT["each"]))
+    return around.bound or around.place in PLACED["weekend"] or (around.ahead and not habit)
+
+
+def _confirms_part(groups: Groups, around: _Surroundings) -> bool:
+    """Confirm a part of the day: "in the morning" is a habit, but of a plan."""
+    named = "part" not in groups or "way" in groups
+    placed = not PLACED["part"].isdisjoint((around.place, around.word_before))
+    return named or (around.ahead and placed)
 
 
 def _confirms_day_of_month(groups: Groups, around: _Surroundings) -> bool:
@@ -490,6 +509,7 @@ _CONFIRMS: Final[Mapping[str, Callable[[Groups, _Surroundings], bool]]] = {
     "season": _confirms_season,
     "feast": _confirms_feast,
     "weekend": _confirms_weekend,
+    "part": _confirms_part,
     "day_of_month": _confirms_day_of_month,
     "later": _confirms_later,
     "year": _confirms_year,
