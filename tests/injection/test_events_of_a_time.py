@@ -78,6 +78,8 @@ def test_an_event_that_a_memory_dates_is_given(hippo: Hippocampe) -> None:
         ("what do I have on Friday?", "and on Thursday?", ["J'ai un rendez-vous"]),
         ("J'ai quoi de prévu vendredi ?", "et jeudi ?", ["J'ai un rendez-vous"]),
         ("what did I do in October?", "what about last weekend?", WEEK[-2:]),
+        ("what do I have on Friday?", "and what about on Wednesday 2 December?", ["My MOT"]),
+        ("J'ai quoi vendredi ?", "et pour le mercredi 2 décembre 2026 ?", ["My MOT"]),
         ("J'ai fait quoi en octobre ?", "et le week-end dernier ?", WEEK[-2:]),
         ("who is Dora?", "and on Thursday?", []),
     ],
@@ -148,6 +150,7 @@ def test_a_habit_of_another_time_is_not_planned(
     ("question", "follow_up"),
     [
         ("what do I have on Friday?", "and in the morning?"),
+        ("what do I have on Friday?", "and what about in the morning then?"),
         ("J'ai quoi vendredi ?", "et le week-end ?"),
     ],
 )

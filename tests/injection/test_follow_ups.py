@@ -18,6 +18,8 @@ TOLD = (
     ("karen", "The spare key of the Kubota hangs in the milk house"),
     ("karen", "The spare key of the truck is under the mineral feeder"),
     ("karen", "The new kit comes from Pennine Teamwear"),
+    ("owen", "Petra is on call this week"),
+    ("ines", "C'est Luc qui a le numéro du plombier"),
 )
 
 
@@ -44,6 +46,8 @@ def hippo(open_hippo: Opener, reading: None) -> Hippocampe:
         ("who cooks on thursday?", "tom", "and friday?", "Matteo cooks"),
         ("where is the Kubota spare key?", "tom", "and for the truck?", "mineral feeder"),
         ("when do we get the new kit?", "tom", "who is making it?", "Pennine"),
+        ("prod is slow, which box do I log into?", "tom", "who's on call?", "Petra"),
+        ("l'évier fuit, qui peut réparer ça ?", "tom", "qui a le numéro ?", "Luc"),
     ],
 )
 def test_a_follow_up_is_answered(

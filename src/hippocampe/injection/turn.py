@@ -24,7 +24,7 @@ from hippocampe.injection.render import Rendered, render_for
 from hippocampe.injection.selection import Candidate, considered, least_score, merge, select
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.language import open_questions
-from hippocampe.language.follow_ups import asks_other_time, continues
+from hippocampe.language.follow_ups import MOST_ELLIPTICAL, asks_other_time, continues
 from hippocampe.language.open_questions import OpenQuestion
 from hippocampe.language.temporal.window import TimeWindow, parse_window
 from hippocampe.retrieval import recall
@@ -177,7 +177,8 @@ class Turn:
         "And on Saturday?" asks for the events of another time.
         """
         asked = self.text
-        if not (continues(asked) or open_questions.speaks_of_memory(asked)):
+        follows = continues(asked, most=MOST_ELLIPTICAL)
+        if not (follows or open_questions.speaks_of_memory(asked)):
             return None, None
         named = self._window(asked) or self._window(asked, ahead=True)
         if named and asks_other_time(asked, named.text):

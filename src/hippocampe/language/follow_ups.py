@@ -96,15 +96,15 @@ def refers_to_thing(question: str) -> bool:
     )
 
 
-def continues(question: str) -> bool:
-    """Return whether a question goes on with what was asked: "and the caretaker?", "et le client ?"."""
-    return len(words(question)) <= MOST_CONTINUING and _opening().match(fold(question)) is not None
+def continues(question: str, *, most: int = MOST_CONTINUING) -> bool:
+    """Return whether a question of at most so many words goes on with what was asked: "and the caretaker?", "et le client ?"."""
+    return len(words(question)) <= most and _opening().match(fold(question)) is not None
 
 
 def asks_other_time(question: str, named_time: str) -> bool:
     """Return whether a question goes on with the last one, and only names another time: "and next week?"."""
     rest = frozenset(words(question.replace(named_time, " ", 1)))
-    return continues(question) and rest <= _EMPTY_WORDS
+    return continues(question, most=MOST_ELLIPTICAL) and rest <= _EMPTY_WORDS
 
 
 def completed(question: str, before: str, replaced: Collection[str]) -> str:

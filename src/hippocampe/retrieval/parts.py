@@ -65,6 +65,12 @@ def said_before(corpus: Corpus, request: RecallRequest, now: datetime) -> str:
     return _before(corpus, request, now)[-1].text
 
 
+def session_start(corpus: Corpus, request: RecallRequest, now: datetime) -> datetime:
+    """The time since which talk in the channel is of the present conversation."""
+    minutes = corpus.settings.of(request.scope.space).session_timeout_minutes
+    return now - timedelta(minutes=minutes)
+
+
 def _by_other_names(corpus: Corpus, question: str, request: RecallRequest) -> list[str]:
     """A question with each other name of the first one in it that has any: what users say of themselves lacks their names."""
     aliases = corpus.aliases.of(request.scope.space)
@@ -177,13 +183,12 @@ def _before(corpus: Corpus, request: RecallRequest, now: datetime) -> list[_Befo
     if not request.follows:
         return [_Before()]
     scope = request.scope
-    session = timedelta(minutes=corpus.settings.of(scope.space).session_timeout_minutes)
     with corpus.store.read() as connection:
         turns = turn_rows.latest(
             connection,
             scope.space,
             channel=scope.channel or "",
-            since=now - session,
+            since=session_start(corpus, request, now),
             until=now + timedelta.resolution,
             limit=MOST_TURNS,
         )

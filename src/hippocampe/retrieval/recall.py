@@ -33,7 +33,7 @@ from hippocampe.language.tense import is_past
 from hippocampe.language.text import fold
 from hippocampe.protocols import Vector
 from hippocampe.retrieval import candidates, features, reading, results, scoring, signals
-from hippocampe.retrieval.parts import parts_of
+from hippocampe.retrieval.parts import parts_of, session_start
 from hippocampe.retrieval.query import AnalysedQuery, analyse
 from hippocampe.retrieval.request import (
     MAX_QUERY_CHARACTERS,
@@ -262,6 +262,7 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
     parts += [((each,), (each,)) for each in topics if len(topics) > 1]
     found: dict[str, Found] = {}
     missing: tuple[str, ...] = ()
+    said_since = session_start(corpus, request, corpus.store.now())
     for part, of in parts:
         for each in part:
             if each in found:
@@ -270,10 +271,17 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
                 missing = ("not all searched",)
                 break
             found[each] = _find(corpus, each, request, stopwatch, of)
-            if any(item.score >= LIKELY for item in found[each].items):
+            likely = [item for item in found[each].items if item.score >= LIKELY]
+            if not all(_is_said(item, request, said_since) for item in likely):
                 break
     every = list(found.values())
     return every[0] if len(every) == 1 and not missing else _merged(every, request.limit, missing)
+
+
+def _is_said(item: Recollection, request: RecallRequest, since: datetime) -> bool:
+    """Return whether a result is talk of this session: a follow-up is searched for with its words, which it resembles."""
+    here = item.kind == "turn" and item.channel == request.scope.channel
+    return request.follows and here and item.at is not None and item.at >= since
 
 
 def _merged(found: Sequence[Found], limit: int, missing: Sequence[str]) -> Found:
