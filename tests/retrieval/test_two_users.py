@@ -72,6 +72,28 @@ def test_what_concerns_the_asker_may_answer(hippo: Hippocampe, fact: str) -> Non
     assert not demoted(next(item for item in found if item.content == fact))
 
 
+@pytest.mark.parametrize(
+    ("question", "fact", "answers"),
+    [
+        ("qui a ma perceuse ?", "J'ai la perceuse chez moi, je la rends samedi", True),
+        ("qui a ma perceuse ?", "J'ai prêté ma perceuse à Tom", False),
+        ("qui est mon dentiste ?", "J'ai un dentiste très doux", False),
+        ("who has my drill?", "I've got the drill at my place", True),
+        ("who has my drill?", "I keep my drill in the shed", False),
+        ("who is my dentist?", "I have a very gentle dentist", False),
+    ],
+)
+def test_another_user_may_be_who_has_something(
+    hippo: Hippocampe, question: str, fact: str, *, answers: bool
+) -> None:
+    hippo.remember("Alex a une perceuse, a drill", scope=ALEX)
+    hippo.remember(fact, scope=BEA)
+    found = hippo.recall(question, scope=ALEX, explain=True)
+    item = next(each for each in found if each.content == fact)
+    of_other = {signal.name: signal.value for signal in item.why}["of_other"]
+    assert of_other == (0.0 if answers else 1.0)
+
+
 @pytest.mark.usefixtures("reading")
 def test_talk_of_another_user_is_no_answer_either(hippo: Hippocampe) -> None:
     hippo.after_turn("J'ai mal au dos depuis lundi", "Je le note.", scope=BEA)

@@ -166,7 +166,7 @@ def asks(question: str) -> frozenset[str]:
     """Return the kinds of answer that a question asks for.
 
     Returns:
-        Any of `when`, `number`, `where`; plus `first_person` for a question in the first person.
+        Any of `when`, `number`, `name`, `where`, `who`; plus `first_person` for a question in the first person.
     """
     folded = fold(question)
     found = {name for name, pattern in _ASKS.items() if pattern.search(folded)}

@@ -6,6 +6,7 @@ turns next to those.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from hippocampe.engine.caches import CachedRows
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.language import traits as trait
 from hippocampe.language.kin import Kin, names_relation
+from hippocampe.language.lexicon import words_of
 from hippocampe.language.person import is_about_speaker, is_to_somebody
 from hippocampe.language.text import fold
 from hippocampe.language.text import words as spoken_words
@@ -107,6 +109,7 @@ def load(
     tellers = {name: query.called.get(own, own) for name, own in folded.items()}
     users = frozenset(tellers.values())
     asked = query.features.asker | _named(users, query.features.names)
+    doers = _doers(connection, rows, kinds, query)
     features = CandidateFeatures(
         dense=vectors[: len(rows)] @ dense,
         window=_window_cosines(vectors, neighbours, dense),
@@ -124,13 +127,14 @@ def load(
         at=np.array([row.at / 1e6 for row in rows]),
         importance=_numbers([row.importance for row in rows]),
         uses=_numbers([row.uses for row in rows]),
-        of_other=_of_other(connection, rows, kinds, tellers, query)
+        of_other=_of_other(connection, rows, kinds, tellers, query, doers)
         if query.features.asker
         else None,
         values=of_rows >> trait.VALUES,
         names=of_rows >> trait.FIRST_NAME & trait.NAMES,
         kin=_kin(vocabulary, words, query.features.kin, len(rows)),
         owners=_owners(rows, of_rows, kinds, tellers),
+        doers=np.array([row.id in doers for row in rows], bool),
         asked=asked,
         names_other=_names_other(vocabulary, rows, words, users - asked) if asked else None,
     )
@@ -256,11 +260,12 @@ def _of_other(
     kinds: Mapping[str, str],
     users: Mapping[str, str],
     query: AnalysedQuery,
+    doers: Collection[str],
 ) -> NDArray[np.bool_]:
     """Shape (candidates,): whether it is another user's statement about themselves alone, or about a third person.
 
     "My dog" of another user is another dog. A text that names the asker or addresses somebody may
-    still answer: "I lent my bike to Alex", "j'ai rangé ton vélo".
+    still answer: "I lent my bike to Alex", "j'ai rangé ton vélo"; and so may the `doers`.
     """
     asker = query.features.asker
     of_others = [row for row in rows if row.teller and users[row.teller] not in asker]
@@ -276,7 +281,29 @@ def _of_other(
             and not is_to_somebody(content)
             and not _named(asker, spoken_words(content))
         )
+    found.difference_update(doers)
     return np.array([row.id in found for row in rows], bool)
+
+
+def _doers(
+    connection: Connection, rows: Sequence[_Row], kinds: Mapping[str, str], query: AnalysedQuery
+) -> frozenset[str]:
+    """The memories whose teller may be the answer to "who has my drill?": "I have it", but not "I lent my drill to Tom"."""
+    if "who" not in query.features.asks:
+        return frozenset()
+    stated = [row.id for row in rows if row.teller and kinds[row.id] == "memory"]
+    asked = frozenset(query.features.words)
+    return frozenset(
+        id
+        for id, _, content in read_by_ids(connection, _SAID["memory"], stated)
+        if is_about_speaker(content) and not _has_own(spoken_words(content), asked)
+    )
+
+
+def _has_own(spoken: Sequence[str], things: Collection[str]) -> bool:
+    """Return whether the speaker of folded words has one of some things: "my drill"."""
+    own = words_of("grammar.own")
+    return any(one in own and other in things for one, other in pairwise(spoken))
 
 
 def _of_third_persons(

@@ -85,6 +85,7 @@ class CandidateFeatures:
         names: Shape (n,): number of proper names in each, from `traits.names_in`.
         kin: Shape (n, relatives): whether each names a relative that the query names.
         owners: The folded name of the speaker of each memory in the first person.
+        doers: Shape (n,): whether the query asks who does something, and its speaker may: "who has my drill?", "I have it".
         asked: The folded names of the users whom the query is about: the asker, or those it names.
         names_other: Shape (n,): whether it is a memory that names another user; None unless the query is
             about a user.
@@ -111,5 +112,6 @@ class CandidateFeatures:
     of_other: Flags | None = None
     kin: Flags | None = None
     owners: Sequence[str | None] = ()
+    doers: Flags | None = None
     asked: frozenset[str] = frozenset()
     names_other: Flags | None = None

@@ -179,4 +179,6 @@ def _about_other(query: QueryFeatures, candidates: CandidateFeatures, same: Floa
     owners = candidates.owners or (None,) * len(same)
     own = np.array([owner in asked for owner in owners], bool)
     of_another = np.array([owner is not None and owner not in asked for owner in owners], bool)
+    if candidates.doers is not None:
+        of_another &= ~candidates.doers
     return (other | of_another) & ~named & ~own
