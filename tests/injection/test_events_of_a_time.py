@@ -113,6 +113,8 @@ def test_a_follow_up_asks_for_the_events_of_another_time(
         ("on a quoi le week-end ?", "On appelle Ivo samedi"),
         ("what are we doing Christmas Eve?", "Ivo calls on 24 December"),
         ("on fait quoi la veille de Noël ?", "On appelle Ivo le 24 décembre"),
+        ("qu'est-ce qu'on a demain ?", "On appelle Ivo demain"),
+        ("qu'est-ce qu'on a samedi ?", "On appelle Ivo samedi"),
         ("what's on tonight?", "Ivo calls every Tuesday at 9pm"),
         ("what's on on Thursday?", "Ivo calls on Thursdays"),
         ("on a quoi demain matin ?", "Ivo appelle le mercredi matin"),
@@ -166,6 +168,26 @@ def test_a_follow_up_may_name_a_habitual_time(
     read = [each.recollection.content for each in given if each.path == "recent"]
     assert ("Luc" in " ".join(read)) == ("week-end" in follow_up)
     assert ("Petit" in " ".join(read)) == ("morning" in follow_up)
+
+
+@pytest.mark.parametrize(
+    ("question", "told", "channel", "given"),
+    [
+        ("what are we doing on Friday?", "We dine at my parents' on Friday", "attic", True),
+        ("what are we doing on Friday?", "We dine at my parents' on Friday", "office", False),
+        ("what are we doing on Friday?", "I see my lawyer on Friday", "attic", False),
+        ("what do I have on Friday?", "We dine at my parents' on Friday", "attic", False),
+        ("on fait quoi vendredi ?", "On dîne chez mes parents vendredi", "attic", True),
+        ("on fait quoi vendredi ?", "On dîne chez mes parents vendredi", "office", False),
+        ("on fait quoi vendredi ?", "Je vois mon avocat vendredi", "attic", False),
+    ],
+)
+def test_what_another_plans_for_all_in_the_room_is_theirs(
+    hippo: Hippocampe, question: str, told: str, channel: str, *, given: bool
+) -> None:
+    hippo.remember(told, scope=Scope("home", user="rob", channel=channel))
+    asked = hippo.before_turn(question, scope=Scope("home", user="mia", channel="attic"))
+    assert (told in [each.content for each in asked.items]) == given
 
 
 def test_what_is_in_an_evening_is_not_on_the_next_day(hippo: Hippocampe) -> None:

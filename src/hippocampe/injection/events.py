@@ -7,6 +7,7 @@ from functools import cached_property
 from sqlalchemy import Connection
 
 from hippocampe.injection.asker import TALK, Asker, concerns, without_author
+from hippocampe.language.lexicon import words_of
 from hippocampe.language.names import with_other_names
 from hippocampe.language.open_questions import OpenQuestion
 from hippocampe.language.person import is_about_speaker
@@ -79,7 +80,7 @@ class Events:
         if item.kind == "note":
             return True
         theirs = self._is_of(item) if self.question.of else self.asker.is_concerned(item)
-        if not theirs:
+        if not (theirs or self._is_ours(item)):
             return False
         untimed = self.question.planned and item.at == _told_at(item) and not self._time(item)
         return untimed or self._is_event(item)
@@ -109,7 +110,20 @@ class Events:
             return False
         if item.memory is None:
             return self.asker.took_part(item)
-        return self._asked is not None or concerns(item.memory, self.asker.names)
+        if self._asked is not None or concerns(item.memory, self.asker.names):
+            return True
+        return self._is_ours(item)
+
+    def _is_ours(self, item: Recollection) -> bool:
+        """Return whether somebody in this room told a memory of several, "we dine at Nina's", and the question is not of one."""
+        if (
+            self._asked is not None
+            or item.memory is None
+            or item.channel != self.asker.scope.channel
+        ):
+            return False
+        several = words_of("group", language=parse(item.content).language)
+        return not several.isdisjoint(words(item.content))
 
     def _is_of(self, item: Recollection) -> bool:
         """Return whether those of whom the question asks told an item, are named in it, or are its subjects."""

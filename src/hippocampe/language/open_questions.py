@@ -91,9 +91,11 @@ def parse(
 def _parse(
     text: str, named_time: str, companions: Collection[str], rooms: Collection[str]
 ) -> OpenQuestion | None:
-    timed = named_time and named_time in text
-    if timed and (asked := _events(text.replace(named_time, " ", 1))):
-        return asked
+    timed = bool(named_time) and named_time in text
+    # The preposition of a time may be a verb without its subject: "qu'est-ce qu'on a demain ?".
+    for time in (named_time, named_time.partition(" ")[2]):
+        if timed and time and (asked := _events(text.replace(time, " ", 1))):
+            return asked
     said = words(text)
     room = next((room for room in rooms if _contains(said, words(room))), None)
     ignored = [*companions, *(words(room) if room else ())]

@@ -25,6 +25,7 @@ from hippocampe.errors import EmbedderUnavailable, ModelUnavailable
 from hippocampe.language import humanize
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.detect import language_of
+from hippocampe.language.follow_ups import continues
 from hippocampe.language.lexicon import load
 from hippocampe.language.questions import is_telling
 from hippocampe.language.search_terms import search_terms
@@ -264,6 +265,7 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
     missing: tuple[str, ...] = ()
     said_since = session_start(corpus, request, corpus.store.now())
     for part, of in parts:
+        goes_on = continues(part[-1])
         for each in part:
             if each in found:
                 continue
@@ -272,7 +274,7 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
                 break
             found[each] = _find(corpus, each, request, stopwatch, of)
             likely = [item for item in found[each].items if item.score >= LIKELY]
-            if not all(_is_said(item, request, said_since) for item in likely):
+            if any(goes_on or not _is_said(item, request, said_since) for item in likely):
                 break
     every = list(found.values())
     return every[0] if len(every) == 1 and not missing else _merged(every, request.limit, missing)
