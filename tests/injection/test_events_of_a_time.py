@@ -151,6 +151,23 @@ def test_a_habit_of_another_time_is_not_planned(
 @pytest.mark.parametrize(
     ("question", "follow_up"),
     [
+        ("what do I have on Friday?", "and on Thursday?"),
+        ("qu'est-ce qu'on a vendredi ?", "et jeudi ?"),
+    ],
+)
+def test_a_question_for_a_time_is_what_a_follow_up_goes_on_with(
+    hippo: Hippocampe, question: str, follow_up: str
+) -> None:
+    scope = Scope("home", user="mia", channel="den")
+    hippo.after_turn("who has the key of the bike shed?", "Rob.", scope=scope)
+    hippo.after_turn(question, "Nothing.", scope=scope)
+    given = hippo.before_turn(follow_up, scope=scope).trace.considered
+    assert any("dentiste" in each.recollection.content for each in given if each.path == "recent")
+
+
+@pytest.mark.parametrize(
+    ("question", "follow_up"),
+    [
         ("what do I have on Friday?", "and in the morning?"),
         ("what do I have on Friday?", "and what about in the morning then?"),
         ("J'ai quoi vendredi ?", "et le week-end ?"),

@@ -20,6 +20,7 @@ from hippocampe.language.follow_ups import (
     with_name,
 )
 from hippocampe.language.names import named_in
+from hippocampe.language.open_questions import speaks_of_memory
 from hippocampe.language.questions import asked_in, is_about_told, refers
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.statement import parse
@@ -213,10 +214,15 @@ def _antecedent(texts: Iterable[str], speakers: frozenset[str]) -> _Before:
         named = proper_names_in(text) | speakers.intersection(words(text))
         if is_small_talk(text):
             continue
-        if not is_elliptical(text, proper_names_in(text) | speakers):
+        if _is_of_a_time(text) or not is_elliptical(text, proper_names_in(text) | speakers):
             return _Before(text, _latest(text, named, follow_ups[::-1]), speakers)
         follow_ups.append((text, named))
     return _Before(speakers=speakers)
+
+
+def _is_of_a_time(text: str) -> bool:
+    """Return whether a text asks for all at a time, so that it is complete without a topic: "what do we have on Friday?"."""
+    return bool(times_in(text)) and not continues(text) and speaks_of_memory(text)
 
 
 def _latest(text: str, named: Set[str], follow_ups: Sequence[tuple[str, Set[str]]]) -> str:
