@@ -131,6 +131,36 @@ def test_a_current_value_is_given_rather_than_the_one_it_returned_to(
 
 
 @pytest.mark.parametrize(
+    ("told", "before", "question", "answer"),
+    [
+        (
+            "Ma sœur Maud vit à Nantes",
+            "ma soeur elle vit où ?",
+            "et elle travaille où ?",
+            "Maud travaille au CHU",
+        ),
+        (
+            "My sister Beth lives in Ely",
+            "where's my sister?",
+            "what does she do?",
+            "Beth is a nurse",
+        ),
+    ],
+)
+def test_a_pronoun_may_be_a_relative_of_who_asked_before(
+    hippo: Hippocampe, clock: FakeClock, told: str, before: str, question: str, answer: str
+) -> None:
+    hippo.remember(told, scope=room("ines"))
+    hippo.remember(answer, scope=room("ines"))
+    hippo.remember("Lena is a pilot, Lena travaille chez Airbus", scope=room("tom"))
+    hippo.after_turn(before, "One moment.", scope=room("ines"))
+    clock.advance(minutes=1)
+    for user in ("ines", "tom"):
+        given = hippo.before_turn(question, scope=Scope("home", user=user, channel="den")).trace
+        assert given.considered[0].recollection.content == answer
+
+
+@pytest.mark.parametrize(
     ("told", "before", "follow_up", "question", "answer"),
     [
         (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from hippocampe.engine.corpus import Corpus
@@ -121,7 +121,8 @@ def _completed(
     """A question that `follows` what was said before it, in complete forms."""
     named, names_before = before.named_in(question), before.named_in(before.text)
     complete: list[str] = []
-    if other := asked_of_another(question, before.text, named, names_before):
+    other = asked_of_another(question, before.text, named, names_before)
+    if other and (named or not refers(question)):
         complete.append(other)
     elif of_somebody and not named and not asks_own(question):
         names = _names(corpus, before.latest, request)
@@ -198,13 +199,20 @@ def _before(corpus: Corpus, request: RecallRequest, now: datetime) -> list[_Befo
     speakers = frozenset(word for turn in turns for word in words(turn.author or ""))
     asker = scope.user if scope.user in [author for author, _ in texts[:INTERLEAVED]] else None
     found = [
-        _antecedent((spelled(corpus, text, scope.space) for text in each), speakers)
-        for each in (
-            [text for _, text in texts],
-            [text for author, text in texts if asker and author == asker],
-        )
+        _antecedent((_as_said(corpus, request, *each, now) for each in said_by), speakers)
+        for said_by in (texts, [each for each in texts if asker and each[0] == asker])
     ]
     return found if found[1].text not in ("", found[0].text) else found[:1]
+
+
+def _as_said(
+    corpus: Corpus, request: RecallRequest, author: str | None, text: str, now: datetime
+) -> str:
+    """A text as the space spells it, with the name of a relative of its author: "where does Beth live?" for "my sister"."""
+    text = spelled(corpus, text, request.scope.space)
+    theirs = replace(request, scope=replace(request.scope, user=author))
+    named = with_names_of_relatives(corpus, text, theirs, now)
+    return named[0] if len(named) == 1 else text
 
 
 def _antecedent(texts: Iterable[str], speakers: frozenset[str]) -> _Before:
