@@ -164,3 +164,23 @@ def test_any_text_is_read_and_forgotten() -> None:
     before = parse("Léa dort")
     clear_caches()
     assert parse("Léa dort") is not before
+
+
+@pytest.mark.parametrize(
+    ("text", "again"),
+    [
+        ("je refume", True),
+        ("elle redort bien", True),
+        ("je regarde un film", False),
+        ("ma retraite est petite", False),
+        ("il recherche un stage", False),
+    ],
+)
+def test_a_prefix_tells_that_a_verb_is_done_again(text: str, *, again: bool) -> None:
+    assert ("again" in parse(text).signs) == again
+
+
+def test_a_function_word_of_one_language_is_a_thing_in_another() -> None:
+    english, french = parse("my son sold the car"), parse("je dors car je suis malade")
+    assert [english.tokens[at].norm for at in english.content] == ["son", "sold", "car"]
+    assert "car" not in [french.tokens[at].norm for at in french.content]

@@ -17,6 +17,8 @@ from hippocampe.language.tense import Tense, is_over, is_past, tense_of
         ("elle a déjà été opérée", Tense.PAST),
         ("on est en Grèce cet été", Tense.PRESENT),
         ("je vais être tonton", Tense.FUTURE),
+        ("je viens d'acheter une moto", Tense.PAST),
+        ("je viens de Paris", Tense.PRESENT),
         ("je vais chez le kiné mardi", Tense.PRESENT),
         ("je serai tonton", Tense.FUTURE),
         ("I have been unwell", Tense.PAST),

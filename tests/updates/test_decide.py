@@ -77,6 +77,33 @@ UPDATES = [
     ("Nina works at Acme", "Nina left Acme"),
     ("Nina works at Acme", "Nina no longer works at Acme"),
     ("Nina works as a waitress", "Nina works as a nurse"),
+    # Of two clauses, the first one ends what the old statement says.
+    ("Hugo travaille chez Orange", "Hugo a quitté Orange, il bosse chez Airbus"),
+    ("Hugo a quitté Orange, il bosse chez Airbus", "Hugo travaille chez Safran"),
+    ("Je bosse chez Orange", "J'ai quitté Orange, je bosse chez Airbus"),
+    ("Nina works at Acme", "Nina quit Acme, she's at Initech now"),
+    ("Nina works at Acme", "Nina left Acme, she works at Initech"),
+    # In or out of work.
+    ("Je suis au chômage", "Je travaille chez Leroy Merlin"),
+    ("Je suis au chômage", "J'ai commencé un nouveau travail lundi"),
+    ("Je travaille chez Orange", "Je suis au chômage"),
+    ("Hugo travaille chez Orange", "Hugo est à la retraite depuis mars"),
+    ("I'm unemployed", "I work at Acme"),
+    ("I'm unemployed", "I started a new job on Monday"),
+    ("I work at Acme", "I'm out of work"),
+    ("I work at Acme", "I retired in March"),
+    # Who has a role, in either order.
+    ("Mon boss s'appelle Didier", "C'est Valérie ma nouvelle cheffe"),
+    ("Mon plat préféré est la raclette", "La fondue est mon nouveau plat préféré"),
+    ("My boss is called Derek", "Valerie is my new boss"),
+    ("My boss is Anne", "My new boss is called Claire"),
+    # Called otherwise.
+    ("Le projet s'appelle Orion", "Le projet a été rebaptisé Atlas"),
+    ("The project is called Orion", "The project was renamed to Atlas last week"),
+    # Tastes with "can" and a negation.
+    ("J'aime bien le café", "Je ne supporte plus le café"),
+    ("I really like coffee", "I can't stand coffee anymore"),
+    ("J'ai arrêté de fumer", "Je refume depuis l'été"),
     ("Hugo travaille comme serveur", "Hugo travaille comme cuisinier"),
     # What is used, and what it is left for.
     ("We use Jira for tickets", "We moved from Jira to Linear for tickets"),
@@ -189,6 +216,14 @@ REINFORCES = [
 
 # (old, new): both stay.
 DIFFERS = [
+    # Irony says the contrary.
+    ("I hate Mondays", "Oh sure, I just love Mondays"),
+    ("I hate Mondays", "I love Mondays 🙄"),
+    ("Je déteste le lundi", "Tu parles, j'adore le lundi"),
+    # A clause that takes back the one before it ends nothing.
+    ("Nina works at Acme", "Nina left Acme, they say"),
+    ("Hugo travaille chez Orange", "Hugo a quitté Orange, il paraît"),
+    ("I work with Tom", "I work on a farm"),
     # The seeds.
     ("David habite à Paris", "David a un fils"),
     ("David habite à Paris", "Mickael habite à Paris"),

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, Final
 
 from hippocampe.language.lexicon import load
-from hippocampe.language.text import STOP_WORDS
 from hippocampe.language.tokenizer import tokenize, told_by_accent
 
 
@@ -20,6 +19,7 @@ class Grammar:
         language: Its code.
         spellings: Intended words of hurried spellings.
         glued: Full forms of one-letter pronouns that are written in one word with a verb.
+        again: Prefix of a verb by which it is done again, or "".
         numbers: Value by number word.
         ordinals: Rank by ordinal.
         units: Unit by word or sign.
@@ -33,6 +33,7 @@ class Grammar:
     language: str
     spellings: Mapping[str, tuple[str, ...]]
     glued: Mapping[str, str]
+    again: str
     numbers: Mapping[str, int]
     ordinals: Mapping[str, int]
     units: Mapping[str, str]
@@ -55,6 +56,18 @@ class Grammar:
                     found.add(sign)
         return frozenset(found)
 
+    def repeated(self, norm: str) -> str:
+        """The verb that a verb with the prefix `again` repeats: "fume" of "refume"; "" for a verb of its own, "regarde"."""
+        verb = norm.removeprefix(self.again)
+        if verb == norm or len(verb) < _SHORTEST_VERB:
+            return ""
+        own = plain_stem(norm, self.language)
+        is_own = own in self.verbs or own in self._single or norm in self.roles
+        return "" if is_own or plain_stem(verb, self.language) not in self.verbs else verb
+
+
+_SHORTEST_VERB: Final = 3  # letters
+
 
 @lru_cache(maxsize=20_000)
 def stem(word: str, language: str) -> str:
@@ -69,8 +82,14 @@ def stem(word: str, language: str) -> str:
 
 def plain_stem(word: str, language: str) -> str:
     """The stem of a word; a function word equals only itself ("par" is not "paraît")."""
-    apart = word in STOP_WORDS or word in _function_words(language)
+    apart = word in stop_words(language) or word in _function_words(language)
     return f"={word}" if apart else stem(word, language)
+
+
+@cache
+def stop_words(language: str) -> frozenset[str]:
+    """The words of a language that mean little by themselves; "car" is one in French only."""
+    return frozenset(load(language, "words")["stop"].split())
 
 
 @cache
@@ -108,6 +127,7 @@ def grammar(language: str) -> Grammar:
         language=language,
         spellings={word: tuple(meant.split()) for word, meant in data["spellings"].items()},
         glued=data["glued"],
+        again=data["again"],
         # "Un" is an article more often.
         numbers={word: n for word, n in _by_word(data["numbers"], int).items() if n > 1},
         ordinals=_by_word(data["ordinals"], int),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Final, Literal
 
 from hippocampe.language.detect import language_of
@@ -96,6 +96,14 @@ def _is_particle(words: Sequence[Word], at: int) -> bool:
 
 def _closes(norms: Sequence[str], at: int) -> bool:
     return not _CLOSING.isdisjoint(norms[at + 1 : at + _MAX_PARTICLE_DISTANCE + 2])
+
+
+def may_reverse(ours: Set[str], theirs: Set[str]) -> bool:
+    """Return whether each of two statements, by its folded words, has a word of a pair of contraries."""
+    return any(
+        (ours & first and theirs & second) or (ours & second and theirs & first)
+        for first, second in _CONTRARIES
+    )
 
 
 def are_contraries(one: Token, other: Token) -> bool:

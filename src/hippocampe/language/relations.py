@@ -70,6 +70,8 @@ _MAX_OPENING: Final = 400
 
 TASTE: Final = "attitude"
 """The relation of who likes or dislikes what."""
+ROUGH: Final = frozenset({TASTE, "employment"})
+"""The relations that hold less than a statement of them says: one value has several wordings or things."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +124,22 @@ def relations(statement: Statement) -> tuple[Relation, ...]:
     found = tuple(_relations(statement))
     if not found and statement.labelled:
         found = tuple(_relations(statement.labelled))
+    if not found or any(each.negated for each in found):
+        found = _of_halves(statement) or found
     for later in () if found or statement.plain else statement.later:
         if found := tuple(
             replace(each, preceded=True) for each in _relations(later) if each.subject
         ):
             return found
     return found
+
+
+def _of_halves(statement: Statement) -> tuple[Relation, ...]:
+    """Return the relations of both clauses of a statement, if the first one ends what the second one may go on from."""
+    found = [tuple(_relations(half)) for half in statement.halves]
+    if not found or not any(each.negated for each in found[0]):
+        return ()
+    return tuple(replace(each, preceded=True) for half in found for each in half)
 
 
 def leaves_out_subject(text: str) -> bool:
@@ -158,7 +170,7 @@ def clear_caches() -> None:
 
 
 def _relations(statement: Statement) -> Iterator[Relation]:
-    if statement.question or not 0 < len(statement.core) <= _MAX_WORDS:
+    if statement.question or statement.ironic or not 0 < len(statement.core) <= _MAX_WORDS:
         return
     if any(word.opens for word in statement.core[1:]):  # more than one sentence
         return

@@ -93,6 +93,13 @@ class Statement:
         return "?" in self.text or fold(self.text).lstrip().startswith(_FORMAL_QUESTIONS)
 
     @cached_property
+    def ironic(self) -> bool:
+        """Return whether it means the contrary of what it says: "oh sure", "🙄"."""
+        return bool(_IRONIC.search(self.text)) or word_classes().occurs(
+            "irony", [word.norm for word in tokenize(self.text)]
+        )
+
+    @cached_property
     def hedged(self) -> bool:
         """Return whether it tells a wish, a plan, a guess or a condition."""
         return is_hedged(self.words)
@@ -108,6 +115,22 @@ class Statement:
         last = min(len(self.words) - 1, _MAX_BEFORE)
         starts = [at for at in range(1, last + 1) if _begins_clause(self.words[at])]
         return tuple(self._of(self.words[at:]) for at in starts if _states_nothing(self.words[:at]))
+
+    @cached_property
+    def halves(self) -> tuple[Statement, ...]:
+        """Both clauses of "Tom left Acme, he is at Initech", each with its subject; none if one is a wish or a guess."""
+        starts = [at for at in range(2, len(self.words)) if self.words[at].pause]
+        at = starts[0] if len(starts) == 1 else 0
+        if not at or self.hedged or self.question or not _QUOTES.isdisjoint(self.text):
+            return ()
+        pronoun = self.words[at].norm
+        if pronoun in _SPEAKER:
+            return self._of(self.words[:at]), self._of(self.words[at:])
+        subject = self.words[: self.verb]
+        named = [word.norm for word in subject] == [each.norm for each in self.tokens[: self.verb]]
+        if pronoun not in _UNNAMED or not named or self.verb >= at:
+            return ()
+        return self._of(self.words[:at]), self._of((*subject, *self.words[at + 1 :]))
 
     @cached_property
     def labelled(self) -> Statement | None:
@@ -231,8 +254,10 @@ def _without_openers(words: Sequence[Word], norms: Sequence[str]) -> list[Word]:
 _MAX_BEFORE: Final = 4
 _LABEL: Final = re.compile(r"[^:.!?]+:\s")
 _EQUALS: Final = Word("=", ":")
+_IRONIC: Final = re.compile(r"[🙄🙃😒]|(?<!\S)/s\s*$")
 _QUOTES: Final = frozenset(':"«»“”')
 _SPEAKER: Final = words_of("grammar.first_person")
+_UNNAMED: Final = words_of("unnamed")
 _STATING: Final = frozenset[str]().union(
     *(
         words_of(f"grammar.{role}")

@@ -20,7 +20,9 @@ _GONE: Final = {f"{each}{end}" for each in words_of("gone") for end in ("", "e",
 _REFLEXIVE: Final = words_of("reflexive")
 _ARRANGING: Final = words_of("arranging")
 _SUBJECTS: Final = words_of("grammar.third_person")
+_OF: Final = words_of("grammar.of")
 _BE: Final = words_of("grammar.be")
+_RECENT: Final = words_of("recent_past")
 _FUTURE: Final = words_of("future_auxiliaries")
 _BEFORE_INFINITIVE: Final = words_of("before_infinitive")
 _INFINITIVES: Final = tuple(words_of("infinitive_endings"))
@@ -48,6 +50,7 @@ def tense_of(statement: Statement) -> Tense:
             (pronoun and _is_past_form(word))
             or word.norm in _PAST
             or (word.norm in _BEFORE_PARTICIPLE and after.endswith(_PARTICIPLES))
+            or (word.norm in _RECENT and _is_before_infinitive(words, at))
         ):
             return Tense.PAST
         if word.norm in _FUTURE or (
@@ -55,6 +58,12 @@ def tense_of(statement: Statement) -> Tense:
         ):
             return Tense.FUTURE
     return Tense.FUTURE if "future" in statement.signs else Tense.PRESENT
+
+
+def _is_before_infinitive(words: Sequence[Word], at: int) -> bool:
+    """Return whether a preposition and an infinitive follow: "je viens de finir"."""
+    linked = [word.norm in _OF for word in words[at + 1 : at + 2]] == [True]
+    return linked and _next_word(words, at + 1).endswith(_INFINITIVES)
 
 
 def is_past(statement: Statement) -> bool:

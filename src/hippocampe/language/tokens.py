@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hippocampe.language.amounts import Found, Kind, value_at
-from hippocampe.language.grammar import Grammar, plain_stem
-from hippocampe.language.text import STOP_WORDS
+from hippocampe.language.grammar import Grammar, plain_stem, stop_words
 from hippocampe.language.tokenizer import Word, tokenize, told_by_accent
 
 _SUBJECT_OF_ROLE: Final = (
@@ -44,6 +43,7 @@ class Token:
         opens: Whether it opens a sentence, where a capital is no evidence.
         roles: Grammatical roles.
         kin: The relationship it names, or "".
+        stops: Whether it means little by itself, in its language: "car" is a thing in English.
     """
 
     norm: str
@@ -55,6 +55,7 @@ class Token:
     opens: bool
     roles: frozenset[str]
     kin: str
+    stops: bool = False
 
     @property
     def shown(self) -> str:
@@ -66,7 +67,8 @@ def tokens_of(text: str, known: Grammar) -> tuple[Token, ...]:
     """Return the words and values of a statement."""
     words: list[Word] = []
     for word in tokenize(text):
-        for number, norm in enumerate(_meant(told_by_accent(word), known)):
+        after_article = bool(words) and bool(known.roles.get(words[-1].norm, _NONE) & _BEFORE_NOUN)
+        for number, norm in enumerate(_meant(told_by_accent(word), known, noun=after_article)):
             words.append(word._replace(norm=norm, opens=word.opens and not number))
     found: list[Token] = []
     at = 0
@@ -77,12 +79,14 @@ def tokens_of(text: str, known: Grammar) -> tuple[Token, ...]:
     return tuple(found)
 
 
-def _meant(word: Word, known: Grammar) -> tuple[str, ...]:
-    """The standard words of one hurried spelling, folded."""
+def _meant(word: Word, known: Grammar, *, noun: bool) -> tuple[str, ...]:
+    """The standard words of one hurried spelling, folded; and of a verb that is done again, unless it is a noun."""
     if word.norm in known.spellings and not (word.capital and not word.opens):
         return known.spellings[word.norm]
     if known.glued and (glued := _GLUED.fullmatch(word.norm)) and glued[1] in known.glued:
         return known.glued[glued[1]], glued[2]
+    if not noun and (repeated := known.repeated(word.norm)):
+        return known.again, repeated
     return (word.norm,)
 
 
@@ -91,7 +95,8 @@ def _token(word: Word, value: Found, known: Grammar) -> Token:
     roles = known.roles.get(word.norm, _NONE)
     if len(word.norm) < _SHORT and not word.surface.isascii():
         roles -= _VERBAL  # "à" folds to the verb "a", "où" to "ou".
-    common = bool(roles) or word.norm in STOP_WORDS or len(word.norm) < 2
+    stops = word.norm in stop_words(known.language)
+    common = bool(roles) or stops or len(word.norm) < 2
     unit = value.unit if value.kind == "number" else ""
     return Token(
         norm=word.norm,
@@ -105,6 +110,7 @@ def _token(word: Word, value: Found, known: Grammar) -> Token:
         opens=word.opens,
         roles=roles,
         kin=known.kin.get(word.norm, "") if plain else "",
+        stops=stops,
     )
 
 
@@ -117,7 +123,7 @@ def content_of(tokens: Sequence[Token]) -> tuple[int, ...]:
 def _means_something(token: Token) -> bool:
     if token.kind != "word":
         return True
-    return not token.roles and token.norm not in STOP_WORDS and token.norm[0].isalnum()
+    return not (token.roles or token.stops) and token.norm[0].isalnum()
 
 
 def first_verb(tokens: Sequence[Token], known: Grammar) -> int:

@@ -122,7 +122,8 @@ def _of_attributes() -> Iterator[Wording]:
         grouped = [f"({'|'.join(plain)})"] if plain else []
         for name in (*grouped, *(n for n in names if "(" in n)):
             bare = () if attribute.get("shared") else data["bare"]
-            for form in dict.fromkeys((*data["forms"], *bare)):
+            named = data["named"] if "first_names" in attribute.get("known", ()) else ()
+            for form in dict.fromkeys((*data["forms"], *named, *bare)):
                 yield _wording(entry, form.replace("NAME", name), "state", {})
 
 
@@ -187,7 +188,7 @@ def _compile(form: str, choices: tuple[tuple[str, str], ...]) -> re.Pattern[str]
         else:
             parts.extend(re.escape(word.norm + " ") for word in _tokenize_form(piece))
     closed = form.endswith(("{value}", "{slot}", "{one}", "{head}")) and not choices
-    if not closed and not (choices and form.endswith("{slot}")):
+    if not closed and not (choices and form.endswith(("{slot}", "{any}"))):
         parts.append(r"(?P<rest>(?:\S+ )*)")
     return re.compile("".join(parts))
 

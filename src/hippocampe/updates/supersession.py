@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from hippocampe.language.lexicon import words_of
-from hippocampe.language.relations import TASTE, Relation, date_of
+from hippocampe.language.relations import ROUGH, Relation, date_of
 from hippocampe.language.statement import is_time
 from hippocampe.language.word_classes import word_classes
 
@@ -106,7 +106,7 @@ def _compare_dates(
 
 
 def _same_value(now: Relation, then: Relation) -> ValueChange | None:
-    if now.name == TASTE:  # "aime" and "adore" differ
+    if now.name in ROUGH:  # "aime" and "adore" differ
         return None
     if now.rest == then.rest or not now.rest:
         return "known"
@@ -180,4 +180,7 @@ def _is_harmless(rest: Sequence[str]) -> bool:
     replaced = classes.occurs("instead", rest)
     if not _ALTERNATIVE.isdisjoint(rest):  # "Metz ou Dijon"
         return False
-    return not classes.occurs("also", rest) and (replaced or not classes.occurs("not_detail", rest))
+    # "Depuis l'été" tells no part of the year.
+    begins = bool(rest) and bool(classes.match("beginning", rest, 0))
+    adds = classes.occurs("also", rest) and not begins
+    return not adds and (replaced or not classes.occurs("not_detail", rest))

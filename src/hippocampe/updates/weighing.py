@@ -20,7 +20,7 @@ from hippocampe.language.difference import SWAPPED, other_relative, other_unit
 from hippocampe.language.equated import equated_names
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.negation import are_contraries
-from hippocampe.language.relations import TASTE, relations
+from hippocampe.language.relations import TASTE, Relation, relations
 from hippocampe.language.roles import roles_swapped
 from hippocampe.language.secrets import MASKED
 from hippocampe.language.statement import Statement, is_hedged, parse
@@ -183,17 +183,18 @@ def conclude(
         return apart(rule)
     told, known = tense_of(aligned.new), tense_of(aligned.old)
     goes_back = told < known and not (aligned.open_old or aligned.open_new)
-    if why is None and goes_back and not _takes_back_a_plan(aligned):
+    done = goes_back and _is_done(aligned)
+    if why is None and goes_back and not (done or _takes_back_a_plan(aligned)):
         # "I have been ill" neither repeats nor ends "I am ill".
         return apart(rule)
     if outcome == "same" and aligned.old.language != aligned.new.language:
         # An update in either language then replaces both: see `twins`.
         why = why or "in another language"
     likely = merge_probability(shares, evidence)
-    reverses = _reverses(aligned)
-    if reverses:
+    clear = done or _reverses(aligned)
+    if clear:
         outcome, likely = "update", merge
-    least = _threshold(aligned, evidence, thresholds, clear=reverses)
+    least = _threshold(aligned, evidence, thresholds, clear=clear)
     if read and why is None and likely >= least:
         return _merged(aligned, outcome, merge, at_one_time=told == known)
     return _weighed(Verdict.UNSURE, why or f"perhaps {outcome}", aligned, merge)
@@ -218,6 +219,12 @@ def _takes_back_a_plan(aligned: Alignment) -> bool:
     """Return whether the new statement denies what was to come: "we're not going after all"."""
     denied = {"negation", "no_longer"} & (aligned.new.signs - aligned.old.signs)
     return bool(denied) and tense_of(aligned.new) is Tense.PRESENT
+
+
+def _is_done(aligned: Alignment) -> bool:
+    """Return whether the old statement tells what is to be done, once: "I must call Ann", "I called Ann"."""
+    classes, old = word_classes(), aligned.old.norms
+    return classes.occurs("owed", old) and not classes.occurs("recurring", old)
 
 
 def _reverses(aligned: Alignment) -> bool:
@@ -326,6 +333,8 @@ def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> s
         return rule.reason
     if aligned.new.question and not aligned.old.question:
         return "a question"
+    if aligned.new.ironic:
+        return "irony"
     if "doubt" in aligned.new.signs - aligned.old.signs or _perhaps_ends(aligned):
         return "a doubt"
     if _is_beside_a_taste(aligned):
@@ -353,7 +362,8 @@ def _is_beside_a_taste(aligned: Alignment) -> bool:
 
     "I burned the curry" ends no love of it, though it ends much else that is done with curry.
     """
-    return not aligned.new.signs and _tells_taste(aligned.old) and not _tells_taste(aligned.new)
+    liked = any(not each.negated for each in _tastes(aligned.old))
+    return not aligned.new.signs and liked and not _tastes(aligned.new)
 
 
 def _goes_on_after_its_end(aligned: Alignment) -> bool:
@@ -367,8 +377,8 @@ def _goes_on_after_its_end(aligned: Alignment) -> bool:
     return finished and goes_on and len(aligned.open_new) <= 1
 
 
-def _tells_taste(statement: Statement) -> bool:
-    return any(each.name == TASTE for each in relations(statement))
+def _tastes(statement: Statement) -> list[Relation]:
+    return [each for each in relations(statement) if each.name == TASTE]
 
 
 def _perhaps_ends(aligned: Alignment) -> bool:
