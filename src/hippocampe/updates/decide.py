@@ -23,6 +23,7 @@ from hippocampe.language.roles import only_order_differs
 from hippocampe.language.statement import Statement, parse
 from hippocampe.language.text import fold
 from hippocampe.language.word_classes import word_classes
+from hippocampe.updates.outcomes import outcome
 from hippocampe.updates.supersession import ValueChange, value_change
 
 __all__ = ["Decision", "Verdict", "compare", "decide"]
@@ -33,7 +34,7 @@ _OPPOSITES: Final = tuple(
 )
 _TRADES: Final = frozenset(fold(trade) for trade in load_all("relations")["macros"]["WORKER"])
 
-Rule = Literal["subject", "same", "relation", "past", "opposite", "overlap", "weighed"]
+Rule = Literal["subject", "same", "relation", "outcome", "past", "opposite", "overlap", "weighed"]
 """The rule that decided; "weighed" is the learnt model."""
 
 
@@ -131,7 +132,7 @@ def compare(new: Statement, old: Statement) -> Decision:
 
 
 def _compare(new: Statement, old: Statement) -> Decision:
-    for rule in (_subject, _same, _relation, _birth, _past, _opposite):
+    for rule in (_subject, _same, _relation, _outcome, _birth, _past, _opposite):
         decision = rule(new, old)
         if decision is not None:
             return decision
@@ -238,6 +239,12 @@ def _subjects(relation: Relation, statement: Statement) -> frozenset[str]:
         return tags | {"user"}
     # What leaves out its subject is about its user.
     return tags if tags or relation.subject == "they" else frozenset({"", "user"})
+
+
+def _outcome(new: Statement, old: Statement) -> Decision | None:
+    """The new statement tells the event that ends what the old one tells."""
+    why = outcome(new, old)
+    return Decision(Verdict.UPDATED, "outcome", why) if why else None
 
 
 def _birth(new: Statement, old: Statement) -> Decision | None:

@@ -44,7 +44,7 @@ def share_to_review(aligned: Alignment, told: date) -> float:
     """
     if tense_of(aligned.new) is Tense.PAST or aligned.old.subject != aligned.new.subject:
         return 1
-    before, after = _differing(aligned)
+    before, after = differing(aligned)
     one = len(before) == len(after) == 1
     if one and _says_changed(aligned) and all(at > each.verb for each, at in (*before, *after)):
         return 0
@@ -68,7 +68,7 @@ def _share_of_dates(old: Sequence[Token], new: Sequence[Token], told: date) -> f
     return _DATED if any(token.kind == "month" for token in (*old, *new)) else 0
 
 
-def _differing(aligned: Alignment) -> tuple[list[_Place], list[_Place]]:
+def differing(aligned: Alignment) -> tuple[list[_Place], list[_Place]]:
     """Return the places in which two statements differ, but for the words of the new one that say that it changed."""
     new, known = aligned.new, grammar(aligned.new.language)
 
@@ -124,7 +124,7 @@ def share_to_merge(aligned: Alignment) -> float:
 
     It then adds nothing but words that say so and other values of what is said of the subject: "on Saturday instead".
     """
-    gone, came = _differing(aligned)
+    gone, came = differing(aligned)
     values = gone and came and all(_is_value(*each) for each in (*gone, *came))
     # Of two numbers, the other one still holds.
     one = sum(old.tokens[at].kind in _NUMBERS for old, at in gone) <= 1

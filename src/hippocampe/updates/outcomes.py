@@ -1,0 +1,194 @@
+"""Tell the event after which an older statement no longer holds: what is sought is found, what lacks is got, what ended begins again.
+
+The words of both are data (`outcomes`, `acquired` and the sign `again`); all else that the older statement says must be
+repeated, so that the event is of the same thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from hippocampe.language.difference import names_another
+from hippocampe.language.grammar import plain_stem
+from hippocampe.language.lexicon import languages, load_all, words_of
+from hippocampe.language.negation import are_contraries, may_reverse
+from hippocampe.language.roles import roles_swapped
+from hippocampe.language.statement import Statement
+from hippocampe.language.tense import Tense, is_past, tense_of
+from hippocampe.language.tokens import Token
+from hippocampe.language.word_classes import word_classes
+from hippocampe.updates.alignment import HIT, Alignment, align
+from hippocampe.updates.plans import differing
+
+
+def _stems(side: str) -> frozenset[str]:
+    """The stems of words in each language, as tokens have them."""
+    return frozenset(plain_stem(word, each) for word in side.split() for each in languages())
+
+
+_OUTCOMES: Final = tuple(
+    tuple(_stems(side) for side in each.split("/")) for each in load_all("words")["outcomes"]
+)
+"""The stems of a state, and of the event that ends it."""
+_ACQUIRED: Final = _stems(load_all("words")["acquired"])
+_ABLE: Final = _stems(load_all("words")["able"])
+_ENDED: Final = _stems(" ".join(load_all("words")["signs"]["ended"]))
+_PAST_FORMS: Final = words_of("past_forms")
+_PAST_ENDINGS: Final = tuple(words_of("past_endings"))
+_ALONE: Final = words_of("alone")
+_WITH: Final = words_of("beside")
+_FOR: Final = words_of("before_purpose")
+_DENIED: Final = frozenset({"negation", "no_longer", "ended"})
+_PERSONAL: Final = frozenset({"speaker", "third", "name"})
+_OTHERS: Final = frozenset({"third_person", "second_person", "others_own"})
+_AFTER_FOR: Final = 3
+"""Words after "for" that may name somebody: "for my brother"."""
+
+
+def outcome(new: Statement, old: Statement) -> str | None:
+    """Return what the event of a new statement does to the state that an old one tells; None if it is no such event."""
+    if (
+        new.question
+        or old.question
+        or new.hedged
+        or new.negations
+        or new.ironic
+        or "doubt" in new.signs
+    ):
+        return None
+    told, known = (frozenset(token.stem for token in each.tokens) for each in (new, old))
+    events = [(state, event) for state, event in _OUTCOMES if known & state and told & event]
+    if old.negations:
+        events = [(_ABLE, _ACQUIRED)] if told & _ACQUIRED and known & _ABLE else []
+    ended = bool(old.negations) or not _DENIED.isdisjoint(old.signs)
+    resumes = ended and "again" in new.signs
+    alone = not _ALONE.isdisjoint(new.norms)
+    reverses = not old.negations and may_reverse(new.counts.keys(), old.counts.keys())
+    if not (events or resumes or alone or reverses) or tense_of(new) is Tense.FUTURE:
+        return None
+    aligned = align(old, new)
+    if roles_swapped(new, old) or (old.subject != new.subject and new.subject in _PERSONAL):
+        return None
+    if reverses and _reverses(aligned):
+        return "the contrary"
+    if names_another(new, old) or _is_of_another(aligned):
+        return None
+    if resumes and _DENIED.isdisjoint(new.signs) and _goes_on(aligned):
+        return "it began again"
+    if alone and _parts_company(aligned):
+        return "the contrary"
+    return "it is done" if any(_ends(aligned, state, event) for state, event in events) else None
+
+
+def _ends(aligned: Alignment, state: frozenset[str], event: frozenset[str]) -> bool:
+    """Return whether the new statement tells an event of all that the old one says, but for the words of its state."""
+    old, new = aligned.old, aligned.new
+    said = [at for at in old.content if old.tokens[at].stem not in state]
+    found = next(at for at, token in enumerate(new.tokens) if token.stem in event)
+    if not (
+        said and _repeats(aligned, said) and (is_past(new) or _is_past_form(new.tokens[found]))
+    ):
+        return False
+    thing = _place_of(old.tokens[said[0]], new)
+    if thing is None or _is_part(aligned, thing):
+        return False
+    # The object of the event, or its subject: "the parcel arrived".
+    return (
+        thing < found or new.links[thing] not in ("of", "at") or new.tokens[thing].stem in new.verbs
+    )
+
+
+def _reverses(aligned: Alignment) -> bool:
+    """Return whether the new statement is the old one with a contrary: "the alarm is off now"."""
+    gone = [aligned.old.tokens[at] for at in aligned.open_old]
+    came = [aligned.new.tokens[at] for at in aligned.open_new]
+    contrary = [each for each in came if len(gone) == 1 and are_contraries(gone[0], each)]
+    _, beyond = _words_of(aligned)
+    return bool(contrary) and all(each in contrary for each in beyond)
+
+
+def _parts_company(aligned: Alignment) -> bool:
+    """Return whether somebody is alone with whom another was: "I live with my sister", "I live alone now"."""
+    old = aligned.old
+    gone, came = _words_of(aligned)
+    with_others = len(gone) == 1 and any(
+        token is gone[0]
+        and not _WITH.isdisjoint(each.norm for each in old.tokens[max(0, at - 2) : at])
+        for at, token in enumerate(old.tokens)
+    )
+    limited = word_classes().occurs("recurring", aligned.new.norms)
+    return with_others and not limited and len(came) == 1 and came[0].norm in _ALONE
+
+
+def _words_of(aligned: Alignment) -> tuple[list[Token], list[Token]]:
+    """The words in which two statements differ, but for those that say that it changed, and since when."""
+    classes = word_classes()
+    gone, came = differing(aligned)
+    begins = classes.occurs("beginning", aligned.new.norms)
+    return [statement.tokens[at] for statement, at in gone], [
+        token
+        for token in (statement.tokens[at] for statement, at in came)
+        if not (begins and (token.norm in classes.times or token.kind not in ("word", "number")))
+    ]
+
+
+def _is_past_form(token: Token) -> bool:
+    return token.norm in _PAST_FORMS or token.norm.endswith(_PAST_ENDINGS)
+
+
+def _goes_on(aligned: Alignment) -> bool:
+    """Return whether the new statement is always about what the old one tells the end of."""
+    old, new = aligned.old, aligned.new
+    words = [at for at in old.content if old.tokens[at].kind == "word"]
+    said = [at for at in words if old.tokens[at].stem not in _ENDED]
+    things = [at for at in said if old.tokens[at].stem not in old.verbs]
+    # Of another verb, the same thing; without one, the same verb.
+    told = things if any(at > old.verb for at in things) else said
+    if not any(at > old.verb for at in told) or not _repeats(aligned, told):
+        return False
+    limited = word_classes().occurs("recurring", (*old.norms, *new.norms))
+    places = (_place_of(old.tokens[at], new) for at in told)
+    return not limited and not any(at is not None and _is_part(aligned, at) for at in places)
+
+
+def _repeats(aligned: Alignment, places: Sequence[int]) -> bool:
+    best = dict(zip(aligned.old.content, aligned.best_old, strict=True))
+    return all(best[at] >= HIT for at in places)
+
+
+def _place_of(token: Token, statement: Statement) -> int | None:
+    """The first place of a word, in any form."""
+    places = ((at, statement.tokens[at]) for at in statement.content)
+    alike = (
+        at
+        for at, each in places
+        if each.stem == token.stem or (token.kin and each.kin == token.kin)
+    )
+    return next(alike, None)
+
+
+def _is_part(aligned: Alignment, at: int) -> bool:
+    """Return whether a word is a part of the name of another thing: "a car seat"."""
+    if at + 1 not in aligned.open_new:
+        return False
+    after = aligned.new.tokens[at + 1]
+    known = after.norm in word_classes().times or after.stem in aligned.new.verbs
+    return after.kind == "word" and not known
+
+
+def _is_of_another(aligned: Alignment) -> bool:
+    """Return whether the new statement is about, or for, somebody whom the old one is not about."""
+    new = aligned.new
+    opened = ((at, new.tokens[at]) for at in aligned.open_new)
+    if any(token.kin or (token.name and at < new.verb) for at, token in opened):
+        return True
+    return any(
+        token.norm in _FOR
+        and any(_is_person(each) for each in new.tokens[at + 1 : at + 1 + _AFTER_FOR])
+        for at, token in enumerate(new.tokens)
+    )
+
+
+def _is_person(token: Token) -> bool:
+    return bool(token.kin) or token.name or not token.roles.isdisjoint(_OTHERS)

@@ -1,0 +1,107 @@
+"""The event after which an older statement no longer holds: found, got, begun again, or turned into its contrary."""
+
+import pytest
+
+from hippocampe import Hippocampe, Scope
+from hippocampe.language.statement import parse
+from hippocampe.updates.decide import Verdict, decide
+from hippocampe.updates.outcomes import outcome
+
+# (old, new): the event ends what the old one tells.
+ENDS = [
+    ("Je cherche un stage", "J'ai trouvé un stage chez Decathlon"),
+    ("Ma sœur cherche un appartement", "Ma sœur a trouvé un appartement"),
+    ("On cherche une nounou", "On a trouvé une nounou, elle s'appelle Rosa"),
+    ("J'attends mon colis Zalando", "Le colis Zalando est arrivé"),
+    ("J'attends mes résultats", "J'ai reçu mes résultats"),
+    ("Je loue un studio à Lille", "J'ai acheté un studio à Lille"),
+    ("On loue une maison à Dax", "On vient d'acheter une maison à Dax"),
+    ("Je loue mon appartement", "J'ai acheté l'appartement que je louais"),
+    ("Je n'ai pas de voiture", "J'ai acheté une voiture"),
+    ("Je ne sais pas nager", "J'ai appris à nager"),
+    ("Nous n'avons pas de chien", "On a adopté un chien"),
+    ("I'm looking for an internship", "I landed an internship at Adobe"),
+    ("Paul is looking for a flat in Leeds", "Paul has found a flat in Leeds"),
+    ("I'm waiting for my Amazon parcel", "The Amazon parcel arrived"),
+    ("I'm waiting for my blood test results", "I got my blood test results"),
+    ("We rent a flat in Bristol", "We bought the flat we were renting in Bristol"),
+    ("We rent a house in Bath", "We just bought a house in Bath"),
+    ("I don't have a car", "I bought a car"),
+    ("I don't have a driver's license", "I got my driver's license"),
+    ("I can't swim", "I learned to swim this summer"),
+    # What had ended begins again.
+    ("J'ai arrêté le café", "Je rebois du café"),
+    ("J'ai arrêté de boire", "J'ai recommencé à boire"),
+    ("Paul ne joue plus au tennis", "Paul rejoue au tennis depuis mars"),
+    ("I quit drinking coffee", "I'm drinking coffee again"),
+    ("Paul doesn't play tennis anymore", "Paul took up tennis again"),
+    # The contrary.
+    ("Zoé est malade", "Zoé est guérie"),
+    ("Je suis locataire", "Je suis devenu propriétaire"),
+    ("Tutoie-moi", "Vouvoie-moi plutôt"),
+    ("On garde la vieille Kangoo", "On vend la vieille Kangoo"),
+    ("Je vis avec ma sœur", "Je vis seul maintenant"),
+    ("Zoe is sick", "Zoe has recovered"),
+    ("I'm a tenant", "I'm a homeowner now"),
+    ("I live with my boyfriend", "I've been living alone since May"),
+]
+
+# (old, new): another thing, another person, a part, or nothing that happened.
+GOES_ON = [
+    ("Je cherche un appartement", "J'ai trouvé un appartement pour mon frère"),
+    ("Je cherche un appartement", "Paul a trouvé un appartement"),
+    ("Ma sœur cherche un appartement", "J'ai trouvé un appartement"),
+    ("Je cherche un appartement", "Je trouve les appartements chers"),
+    ("Je cherche un appartement", "J'espère trouver un appartement"),
+    ("Je cherche un appartement", "Je n'ai pas trouvé d'appartement"),
+    ("Je loue un studio à Lille", "J'ai acheté un studio à Lyon"),
+    ("Je n'ai pas de voiture", "J'ai acheté un siège de voiture"),
+    ("J'ai arrêté le café", "Je rebois du café le dimanche"),
+    ("J'ai arrêté de fumer", "J'ai rêvé que je refumais"),
+    ("J'ai arrêté la boxe", "Je suis à la retraite"),
+    ("Le tram A ne circule plus", "La circulation du tram B a repris"),
+    ("I'm looking for an apartment", "I found an apartment for my brother"),
+    ("I'm looking for an apartment", "My coworker found an apartment"),
+    ("I'm looking for a job", "I got fired from my job"),
+    ("I'm waiting for a call from Tom", "Tom got a call"),
+    ("I don't have a car", "I bought a car seat"),
+    ("I don't have a car", "I got in a car crash"),
+    ("I don't have a car", "Should I say that I bought a car?"),
+    ("I quit smoking", "I dreamed I was smoking again"),
+    ("My mother stopped smoking", "My mother is back from Rome"),
+    ("The museum is open", "The museum is closed in winter"),
+    ("I live with my boyfriend", "I live alone on weekdays"),
+    ("Paul lives with Tom", "Tom lives alone"),
+    ("Zoe is sick", "Tom has recovered"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), ENDS)
+def test_an_event_ends_a_state(old: str, new: str) -> None:
+    decision = decide(new, old)
+    assert decision.verdict is Verdict.UPDATED, decision
+    assert decision.rule == "outcome"
+
+
+@pytest.mark.parametrize(("old", "new"), GOES_ON)
+def test_what_ends_nothing_replaces_nothing(old: str, new: str) -> None:
+    assert outcome(parse(new), parse(old)) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Je dois rappeler Mme Dufour", "J'ai rappelé Mme Dufour"),
+        ("I have to call the plumber", "I called the plumber"),
+    ],
+)
+def test_what_was_to_be_done_is_done(hippo: Hippocampe, old: str, new: str) -> None:
+    scope = Scope(space="tasks", user="dev")
+    todo = hippo.remember(old, scope=scope).memory
+    assert todo.id in hippo.remember(new, scope=scope).replaced
+
+
+def test_what_is_to_be_done_daily_stays(hippo: Hippocampe) -> None:
+    scope = Scope(space="tasks", user="dev")
+    hippo.remember("I must feed the cat every day", scope=scope)
+    assert not hippo.remember("I fed the cat", scope=scope).replaced
