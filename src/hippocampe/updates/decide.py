@@ -2,7 +2,7 @@
 
 Similarity only nominates candidates: vectors place "David habite à Paris" next to "Mickael habite à
 Paris", and a sentence next to its negation. The words decide, by deterministic rules tried in order:
-same, relation, past, opposite, overlap. A pair that no rule decides is weighed by a learnt model (`weighing`) or left for
+same, relation, outcome, past, opposite, overlap. A pair that no rule decides is weighed by a learnt model (`weighing`) or left for
 review, because a wrong merge costs more trust than a duplicate.
 """
 
