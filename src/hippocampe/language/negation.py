@@ -33,6 +33,7 @@ _CONTRARIES: Final = tuple(
     tuple(frozenset(side.split()) for side in each.split("/"))
     for each in load_all("words")["contraries"]
 )
+_OF_CONTRARIES: Final = frozenset[str]().union(*(side for pair in _CONTRARIES for side in pair))
 _PREFIXES: Final = words_of("denying_prefixes")
 _MAX_PARTICLE_DISTANCE: Final = 4  # words from "ne" to "pas": "ne nous l'a pas"
 
@@ -100,6 +101,8 @@ def _closes(norms: Sequence[str], at: int) -> bool:
 
 def may_reverse(ours: Set[str], theirs: Set[str]) -> bool:
     """Return whether each of two statements, by its folded words, has a word of a pair of contraries."""
+    if _OF_CONTRARIES.isdisjoint(ours) or _OF_CONTRARIES.isdisjoint(theirs):
+        return False
     return any(
         (ours & first and theirs & second) or (ours & second and theirs & first)
         for first, second in _CONTRARIES

@@ -155,6 +155,11 @@ class Statement:
         return tokens_of(self.text, grammar(self.language))
 
     @cached_property
+    def stems(self) -> frozenset[str]:
+        """The stems of its tokens."""
+        return frozenset(token.stem for token in self.tokens)
+
+    @cached_property
     def content(self) -> tuple[int, ...]:
         """Positions of the tokens that carry meaning."""
         return content_of(self.tokens)

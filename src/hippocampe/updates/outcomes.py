@@ -57,7 +57,7 @@ def outcome(new: Statement, old: Statement) -> str | None:
         or "doubt" in new.signs
     ):
         return None
-    told, known = (frozenset(token.stem for token in each.tokens) for each in (new, old))
+    told, known = new.stems, old.stems
     events = [(state, event) for state, event in _OUTCOMES if known & state and told & event]
     if old.negations:
         events = [(_ABLE, _ACQUIRED)] if told & _ACQUIRED and known & _ABLE else []
