@@ -93,7 +93,7 @@ def test_a_collection_that_scores_otherwise_is_refused(
         client.delete_collection(opened.collection)
         client.create_collection(
             opened.collection,
-            {"dense": models.VectorParams(size=IndexContract.DIMENSIONS, distance=distance)},
+            {"dense": models.VectorParams(size=SharedIndexContract.DIMENSIONS, distance=distance)},
             sparse_vectors_config={"bm25": models.SparseVectorParams(modifier=modifier)},
         )
         with pytest.raises(IndexUnavailable, match="was not made by this version of Hippocampe"):
