@@ -848,7 +848,7 @@ class TestTalk:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patched:
-            patched.setattr(archive, "stored_rows", interrupt)
+            patched.setattr(archive, "lines_of", interrupt)
             patched.setattr(sqlite, "backup", interrupt)
             patched.setattr(terminal, "progress", lambda: nullcontext(interrupt_import))
             typed = [command, str(path), *(["--force"] if command != "import" else [])]

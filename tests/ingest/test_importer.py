@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import yaml
+from sqlalchemy import event
 from uuid6 import uuid7
 
 from conftest import FakeClock, Opener
@@ -424,6 +425,20 @@ def assert_conformant(pages: Mapping[str, str]) -> None:
                 assert source["resource"].removeprefix("/") in pages
 
 
+def test_the_evidence_of_a_markdown_export_is_looked_up_in_parts(
+    open_hippo: Opener, tmp_path: Path
+) -> None:
+    hippo, scope = open_hippo(), Scope("default")
+    evidence = [str(uuid7()) for _ in range(5_000)]
+    hippo.remember("Camille a peint le phare", scope=scope, evidence=evidence)
+
+    def limit(connection: Any, *_: object) -> None:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 2_000)
+
+    event.listen(hippo._context.corpus.store.engine, "checkout", limit)
+    assert hippo.export_to(tmp_path / "space.zip", scope=scope, format="okf") == 4
+
+
 def test_an_edited_bundle_brings_the_edits(
     hippo: Hippocampe, open_hippo: Opener, scope: Scope, tmp_path: Path
 ) -> None:
@@ -599,7 +614,7 @@ def test_an_export_replaces_a_file_only_when_told_to_and_when_it_is_whole(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(archive, "stored_rows", interrupt)
+        patched.setattr(archive, "lines_of", interrupt)
         hippo.export_to(path, scope=scope, overwrite=True)
     assert path.read_bytes() == before
     hippo.export_to(path, scope=scope, overwrite=True)

@@ -34,9 +34,8 @@ from hippocampe.ingest.archive_rows import (
     VERSION,
     Row,
     check_row,
-    first_line,
+    lines_of,
     parse_row,
-    stored_rows,
 )
 from hippocampe.ingest.formats.source import file_source, read_lines
 from hippocampe.ingest.memory_writes import parse_statement
@@ -97,14 +96,10 @@ def save(store: Store, path: Path, scope: Scope, *, overwrite: bool) -> int:
         partial.open("w", encoding="utf-8") as lines,
         store.read() as connection,
     ):
-        first = first_line(scope.space, store.now())
-        lines.write(json.dumps(first, ensure_ascii=False) + "\n")
-        for name, table in TABLES.items():
-            for row in stored_rows(connection, table, scope.space):
-                if written % BATCH == 0:
-                    free_space.check(path.parent)
-                lines.write(json.dumps({"record": name} | row, ensure_ascii=False) + "\n")
-                written += 1
+        for written, line in enumerate(lines_of(connection, scope.space, store.now())):
+            if written % BATCH == 0:
+                free_space.check(path.parent)
+            lines.write(f"{line}\n")
     return written
 
 

@@ -1,7 +1,7 @@
 """Read the rows of a space to archive, and check those of an archive like any other input."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime
 from typing import Any, cast
 
@@ -67,9 +67,14 @@ BATCH = 1_000
 """Rows per read and per transaction."""
 
 
-def first_line(space: str, now: datetime) -> Row:
-    """The line of an archive before its rows."""
-    return {FORMAT: VERSION, "space": space, "at": now.isoformat()}
+def lines_of(
+    connection: Connection, space: str, now: datetime, tables: Collection[str] = TABLES
+) -> Iterator[str]:
+    """The lines of an archive: its header, then a row each."""
+    yield json.dumps({FORMAT: VERSION, "space": space, "at": now.isoformat()}, ensure_ascii=False)
+    for name in tables:
+        for row in stored_rows(connection, TABLES[name], space):
+            yield json.dumps({"record": name} | row, ensure_ascii=False)
 
 
 def stored_rows(connection: Connection, table: Table, space: str) -> Iterator[Row]:

@@ -27,13 +27,14 @@ from hippocampe.ingest.archive_rows import (
     MAX_LINE_BYTES,
     TABLES,
     Row,
-    first_line,
+    lines_of,
     stored_rows,
 )
 from hippocampe.ingest.formats.source import DAMAGED, checked_archive, read_lines, source_of
 from hippocampe.language.text import heading
 from hippocampe.notes.markdown import parse_fields
 from hippocampe.store import message_rows
+from hippocampe.store.driver import parts
 from hippocampe.store.schema import association, memory, message, turn
 from hippocampe.store.store import Store
 from hippocampe.store.translation import translated
@@ -177,8 +178,11 @@ class _Writing:
         """The pages of the messages that memories rest on, by id of the message."""
         ids = list({id for row in batch for id in row["evidence"]})
         here = message.c.space == self._space
-        found = message_rows.find(self._connection, here, message.c.id.in_(ids))
-        return {each.id: "/" + _talk_page(each.channel or "", each.at) for each in found}
+        return {
+            each.id: "/" + _talk_page(each.channel or "", each.at)
+            for some in parts(ids, BATCH)
+            for each in message_rows.find(self._connection, here, message.c.id.in_(some))
+        }
 
     def _talk(self) -> int:
         """Write the messages by channel and day, without those that are forgotten; return the number of pages."""
@@ -215,13 +219,9 @@ class _Writing:
     def _rows(self) -> None:
         """Write the rows of the other tables."""
         with self._archive.open(ROWS, "w", force_zip64=True) as lines:
-            first = first_line(self._space, self._now)
-            lines.write(json.dumps(first, ensure_ascii=False).encode() + b"\n")
-            for record, table in TABLES.items():
-                if table is not memory:
-                    for row in stored_rows(self._connection, table, self._space):
-                        line = json.dumps({"record": record} | row, ensure_ascii=False)
-                        lines.write(line.encode() + b"\n")
+            others = [name for name in TABLES if name != "memory"]
+            for line in lines_of(self._connection, self._space, self._now, others):
+                lines.write(line.encode() + b"\n")
         self._files += 1
 
 
