@@ -25,7 +25,7 @@ from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailabl
 from hippocampe.folder import copying, maintenance, rederivation, relabelling, soundness
 from hippocampe.folder.lock import FolderLock
 from hippocampe.index import open_index, open_read_only_index, open_shared_index, own
-from hippocampe.model import open_language_model
+from hippocampe.model.background import BackgroundModel
 from hippocampe.protocols import Embedder, Index, LanguageModel
 from hippocampe.retrieval.log import RetrievalBuffer
 from hippocampe.store import embeddings, meta, outbox
@@ -299,7 +299,7 @@ def _language_model(config: Config) -> LanguageModel | None:
     name = config.background_model or config.model
     if name is None:
         return None
-    return open_language_model(name, fallback=config.fallback_model, timeout=config.model_timeout)
+    return BackgroundModel(name, config.fallback_model, config.model_timeout)
 
 
 def _finish_erasure(writer: Writer) -> None:

@@ -4,7 +4,7 @@ from typing import TypeVar
 
 from hippocampe.errors import InvalidAnswer, ModelUnavailable
 from hippocampe.model.connection import connect, cost_of, request_settings, translated
-from hippocampe.protocols import Answer, LanguageModel
+from hippocampe.protocols import Answer
 from hippocampe.system.loop_thread import LoopThread
 
 T = TypeVar("T")
@@ -13,20 +13,16 @@ MAX_OUTPUT_TOKENS = 8_000
 CLOSED = "the language model was closed: open the data folder again."
 
 
-def open_language_model(
-    name: str, *, fallback: str | None = None, timeout: float = 60.0
-) -> LanguageModel:
-    """Create a language model by name; packages and connections are loaded at its first use.
+class BackgroundModel:
+    """A `LanguageModel` with an event loop of its own, so that connections outlive calls.
+
+    Packages and connections are loaded at its first use.
 
     Args:
         name: As Pydantic AI names it: `openai:gpt-5-mini`.
+        fallback: The model that answers when it fails, likewise.
         timeout: Seconds for one attempt.
     """
-    return BackgroundModel(name, fallback, timeout)
-
-
-class BackgroundModel:
-    """A `LanguageModel` with an event loop of its own, so that connections outlive calls."""
 
     def __init__(self, name: str, fallback: str | None, timeout: float) -> None:
         self.name = name
