@@ -6,6 +6,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from hippocampe.store import message_rows
+from hippocampe.store.driver import grouped
 from hippocampe.types import Message
 
 FEWEST = 3
@@ -24,9 +25,7 @@ class RenamedChats:
 
     def stored(self, connection: Connection, messages: Iterable[Message]) -> set[str]:
         """The ids of the messages that are stored in the channel of a former name of their chat."""
-        chats: dict[tuple[str, str], list[Message]] = {}
-        for each in messages:
-            chats.setdefault((each.space, each.channel or ""), []).append(each)
+        chats = grouped(((each.space, each.channel or ""), each) for each in messages)
         found: set[str] = set()
         for (space, channel), ours in chats.items():
             for other, same in _elsewhere(connection, space, channel, ours).items():
@@ -44,11 +43,11 @@ def _elsewhere(
     places: dict[tuple[str | None, datetime, str], set[str]] = {}
     for each in message_rows.at_times(connection, space, {each.at for each in messages}):
         places.setdefault(_said(each), set()).add(each.channel or "")
-    found: dict[str, list[Message]] = {}
-    for each in messages:
-        for other in places.get(_said(each), set[str]()) - {channel}:
-            found.setdefault(other, []).append(each)
-    return found
+    return grouped(
+        (other, each)
+        for each in messages
+        for other in places.get(_said(each), set[str]()) - {channel}
+    )
 
 
 def _are_most(same: Sequence[Message], messages: Sequence[Message]) -> bool:

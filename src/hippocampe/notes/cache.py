@@ -1,10 +1,11 @@
 """The notes of a source in memory, with lookups by name and by tag. Immutable."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
 from hippocampe.language.text import fold
+from hippocampe.store.driver import grouped
 from hippocampe.types import Note, Recollection
 
 
@@ -34,29 +35,16 @@ class NoteCache:
     """
 
     entries: Mapping[str, CachedNote] = field(default_factory=dict[str, CachedNote])
-    by_name: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    by_tag: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    by_name: Mapping[str, Sequence[str]] = field(default_factory=dict[str, list[str]])
+    by_tag: Mapping[str, Sequence[str]] = field(default_factory=dict[str, list[str]])
 
     @classmethod
     def of(cls, entries: Mapping[str, CachedNote]) -> Self:
         """Index notes by name and by tag."""
-        by_name: dict[str, list[str]] = {}
-        by_tag: dict[str, list[str]] = {}
-        for path in sorted(entries):
-            note = entries[path].note
-            if note is None:
-                continue
-            stem = path.rpartition(".")[0]
-            names = (path, stem, stem.rpartition("/")[2], note.title)
-            for name in {_key(each) for each in names}:
-                by_name.setdefault(name, []).append(path)
-            for tag in {above for each in note.tags for above in _ancestors(_key(each))}:
-                by_tag.setdefault(tag, []).append(path)
-        return cls(
-            dict(entries),
-            {name: tuple(paths) for name, paths in by_name.items()},
-            {tag: tuple(paths) for tag, paths in by_tag.items()},
-        )
+        notes = [(path, entry.note) for path, entry in sorted(entries.items()) if entry.note]
+        names = ((name, path) for path, note in notes for name in _names(path, note))
+        tags = ((tag, path) for path, note in notes for tag in _tags(note))
+        return cls(dict(entries), grouped(names), grouped(tags))
 
     def notes(self) -> dict[str, Note]:
         """The readable notes by path."""
@@ -78,11 +66,15 @@ class NoteCache:
         return [excerpt for excerpt in excerpts if excerpt is not None]
 
 
-def _ancestors(tag: str) -> Iterator[str]:
-    """A tag and the tags above it."""
-    names = tag.split("/")
-    for end in range(1, len(names) + 1):
-        yield "/".join(names[:end])
+def _names(path: str, note: Note) -> set[str]:
+    stem = path.rpartition(".")[0]
+    return set(map(_key, (path, stem, stem.rpartition("/")[2], note.title)))
+
+
+def _tags(note: Note) -> set[str]:
+    """The tags of a note and the tags above them."""
+    paths = (_key(tag).split("/") for tag in note.tags)
+    return {"/".join(path[:end]) for path in paths for end in range(1, len(path) + 1)}
 
 
 def _key(text: str) -> str:

@@ -48,9 +48,7 @@ class NoteSync:
 
     def notes(self, *, space: str) -> list[Note]:
         """The notes of the last refresh, by path; none for another space."""
-        if space != self.space:
-            return []
-        notes = self._cache.notes()
+        notes = self._of(space).notes()
         return [notes[path] for path in sorted(notes)]
 
     def context(self, names: Sequence[str], tag: str, *, space: str) -> list[Recollection]:
@@ -61,15 +59,14 @@ class NoteSync:
             tag: With or without its sign; matches the tags below it too. Empty matches nothing.
             space: The space of the caller; any other than that of the notes gets nothing.
         """
-        if space != self.space:
-            return []
-        return self._cache.find(names, tag)
+        return self._of(space).find(names, tag)
 
     def excerpts(self, *, space: str) -> dict[str, Recollection]:
         """The excerpt of each note by its id, as `context` gives them; none for another space."""
-        if space != self.space:
-            return {}
-        return {each.id: each for each in self._cache.excerpts()}
+        return {each.id: each for each in self._of(space).excerpts()}
+
+    def _of(self, space: str) -> NoteCache:
+        return self._cache if space == self.space else NoteCache()
 
     # Refreshing
 
