@@ -17,7 +17,6 @@ from hippocampe.ingest.formats.record import (
     Record,
     Statement,
     TalkMessage,
-    about_left_out,
     as_list,
     as_object,
     label_or,
@@ -28,6 +27,7 @@ from hippocampe.ingest.formats.record import (
     parse_metadata,
     parse_moment,
     parsed,
+    with_metadata,
 )
 from hippocampe.ingest.formats.source import Source
 
@@ -78,15 +78,12 @@ def _passage(raw: _Object, ids: ExternalIds, zone: tzinfo) -> Iterator[Record | 
         return
     content = parse_content(raw.get("text"))
     id = parse_identifier(raw.get("id"))
-    left_out: list[str] = []
-    pairs = as_object(raw.get("metadata")) | {"tags": raw.get("tags")}
-    yield Statement(
+    found = Statement(
         content,
         at=parse_moment(raw.get("created_at"), zone),
-        metadata=parse_metadata(pairs, left_out),
         external_id=f"letta:{id}" if id else ids.derive(content),
     )
-    yield from about_left_out(left_out)
+    yield from with_metadata(found, as_object(raw.get("metadata")) | {"tags": raw.get("tags")})
 
 
 def _message(raw: _Object, agent: str, ids: ExternalIds, zone: tzinfo) -> Iterator[Record]:

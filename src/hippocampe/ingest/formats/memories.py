@@ -15,7 +15,6 @@ from hippocampe.ingest.formats.record import (
     Problem,
     Record,
     Statement,
-    about_left_out,
     as_list,
     as_object,
     moment_or_none,
@@ -26,6 +25,7 @@ from hippocampe.ingest.formats.record import (
     parse_moment,
     parse_subjects,
     parsed,
+    with_metadata,
 )
 from hippocampe.ingest.formats.source import Source
 
@@ -71,9 +71,9 @@ def _read_list(layout: _Layout, source: Source, zone: tzinfo) -> Iterator[Record
     def statements(raw: _Object) -> Iterator[Record | Problem]:
         off = layout.enabled is not None and raw.get(layout.enabled) is False
         if not off and not _is_node(layout, raw):
-            left_out: list[str] = []
-            yield _statement(layout, raw, names, external_ids, zone, left_out)
-            yield from about_left_out(left_out)
+            pairs = as_object(raw.get("metadata")) | {key: raw.get(key) for key in layout.pairs}
+            found = _statement(layout, raw, names, external_ids, zone)
+            yield from with_metadata(found, pairs)
 
     yield from parsed(enumerate(records(source, _LISTS), start=1), statements)
 
@@ -85,12 +85,7 @@ def _is_node(layout: _Layout, raw: _Object) -> bool:
 
 
 def _statement(
-    layout: _Layout,
-    raw: _Object,
-    names: dict[str, str],
-    ids: ExternalIds,
-    zone: tzinfo,
-    left_out: list[str],
+    layout: _Layout, raw: _Object, names: dict[str, str], ids: ExternalIds, zone: tzinfo
 ) -> Statement:
     def moment(keys: Sequence[str]) -> datetime | None:
         found = (parse_moment(raw.get(key), zone) for key in keys)
@@ -104,7 +99,6 @@ def _statement(
     user = str(user) if isinstance(user, int) and not isinstance(user, bool) else user
     id = next((raw[key] for key in layout.id if raw.get(key) is not None), None)
     identifier = parse_identifier(id)
-    pairs = as_object(raw.get("metadata")) | {key: raw.get(key) for key in layout.pairs}
     return Statement(
         content,
         user=parse_label(user, "user") if isinstance(user, str) and user.strip() else None,
@@ -114,7 +108,6 @@ def _statement(
         changed=moment(layout.changed),
         occurred_at=moment(layout.occurred),
         ends=moment(layout.ends),
-        metadata=parse_metadata(pairs, left_out),
         external_id=f"{layout.name}:{identifier}" if identifier else ids.derive(content),
     )
 

@@ -339,13 +339,15 @@ def _flattened(
             yield ".".join(path), value
 
 
-def about_left_out(names: Sequence[str]) -> Iterator[Problem]:
-    """Report the pairs that `parse_metadata` left out."""
-    if names:
+def with_metadata(statement: Statement, pairs: dict[str, object]) -> Iterator[Record | Problem]:
+    """A statement with pairs as its metadata, and a problem if metadata cannot have some of them."""
+    left_out: list[str] = []
+    yield replace(statement, metadata=parse_metadata(pairs, left_out))
+    if left_out:
         yield Problem(
             0,
             f"the memory came in without a part of its metadata, which is too long or a list of objects: "
-            f"{', '.join(names)[:MAX_LABEL_CHARACTERS]}",
+            f"{', '.join(left_out)[:MAX_LABEL_CHARACTERS]}",
         )
 
 

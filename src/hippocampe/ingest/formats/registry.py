@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import tzinfo
+from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
 
 from hippocampe.errors import HippocampeError, InvalidInput, UnreadableFile, shown
 from hippocampe.ingest.formats.assistants import CHATGPT, CLAUDE
@@ -108,26 +108,20 @@ def open_file(
             f"format {shown(format)} is unknown: choose one of {', '.join(FORMATS)}."
         )
     zone = as_zone(timezone)
-    contents = _contents(where, format)
-    return contents.formats, _read(where, contents, zone)
+    files, problems = _contents(where, format)
+    external_ids = {name: ExternalIds(name) for _, name in files}
+    return tuple(external_ids), chain(problems, _read(where, files, external_ids, zone))
 
 
-class _Contents(NamedTuple):
-    """The files of an import with their formats, and the problems of those that are left out."""
-
-    files: list[tuple[Source, str]]
-    problems: list[Problem]
-
-    @property
-    def formats(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(format for _, format in self.files))
+_Contents = tuple[list[tuple[Source, str]], list[Problem]]
+"""The files of an import with their formats, and the problems of those that are left out."""
 
 
 def _contents(path: Path, format: str | None) -> _Contents:
     try:
         sources = open_sources(path, lambda name: _READABLE.fullmatch(name) is not None)
         if len(sources) == 1 and sources[0].member is None:
-            return _Contents([(sources[0], format or _detect(sources[0]))], [])
+            return [(sources[0], format or _detect(sources[0]))], []
         files, problems = _chosen(sources, format)
     except HippocampeError:
         raise
@@ -137,12 +131,10 @@ def _contents(path: Path, format: str | None) -> _Contents:
         raise UnreadableFile(
             f"cannot import {path}: it contains no export of a conversation or a memory."
         )
-    return _Contents(files, problems)
+    return files, problems
 
 
-def _chosen(
-    sources: list[Source], format: str | None
-) -> tuple[list[tuple[Source, str]], list[Problem]]:
+def _chosen(sources: list[Source], format: str | None) -> _Contents:
     """Choose the files of a folder or a zip: those with names of exports, else notes, else those with the marks of a format.
 
     The others may be files that people sent to each other, or attached to a note: they are problems.
@@ -241,18 +233,21 @@ def _detect(source: Source, default: str | None = None) -> str:
     )
 
 
-def _read(path: Path, contents: _Contents, zone: tzinfo) -> Iterator[Record | Problem]:
-    external_ids = {format: ExternalIds(format) for _, format in contents.files}
-    yield from contents.problems
-    for source, format in contents.files:
+def _read(
+    path: Path,
+    files: list[tuple[Source, str]],
+    external_ids: Mapping[str, ExternalIds],
+    zone: tzinfo,
+) -> Iterator[Record | Problem]:
+    for source, format in files:
         try:
             for record in _records(source, format, external_ids[format], zone):
-                if len(contents.files) > 1 and isinstance(record, Problem):
+                if len(files) > 1 and isinstance(record, Problem):
                     yield replace(record, reason=f"{source.member}: {record.reason}")
                 else:
                     yield record
         except (UnreadableFile, *DAMAGED) as exc:
-            if len(contents.files) > 1:
+            if len(files) > 1:
                 yield _problem(source, exc)
             elif isinstance(exc, UnreadableFile):
                 raise

@@ -19,13 +19,12 @@ from hippocampe.ingest.formats.record import (
     Problem,
     Record,
     Statement,
-    about_left_out,
     label_or,
     parse_content,
-    parse_metadata,
     parse_moment,
     parse_subjects,
     parsed,
+    with_metadata,
 )
 from hippocampe.ingest.formats.source import Source, read_lines
 from hippocampe.language.lexicon import load_all
@@ -128,21 +127,19 @@ def _as_iso(date: str, month_at: int) -> str:
 
 def _statement(
     row: _Row, at: str | None, zone: tzinfo, ids: ExternalIds
-) -> Iterator[Statement | Problem]:
+) -> Iterator[Record | Problem]:
     content = parse_content(about(label_or(row.get("name"), None), row.get("text", "")))
     own = {name: cell for name, cell in row.items() if name not in load_all("columns")}
-    left_out: list[str] = []
     user = label_or(row.get("user"), None)
     subjects: list[object] = [row.get("name"), *re.split("[,;]", row.get("subjects", ""))]
-    yield Statement(
+    found = Statement(
         content,
         user=user,
         subjects=parse_subjects([*subjects, user]),
         at=parse_moment(at, zone),
-        metadata=parse_metadata({**own}, left_out),
         external_id=ids.derive(user, content),
     )
-    yield from about_left_out(left_out)
+    yield from with_metadata(found, {**own})
 
 
 CSV = Format(
