@@ -58,6 +58,9 @@ class _Run(RunHooks):
         self._scope = scope
         self._hooks = hooks or RunHooks()
         self._talk: list[Message] = []
+        for name in dir(RunHooks):
+            if name.startswith("on_") and name not in vars(_Run):
+                setattr(self, name, getattr(self._hooks, name))
 
     async def remind(self, data: CallModelData) -> ModelInputData:
         """The input of the model, with memories in a copy of its items."""
@@ -81,21 +84,3 @@ class _Run(RunHooks):
             [*self._talk, Message("assistant", str(output))], scope=self._scope
         )
         await self._hooks.on_agent_end(context, agent, output)
-
-    async def on_agent_start(self, context: Any, agent: Any) -> None:
-        await self._hooks.on_agent_start(context, agent)
-
-    async def on_llm_start(self, *arguments: Any) -> None:
-        await self._hooks.on_llm_start(*arguments)
-
-    async def on_llm_end(self, *arguments: Any) -> None:
-        await self._hooks.on_llm_end(*arguments)
-
-    async def on_handoff(self, context: Any, from_agent: Any, to_agent: Any) -> None:
-        await self._hooks.on_handoff(context, from_agent, to_agent)
-
-    async def on_tool_start(self, *arguments: Any) -> None:
-        await self._hooks.on_tool_start(*arguments)
-
-    async def on_tool_end(self, *arguments: Any) -> None:
-        await self._hooks.on_tool_end(*arguments)
