@@ -5,10 +5,9 @@ and "three weeks ago" behave as they did at the time.
 """
 
 import json
-import shutil
 import tempfile
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
@@ -92,15 +91,14 @@ def run(
     Raises:
         InvalidInput: The folder is not empty.
     """
-    if folder is not None:
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise InvalidInput(f"{folder} is not empty: give the demo a new folder.")
-        return _run(folder, progress, now or datetime.now(UTC))
-    temporary = Path(tempfile.mkdtemp(prefix="hippocampe-demo-"))
-    try:
-        return _run(temporary, progress, now or datetime.now(UTC))
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    if folder and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InvalidInput(f"{folder} is not empty: give the demo a new folder.")
+    with nullcontext(folder) if folder else _temporary() as place:
+        return _run(Path(place), progress, now or datetime.now(UTC))
+
+
+def _temporary() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="hippocampe-demo-", ignore_cleanup_errors=True)
 
 
 @contextmanager
@@ -161,7 +159,7 @@ def _load(
 def _import(
     hippo: Hippocampe, messages: Sequence[Mapping[str, Any]], progress: Progress | None
 ) -> int:
-    with tempfile.TemporaryDirectory(prefix="hippocampe-demo-") as folder:
+    with _temporary() as folder:
         path = Path(folder) / "messages.jsonl"
         lines = (json.dumps({**each, "at": each["at"].isoformat()}) for each in messages)
         path.write_text("\n".join(lines), "utf-8")
