@@ -9,30 +9,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from hippocampe.curation.review_pairs import (
-    Decided,
-    Pair,
-    apply,
-    lasting,
-    pairs_waiting,
-    still_waiting,
-)
+from hippocampe.curation import associate
 from hippocampe.curation.rewording import Rewordings
 from hippocampe.engine import model_calls
 from hippocampe.engine.context import Context
 from hippocampe.engine.corpus import Corpus
+from hippocampe.engine.unit_of_work import UnitOfWork
+from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import InvalidInput
 from hippocampe.ingest.draft import make_draft
-from hippocampe.ingest.remember import embed_drafts
+from hippocampe.ingest.remember import decide_and_store, embed_drafts
 from hippocampe.language.datetimes import as_zone
 from hippocampe.language.equality import equality_digest
 from hippocampe.language.prompts import prompt
 from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.language.secrets import mask
 from hippocampe.language.text import cut
-from hippocampe.store import associations
+from hippocampe.store import associations, memories
 from hippocampe.store.driver import parts
-from hippocampe.types import Memory, Scope, Settings
+from hippocampe.store.store import Store
+from hippocampe.types import Association, Memory, Review, Scope, Settings
+from hippocampe.updates.draft import Draft
 from hippocampe.updates.judgement import stays_former
 from hippocampe.validation import MAX_EVIDENCE
 
@@ -63,6 +60,40 @@ class Verdicts:
     verdicts: list[Verdict] = field(default_factory=list[Verdict])
 
 
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two current memories to settle, the older one first.
+
+    Attributes:
+        older: The one that was stored first.
+        newer: The other one.
+        rule: Why they are listed.
+    """
+
+    older: Memory
+    newer: Memory
+    rule: str
+
+    @property
+    def ids(self) -> list[str]:
+        """Both ids."""
+        return [self.older.id, self.newer.id]
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """A checked verdict: `survivor` replaces the other memory, `merged` replaces both, or both stay.
+
+    With `former`, recall still finds the replaced one, for the facts that the survivor lacks.
+    """
+
+    pair: _Pair
+    reason: str
+    survivor: Memory | None = None
+    merged: Draft | None = None
+    former: bool = False
+
+
 def settle_reviews(context: Context, *, space: str) -> int:
     """Settle the pairs of the review list that no model has judged yet.
 
@@ -76,11 +107,11 @@ def settle_reviews(context: Context, *, space: str) -> int:
         InvalidAnswer: An answer does not have the requested form.
         BudgetSpent: The background share of the daily budget is spent.
     """
-    waiting = pairs_waiting(context.corpus.store, space)
+    waiting = _pairs_waiting(context.corpus.store, space)
     return sum(_settle_batch(context, space, batch) for batch in parts(waiting, BATCH))
 
 
-def _settle_batch(context: Context, space: str, batch: Sequence[Pair]) -> int:
+def _settle_batch(context: Context, space: str, batch: Sequence[_Pair]) -> int:
     """Ask about some pairs and apply the verdicts; return how many were settled."""
     corpus = context.corpus
     chosen = corpus.settings.of(space)
@@ -105,18 +136,18 @@ def _settle_batch(context: Context, space: str, batch: Sequence[Pair]) -> int:
     with context.writer.change() as change:
         for pair, each in zip(batch, decided, strict=True):
             prepared = next(embedded) if each is not None and each.merged is not None else None
-            if not still_waiting(change, pair):
+            if not _still_waiting(change, pair):
                 continue
             if each is None:
                 reason = f"{associations.LEFT_BY_MODEL}{model.name}: {pair.rule}"
                 associations.explain(change.connection, pair.ids, reason, review=True)
             else:
-                apply(corpus, change, each, prepared)
+                _apply(corpus, change, each, prepared)
                 done += 1
     return done
 
 
-def _shown(number: int, pair: Pair, chosen: Settings) -> str:
+def _shown(number: int, pair: _Pair, chosen: Settings) -> str:
     """A pair as the model reads it: one sanitised line per statement."""
     lines = [f"[p{number}]"]
     for letter, each in (("a", pair.older), ("b", pair.newer)):
@@ -129,8 +160,8 @@ def _shown(number: int, pair: Pair, chosen: Settings) -> str:
 
 
 def _decide(
-    corpus: Corpus, number: int, pair: Pair, verdict: Verdict | None, model: str
-) -> Decided | None:
+    corpus: Corpus, number: int, pair: _Pair, verdict: Verdict | None, model: str
+) -> _Decided | None:
     """A verdict that can be applied; None leaves the pair to a person."""
     if verdict is None:
         return None
@@ -141,28 +172,28 @@ def _decide(
     )
     match name:
         case "keep_both":
-            return Decided(pair, reason)
+            return _Decided(pair, reason)
         case "same":
-            return Decided(pair, reason, survivor=lasting(pair))
+            return _Decided(pair, reason, survivor=_lasting(pair))
         case "replace":
             survivor = _survivor(number, pair, verdict.keep)
             if survivor is None:
                 return None
             former = stays_former(pair.older, survivor)
-            return Decided(pair, reason, survivor=survivor, former=former)
+            return _Decided(pair, reason, survivor=survivor, former=former)
         case "merge":
             return _merge(corpus, pair, verdict.content or "", reason)
         case _:
             return None
 
 
-def _survivor(number: int, pair: Pair, id: str | None) -> Memory | None:
+def _survivor(number: int, pair: _Pair, id: str | None) -> Memory | None:
     """The memory to keep: the newer one if the model names none, None if it names an unknown one."""
     named = (id or "").strip().strip("[]").lower() or f"p{number}b"
     return {f"p{number}a": pair.older, f"p{number}b": pair.newer}.get(named)
 
 
-def _merge(corpus: Corpus, pair: Pair, content: str, reason: str) -> Decided | None:
+def _merge(corpus: Corpus, pair: _Pair, content: str, reason: str) -> _Decided | None:
     """A merged statement; None if it is empty or states a fact that neither does."""
     older, newer = pair.older, pair.newer
     rewordings = Rewordings(corpus, older.space, ())
@@ -193,9 +224,71 @@ def _merge(corpus: Corpus, pair: Pair, content: str, reason: str) -> Decided | N
     digest = equality_digest(draft.memory.content)
     for each in (newer, older):
         if equality_digest(each.content) == digest:
-            return Decided(pair, reason, survivor=each)
-    return Decided(pair, reason, merged=draft)
+            return _Decided(pair, reason, survivor=each)
+    return _Decided(pair, reason, merged=draft)
 
 
 def _remaining(now: datetime, ends: Sequence[datetime]) -> timedelta:
     return max(*(end - now for end in ends), timedelta(seconds=1))
+
+
+def _pairs_waiting(store: Store, space: str) -> list[_Pair]:
+    """The pairs to settle, each once; not those of a memory that has expired."""
+    now = store.now()
+    reviews = associate.reviews(store, scope=Scope(space))
+    found: dict[frozenset[str], _Pair] = {}
+    with store.read() as connection:
+        for review in reviews:
+            pair = _pair(review)
+            if pair.older.has_expired(now) or pair.newer.has_expired(now):
+                continue
+            edges = associations.between(connection, space, *pair.ids)
+            if not any(map(associations.is_for_a_person, edges)):
+                found.setdefault(frozenset(pair.ids), pair)
+    return list(found.values())
+
+
+def _pair(review: Review) -> _Pair:
+    both = sorted((review.memory, review.other), key=lambda each: (each.created_at, each.id))
+    return _Pair(both[0], both[1], review.reason)
+
+
+def _lasting(pair: _Pair) -> Memory:
+    """Of two equivalent memories, the one that expires later; on a tie the newer one."""
+    older, newer = pair.older.expires_at, pair.newer.expires_at
+    if newer is not None and (older is None or older > newer):
+        return pair.older
+    return pair.newer
+
+
+def _still_waiting(change: UnitOfWork, pair: _Pair) -> bool:
+    """Return whether the pair is unsettled and unchanged since the model was asked."""
+    found = memories.get(change.connection, pair.older.space, pair.ids)
+    for each in (pair.older, pair.newer):
+        now = found.get(each.id)
+        if now is None or not now.current or now.content != each.content:
+            return False
+    # Of one memory: the whole list may have thousands of pairs, and is read here for each of a batch.
+    listed = associations.touching(
+        change.connection, pair.older.space, [pair.older.id], listed=True
+    )
+    return any({edge.source_id, edge.target_id} == set(pair.ids) for edge in listed)
+
+
+def _apply(
+    corpus: Corpus, change: UnitOfWork, decided: _Decided, prepared: Prepared | None = None
+) -> None:
+    """Apply a verdict, in a transaction, with its reason; a statement that replaces both comes with its embedding."""
+    pair, now = decided.pair, corpus.store.now()
+    associations.explain(change.connection, pair.ids, decided.reason, review=False)
+    if decided.survivor is not None:
+        # Read again: an earlier pair may have given one of them a key.
+        found = memories.get(change.connection, decided.survivor.space, pair.ids)
+        survivor = found.pop(decided.survivor.id)
+        (lost,) = found.values()
+        associate.replace_by(change, survivor, lost, decided.reason, now, former=decided.former)
+    elif decided.merged is not None and prepared is not None:
+        memory = decide_and_store(corpus, change, decided.merged, prepared).memory
+        for id in pair.ids:
+            edge = Association(memory.id, id, "updates", decided.reason, now)
+            associations.associate(change.connection, memory.space, edge, review=False)
