@@ -425,18 +425,16 @@ def assert_conformant(pages: Mapping[str, str]) -> None:
                 assert source["resource"].removeprefix("/") in pages
 
 
-def test_the_evidence_of_a_markdown_export_is_looked_up_in_parts(
-    open_hippo: Opener, tmp_path: Path
-) -> None:
-    hippo, scope = open_hippo(), Scope("default")
-    evidence = [str(uuid7()) for _ in range(5_000)]
-    hippo.remember("Camille a peint le phare", scope=scope, evidence=evidence)
+def test_the_evidence_of_a_markdown_export_is_looked_up_in_parts(tmp_path: Path) -> None:
+    scope, evidence = Scope(), [str(uuid7()) for _ in range(5_000)]
 
-    def limit(connection: Any, *_: object) -> None:
+    def limit(connection: sqlite3.Connection, *_: object) -> None:
         connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 2_000)
 
-    event.listen(hippo._context.corpus.store.engine, "checkout", limit)
-    assert hippo.export_to(tmp_path / "space.zip", scope=scope, format="okf") == 4
+    with Hippocampe.open(tmp_path / "data") as hippo:
+        event.listen(hippo._context.corpus.store.engine, "checkout", limit)
+        hippo.remember("Camille a peint le phare", scope=scope, evidence=evidence)
+        assert hippo.export_to(tmp_path / "space.zip", scope=scope, format="okf") == 4
 
 
 def test_an_edited_bundle_brings_the_edits(
