@@ -5,26 +5,32 @@ message is digested once, also when the process is killed.
 """
 
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from sqlalchemy import Connection
 
+from hippocampe.curation.rewording import Rewordings
 from hippocampe.engine import backlog, model_calls
 from hippocampe.engine.context import Context
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.errors import IndexUnavailable, InvalidAnswer
 from hippocampe.extraction import talk
-from hippocampe.extraction.overheard import Overheard
-from hippocampe.extraction.proposals import ProposedStatements
+from hippocampe.extraction.proposals import (
+    ProposedStatement,
+    ProposedStatements,
+    draft_of,
+    read_ids,
+)
 from hippocampe.extraction.talk import Part
 from hippocampe.ingest.conversation import make_turn
 from hippocampe.ingest.remember import embed_drafts
 from hippocampe.ingest.remember_many import store_drafts
 from hippocampe.language.prompts import prompt
 from hippocampe.language.sanitize import quote, quote_label
-from hippocampe.language.small_talk import is_small_talk
+from hippocampe.language.small_talk import is_small_talk, reports_small_talk
 from hippocampe.language.subjects import subjects_of
 from hippocampe.protocols import Filter
 from hippocampe.store import embeddings, memories, message_rows, turn_rows
@@ -33,6 +39,7 @@ from hippocampe.updates.draft import Draft
 
 MAX_FAILURES = 4
 """Parts without a usable answer after which a digest ends; each cost several calls."""
+SOURCE = "digest"
 KNOWN_PER_MESSAGE = 3
 MAX_KNOWN = 30
 """Known memories that are shown with a part, nearest first."""
@@ -138,15 +145,12 @@ class _Run:
         context, chosen = self.context, self.context.corpus.settings.of(self.space)
         authors = [message.author for message in messages if message.author]
         subjects = [*authors, *(name for each in messages for name in subjects_of(each.content))]
-        overheard = Overheard(
-            talk.by_short_id("m", messages),
-            talk.by_short_id("k", _known(context.corpus, self.space, messages)),
-            list(dict.fromkeys((*chosen.companion_names, *authors))),
-        )
+        spoken = talk.by_short_id("m", messages)
+        known = talk.by_short_id("k", _known(context.corpus, self.space, messages))
         shown = {
             "room": [quote_label(messages[0].channel or "")],
-            "messages": talk.lines(overheard.messages, chosen.timezone),
-            "known": [f"[{id}] {quote(each.content)}" for id, each in overheard.known.items()],
+            "messages": talk.lines(spoken, chosen.timezone),
+            "known": [f"[{id}] {quote(each.content)}" for id, each in known.items()],
             "density": talk.density(context.corpus.store, self.space, subjects),
         }
         answer = model_calls.ask(
@@ -157,7 +161,56 @@ class _Run:
             ProposedStatements,
             space=self.space,
         )
-        return overheard.drafts(context.corpus, answer.statements)
+        names = list(dict.fromkeys((*chosen.companion_names, *authors)))
+        return _drafts(context.corpus, answer.statements, spoken, known, names)
+
+
+def _drafts(
+    corpus: Corpus,
+    proposed: Sequence[ProposedStatement],
+    messages: Mapping[str, Message],
+    known: Mapping[str, Memory],
+    names: Sequence[str],
+) -> list[Draft]:
+    """The proposed statements that can be stored, by the time of their evidence.
+
+    A statement is dropped if it lacks evidence, if it or all its evidence is small talk, if it has expired already, or
+    if it cannot be stored. One that only rewords a memory counts as a repetition of it.
+
+    Args:
+        messages: The messages of one room by short id, as the model read them.
+        known: The memories shown to it, by short id.
+        names: The names of the authors and of the companion.
+    """
+    space = next(iter(messages.values())).space
+    found: list[tuple[datetime, Draft]] = []
+    for each in proposed:
+        ids = dict.fromkeys(id for id in read_ids(each.evidence) if id in messages)
+        cited = [messages[id] for id in ids]
+        trivial = all(is_small_talk(message.content, names=names) for message in cited)
+        if trivial or reports_small_talk(each.content, names=names):
+            continue
+        authors = {message.author for message in cited}
+        draft = draft_of(
+            corpus,
+            each,
+            evidence=cited,
+            user=next(iter(authors)) if len(authors) == 1 else None,
+            source=SOURCE,
+            known=known,
+            speakers=talk.speakers(corpus.aliases.of(space), cited),
+        )
+        if draft is not None:
+            found.append((max(message.at for message in cited), draft))
+    rewordings = Rewordings(corpus, space, ())
+    drafts: list[Draft] = []
+    for _, draft in sorted(found, key=lambda pair: pair[0]):
+        stated = (*known.values(), *(each.memory for each in drafts))
+        old = None if draft.replaces else rewordings.repeated(draft.memory, stated)
+        # Equal words are a repetition for the rules of storing.
+        words = draft.memory.content if old is None else old.content
+        drafts.append(replace(draft, memory=replace(draft.memory, content=words)))
+    return drafts
 
 
 def _store_turns(change: UnitOfWork, messages: Sequence[Message]) -> None:

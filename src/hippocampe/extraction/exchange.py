@@ -67,9 +67,7 @@ def supports(message: Message, names: Sequence[str]) -> bool:
 def read_exchange(corpus: Corpus, turn: Turn, messages: Sequence[Message]) -> Exchange:
     """Look up the memories known on an exchange. The look-up does not count as an access."""
     texts = [each.content for each in messages if each.role != "tool"]
-    people = {fold(each.author) for each in messages if each.author}
-    aliases = corpus.aliases.of(turn.space)
-    names = people.union(*(aliases.get(name, ()) for name in people))
+    names = talk.speakers(corpus.aliases.of(turn.space), messages)
     about = "\n".join(texts)
     found = recall.search(
         corpus,
@@ -77,9 +75,7 @@ def read_exchange(corpus: Corpus, turn: Turn, messages: Sequence[Message]) -> Ex
         RecallRequest(Scope(turn.space, user=turn.author), limit=MAX_KNOWN),
     )
     known = [item.memory for item in found if item.memory is not None]
-    return Exchange(
-        turn, talk.by_short_id("m", messages), talk.by_short_id("k", known), frozenset(names)
-    )
+    return Exchange(turn, talk.by_short_id("m", messages), talk.by_short_id("k", known), names)
 
 
 def prompt_of(corpus: Corpus, exchange: Exchange, settings: Settings) -> str:

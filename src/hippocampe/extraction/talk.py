@@ -5,9 +5,10 @@ from itertools import groupby
 from typing import TypeVar
 
 from hippocampe.language.datetimes import as_zone
+from hippocampe.language.names import Aliases
 from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.language.subjects import fold_subjects
-from hippocampe.language.text import cut
+from hippocampe.language.text import cut, fold
 from hippocampe.store import statements
 from hippocampe.store.store import Store
 from hippocampe.types import Message
@@ -58,6 +59,12 @@ def parts(messages: Sequence[Message]) -> list[Part]:
 def by_short_id(letter: str, items: Sequence[T]) -> dict[str, T]:
     """Items by a short id, which a model can repeat without an error: `m1`, `m2`."""
     return {f"{letter}{number}": item for number, item in enumerate(items, 1)}
+
+
+def speakers(aliases: Aliases, messages: Iterable[Message]) -> frozenset[str]:
+    """The folded names of the authors of messages, with their aliases."""
+    names = frozenset(fold(each.author) for each in messages if each.author)
+    return names.union(*(aliases.get(name, ()) for name in names))
 
 
 def lines(messages: Mapping[str, Message], timezone: str) -> list[str]:
