@@ -102,7 +102,7 @@ def _values(
 
 
 class _Cursor:
-    """A place in JSON text, of which one record at most is buffered.
+    """A place in JSON text. It buffers one record at most.
 
     Raises:
         UnreadableFile: From every method, if the text is not JSON or is truncated.
