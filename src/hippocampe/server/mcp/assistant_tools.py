@@ -10,7 +10,7 @@ from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.api.arguments import Step, arguments_of
 from hippocampe.server.mcp.answers import Forgotten, Found, Stored, writer
 from hippocampe.server.mcp.caller import SOURCE, Caller
-from hippocampe.server.mcp.tool import WORDS, Arguments, MemoryTool, arguments_model
+from hippocampe.server.mcp.tool import Arguments, MemoryTool, arguments_model
 from hippocampe.types import Receipt, Remembered
 from hippocampe.verbs import VERBS
 
@@ -18,16 +18,18 @@ _RESULTS: Mapping[object, type[BaseModel]] = {Remembered: Stored, Receipt: Forgo
 _LIMIT = {"ge": 1, "le": 50, "description": "At most this many, 1 to 50."}
 
 
-def _tool(name: str, verb: Step, **arguments: Mapping[str, Any]) -> MemoryTool[Arguments]:
+def _tool(
+    name: str, verb: Step, title: str, description: str, **arguments: Mapping[str, Any]
+) -> MemoryTool[Arguments]:
     """Make a tool of a verb.
 
     Args:
+        title: Its name for people.
+        description: Its effect and when to call it, for the model.
         arguments: The arguments that a model may set, and what differs from their declaration.
     """
-    declared, words = VERBS[verb.__name__], WORDS[name]
+    declared = VERBS[verb.__name__]
     fields = arguments_of(verb, **arguments)
-    for each in arguments.keys() & words.keys():
-        fields[each][1]["description"] = words[each]
     effect = "deletes" if declared.operation == "delete_memory" else "adds"
 
     async def run(caller: Caller, arguments: Arguments) -> tuple[str, BaseModel]:
@@ -38,8 +40,8 @@ def _tool(name: str, verb: Step, **arguments: Mapping[str, Any]) -> MemoryTool[A
 
     return MemoryTool(
         name,
-        words["title"],
-        words["description"],
+        title,
+        description,
         effect if declared.writes else "reads",
         arguments_model(name, {each: fields[each] for each in arguments}),
         _RESULTS.get(get_type_hints(verb)["return"], Found),
@@ -52,6 +54,10 @@ TOOLS = (
     _tool(
         "memory__search",
         Hippocampe.recall,
+        "Search the memory",
+        "Search facts, past conversations and notes together, by meaning and words, best first. Call it "
+        "when someone refers to something said or done before, when you lack context on a theme that "
+        "was talked about, or when you are not sure: ask the memory before you ask the person.",
         query={},
         limit={**_LIMIT, "default": 5},
         min_score={"type": float, "ge": 0, "le": 1, "default": 0.3},
@@ -60,31 +66,58 @@ TOOLS = (
             "default": ["memory", "summary", "turn", "live", "note"],
             "min_length": 1,
             "max_length": 7,
+            "description": "Where to search. memory: facts; summary: of past talk; turn: past exchanges; live: "
+            "overheard since the last digest; note: the person's notes; self and goal: statements about you.",
         },
     ),
     _tool(
         "memory__index",
         Hippocampe.remember,
-        content={},
-        type={"type": FactType | None},
-        subjects={},
-        importance={"ge": 0, "le": 1},
-        source={"default": SOURCE},
-        ttl={},
+        "Index a text",
+        "Store one statement worth finding again later. A statement that contradicts an older one "
+        "replaces it, and one that is known already is not stored twice. Never for passwords or keys.",
+        content={
+            "description": "One statement, clear on its own: whole sentences, with names and dates."
+        },
+        type={
+            "type": FactType | None,
+            "description": "What it is; it sets the importance. Default: fact.",
+        },
+        subjects={"description": "A few keywords: people, places, themes."},
+        importance={
+            "ge": 0,
+            "le": 1,
+            "description": "How much it matters, 0 to 1, only if it is more or less than usual for its type.",
+        },
+        source={
+            "default": SOURCE,
+            "description": "Where it comes from, if not from this conversation: the e-mail of 3 May, a web page.",
+        },
+        ttl={
+            "description": "How long it holds, for what passes: 12h, 7d, 2w. Leave it out for what lasts."
+        },
     ),
     _tool(
         "memory__forget",
         Hippocampe.forget,
+        "Forget a topic",
+        "Forget everything about a topic in all searches: facts, past conversations, messages. Call it only "
+        "when the person asks to forget something; with a wide topic, first with dry_run.",
         topic={},
         dry_run={},
     ),
     _tool(
         "memory__search_text",
         Hippocampe.search_text,
-        query={},
+        "Search messages by words",
+        "Find messages of past conversations that contain all the given words, newest first: names, "
+        "numbers, exact wordings. memory__search finds by meaning instead.",
+        query={
+            "description": 'Words that must all occur; "quoted words" match as a phrase, word* as a prefix.'
+        },
         limit=_LIMIT,
-        channel={},
-        since={},
-        until={},
+        channel={"description": "Only messages of this conversation."},
+        since={"description": "Earliest time, ISO 8601 with an offset."},
+        until={"description": "Before this time, ISO 8601 with an offset."},
     ),
 )

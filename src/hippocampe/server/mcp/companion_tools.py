@@ -17,8 +17,36 @@ from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.api.arguments import Fields, arguments_of
 from hippocampe.server.mcp.answers import Deleted, Found, Stored, of_item, writer
 from hippocampe.server.mcp.caller import Caller
-from hippocampe.server.mcp.tool import WORDS, Arguments, MemoryTool, arguments_model
+from hippocampe.server.mcp.tool import Arguments, MemoryTool, arguments_model
 from hippocampe.types import CATEGORIES, Memory
+
+TITLES = {
+    "search_memories": "Search memories",
+    "get_recent_memories": "Recent memories",
+    "store_memory": "Store a memory",
+    "delete_memory": "Delete a memory",
+    "search_self": "Search what you know about yourself",
+    "store_self": "Store something about yourself",
+    "delete_self": "Delete something about yourself",
+    "search_goals": "Search your goals",
+    "store_goal": "Store a goal",
+    "delete_goal": "Delete a goal",
+}
+USES = {
+    "search_memories": "Call it before you answer about anything that may have been said before, and before you "
+    "delete or replace a fact.",
+    "get_recent_memories": "Newest first, each with its id.",
+    "store_memory": "For what lasts: a preference, a decision, an event, who someone is. A fact that contradicts an "
+    "older one replaces it, and one that is known already is not stored twice. Not for small talk, and never for "
+    "passwords or keys.",
+    "delete_memory": "For a fact that changed, store the new one instead.",
+    "store_self": "The answer to a new capability names limitations and requests that it may settle: delete those "
+    "that it does.",
+    "search_self": "Abilities and limits, likes, origins, bonds.",
+    "search_goals": "Abilities to ask for, things to understand, people to know better.",
+    "store_goal": "Not a task of the person: that is a memory.",
+}
+"""The use of a tool, after its description: the prompt of a companion explains it, a client of MCP has none."""
 
 _ARGUMENTS: Fields = {
     **arguments_of(Hippocampe.recall),
@@ -48,8 +76,8 @@ def _tool(tool: CompanionTool) -> MemoryTool[Arguments]:
 
     return MemoryTool(
         tool.name,
-        WORDS[tool.name]["title"],
-        " ".join(filter(None, (wording["description"], WORDS[tool.name].get("use")))),
+        TITLES[tool.name],
+        " ".join(filter(None, (wording["description"], USES.get(tool.name)))),
         tool.effect,
         arguments_model(tool.name, _arguments(tool, wording)),
         _RESULTS[tool.effect],

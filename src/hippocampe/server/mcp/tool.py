@@ -1,9 +1,7 @@
 """One tool: its description for clients, and its execution."""
 
-import tomllib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin
 
 from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
@@ -16,10 +14,6 @@ from hippocampe.server.http.faults import faults
 from hippocampe.server.mcp.caller import Caller
 
 A = TypeVar("A", bound="Arguments")
-WORDS: Mapping[str, Mapping[str, str]] = tomllib.loads(
-    files("hippocampe.server.mcp").joinpath("tools.toml").read_text("utf-8")
-)
-"""By tool, its title for people, what the model reads, and descriptions of its arguments."""
 
 
 class Arguments(Body):
