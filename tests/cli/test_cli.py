@@ -753,6 +753,9 @@ class TestTalk:
         assert "JSON Lines: 2 messages" in shown
         assert "zoé: " in shown
         assert "line 3: " in shown
+        own = tmp_path / "own.jsonl"
+        own.write_text(json.dumps({"content": "I sail", "author": "user", "role": "user"}))
+        assert "paul: I sail" in run("import", str(own), "--dry-run", "--user", "paul").out
         memories = tmp_path / "mem0.json"
         memories.write_text(
             json.dumps([{"id": "1", "memory": "Lives in Paris", "created_at": "2024-01-05"}])

@@ -207,7 +207,7 @@ def _import(call: Call, dry_run: bool, arguments: Mapping[str, Any]) -> None:
         with suppress(StoreMissing), call.read() as hippo:
             done = execute(call, hippo, "import_from", {**arguments, "dry_run": True})
             found = replace(found, known=done.result.known)
-        call.answer(found, lambda: show.previewed(found, call.config.timezone))
+        call.answer(found, lambda: show.previewed(found, call.config.timezone, call.scope.user))
         return
     with call.of_verb("import_from") as hippo:
         done = execute(call, hippo, "import_from", arguments)

@@ -69,13 +69,11 @@ class MessageImport:
             raise InvalidInput("the message names another space than the import: it was left out.")
         space = item.space or self.scope.space
         self.writer.corpus.store.check_space(space)
-        # An assistant's export calls its user so.
-        unnamed = item.role == item.author == "user"
         return conversation.make_message(
             item.content,
             refuse=self.writer.corpus.config.refuse_secrets,
             space=space,
-            author=(self.scope.user if unnamed else None) or item.author or None,
+            author=item.author_for(self.scope.user) or None,
             role=item.role,
             channel=item.channel or self.scope.channel,
             at=item.at or self.writer.corpus.store.now(),

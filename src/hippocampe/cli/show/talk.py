@@ -167,7 +167,7 @@ def imported(done: Imported) -> Shown:
     return lines(*shown, *_problems(done.problems))
 
 
-def previewed(found: "ImportPreview", timezone: str) -> Shown:
+def previewed(found: "ImportPreview", timezone: str, user: str | None) -> Shown:
     """The contents of a file before its import: numbers, time, first items, problems."""
     shown = [say("{key}: {value}", key=found.programs, value=counted(found.counts) or "0")]
     if found.first_at is not None and found.last_at is not None:
@@ -175,7 +175,7 @@ def previewed(found: "ImportPreview", timezone: str) -> Shown:
         shown.append(say("From {first} to {last}", first=first, last=last))
     items = [*((each.at, each.content) for each in found.statements)]
     items += [
-        (each.at, say("{key}: {value}", key=each.author, value=each.content))
+        (each.at, say("{key}: {value}", key=each.author_for(user), value=each.content))
         for each in found.first
     ]
     first = [

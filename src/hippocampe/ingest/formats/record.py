@@ -64,6 +64,10 @@ class TalkMessage:
     edited: bool = False
     line: int = field(default=0, compare=False)
 
+    def author_for(self, user: str | None) -> str:
+        """The author; the user of the import, if there is one, whom an assistant's export calls `user`."""
+        return user if user and self.role == self.author == "user" else self.author
+
 
 @dataclass(frozen=True, slots=True)
 class Statement:
