@@ -80,7 +80,7 @@ def test_a_person_and_a_subject(reader: Reader, memory: Hippocampe) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("Nantes")
     for path in ("/person?name=nobody", "/people/nobody", "/subjects/a%2Fb"):
         page.goto(path)
-        expect(page.locator("main")).to_contain_text("Nothing is known about it.")
+        expect(page.locator("main")).to_contain_text("Nothing is known yet.")
 
 
 @pytest.mark.parametrize(
