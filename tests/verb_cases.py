@@ -136,6 +136,7 @@ def furnish(hippo: Any, clock: FakeClock, space: str = ME.space) -> dict[str, st
     for number in range(4):
         said = f"Le rendez-vous numéro {number} est au port"
         ids["turn"] = hippo.after_turn(said, f"Noté : {number}", scope=ME)
+    ids["edited"] = hippo.after_turn("Je pars lundi", "Bonne route !", scope=ME)
     ids["message"] = hippo.messages(scope=ME)[0].id
     ids["hidden"] = hippo.after_turn("J'ai vu une baleine", "Où cela ?", scope=ME)
     hippo.forget("baleine", scope=ME)
@@ -335,6 +336,12 @@ _OWN: dict[str, tuple[Arguments, ...]] = {
             external_id="t-1",
             expression="happy",
         ),
+        lambda world: {
+            "user_message": "Je pars mardi",
+            "reply": "Bonne route !",
+            "scope": ME,
+            "replaces": [world.ids["edited"]],
+        },
     ),
     "messages": (
         _always(scope=ME, since=SINCE, until=UNTIL, working=True, limit=2),

@@ -121,6 +121,7 @@ KeyRegister = division.KeyRegister
 render_for = render.render_for
 check_reader = load_reader
 Reminder = channel_history.Reminder
+Exchanged = channel_history.Exchanged
 
 
 def count_notes(config: Config) -> int | None:
@@ -406,6 +407,7 @@ class Verbs:
         tool_results: Sequence[str] = (),
         external_id: str | None = None,
         expression: str | None = None,
+        replaces: Sequence[str] = (),
     ) -> str:
         """Store an exchange and return the id of its turn; embedding and indexing follow in the background.
 
@@ -427,12 +429,23 @@ class Verbs:
             external_id: Its id in the host, unique in the channel; a repeat returns the stored turn, with the texts of
                 the repeat.
             expression: The face of the assistant in its reply, such as `happy`: `messages` return it.
+            replaces: Ids of turns that the conversation no longer has, such as those from a message on that the user
+                edited: they are hidden, and `restore` brings each back.
 
         Raises:
             InvalidInput: A message cannot be stored; nothing was stored.
+            NotFound: The space has no turn of an id in `replaces`; nothing was stored.
         """
         said = Said(
-            user_message, reply, scope, assistant, at, tool_results, external_id, expression
+            user_message,
+            reply,
+            scope,
+            assistant,
+            at,
+            tool_results,
+            external_id,
+            expression,
+            replaces,
         )
         turn_id = self._execute(
             "after_turn",

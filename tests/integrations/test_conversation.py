@@ -70,6 +70,46 @@ def test_an_answer_generated_again_replaces_the_one_before(
     assert answered(brest) == [*first, *first, ASKED.text, brest.text]
 
 
+def test_an_edited_message_replaces_what_followed_it(hashed: None, open_hippo: Opener) -> None:
+    memory = open_hippo(embedder="hashed:64")
+    turns = Turns(memory)
+
+    def says(history: list[Message], *said: str) -> list[Message]:
+        for text in said:
+            history = [*history, Message("user", text)]
+            turns.before(history, scope=DEV)
+            history.append(Message("assistant", f"Noted: {text}"))
+            turns.after(history, scope=DEV)
+        return history
+
+    def told() -> list[str]:
+        place = Scope(user="dev", channel=channel)
+        return [each.content for each in memory.messages(scope=place, working=True)][::2]
+
+    begun = says([], "Hello")
+    channel = memory.messages(scope=DEV)[0].channel
+    old = says(begun, "I live in Lyon", "It rains here")
+    new = says(begun, "I live in Nice")
+    assert told() == ["Hello", "I live in Nice"]
+    assert not memory.search_text("Lyon", scope=DEV)
+    says(new, "It is warm here")
+    # The host goes back to the branch before.
+    says(old, "It snows too")
+    assert told() == ["Hello", "I live in Lyon", "It rains here", "It snows too"]
+
+
+def test_what_was_not_said_here_has_no_branches(hashed: None, open_hippo: Opener) -> None:
+    memory = open_hippo(embedder="hashed:64")
+    turns = Turns(memory)
+    examples = [ASKED, TOLD]
+    for text in ("I live in Lyon", "I play the tuba"):
+        talk = [*examples, Message("user", text)]
+        turns.before(talk, scope=DEV)
+        turns.after([*talk, Message("assistant", "Noted.")], scope=DEV)
+    said = [each.content for each in memory.messages(scope=DEV, working=True)]
+    assert said == ["I live in Lyon", "Noted.", "I play the tuba", "Noted."]
+
+
 def test_equal_messages_without_a_history_are_exchanges_of_their_own(
     hashed: None, open_hippo: Opener
 ) -> None:

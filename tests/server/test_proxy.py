@@ -170,6 +170,35 @@ def test_an_answer_generated_again_replaces_the_one_before(
     assert stored(memory, 0) == [*before, *said]
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_edited_message_replaces_what_followed_it(
+    client: openai.OpenAI, memory: Hippocampe, server: ModelServer, stream: bool
+) -> None:
+    talk: list[Any] = []
+    for said in ("Salut", "J'habite à Lyon", "Il pleut ici"):
+        talk += [{"role": "user", "content": said}]
+        server.add(Answer(f"Noté : {said}"))
+        given: Any = client.chat.completions.create(
+            model="scripted", messages=talk, user="dev", stream=stream
+        )
+        assert [*given]
+        talk += [{"role": "assistant", "content": f"Noté : {said}"}]
+        stored(memory, len(talk))
+    server.add(Answer("Noté : Nice"))
+    edited: list[Any] = [*talk[:2], {"role": "user", "content": "J'habite à Nice"}]
+    given = client.chat.completions.create(
+        model="scripted", messages=edited, user="dev", stream=stream
+    )
+    assert [*given]
+
+    def lives() -> list[str]:
+        found = memory.recall("Où est-ce que j'habite ?", scope=DEV, collections=["turn"])
+        said = [each.content.splitlines()[0] for each in found]
+        return said if "J'habite à Nice" in said else []
+
+    assert set(eventually(lives, 1)) <= {"Salut", "J'habite à Nice"}
+
+
 def test_parts_and_other_roles_pass(
     client: openai.OpenAI, memory: Hippocampe, server: ModelServer
 ) -> None:

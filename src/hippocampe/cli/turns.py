@@ -66,6 +66,7 @@ def before_turn(
         "reply": text("The reply; - reads standard input.", default=None),
         "assistant": text("Name of the assistant."),
         "tool_results": flag("--tool-result", text="A result of the assistant's tools"),
+        "replaces": text("A turn that the conversation no longer has", metavar="TURN"),
     },
     examples=['after-turn "I leave for Greece tomorrow" "Have a good trip!" --user dev'],
 )

@@ -10,7 +10,7 @@ from hippocampe.engine import audit, backlog
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.writer import Writer
-from hippocampe.ingest.conversation import make_turn
+from hippocampe.ingest.conversation import hide_turns, make_turn
 from hippocampe.language.secrets import mask
 from hippocampe.retrieval import about
 from hippocampe.store import memories, message_rows, schema, turn_rows
@@ -61,20 +61,12 @@ def hide_all(
             if memory.forgotten_at is None:
                 hide(change, memory, now, reason)
         hidden = [item.id for item in found if item.kind == "turn"]
-        _hide_turns(change, scope.space, hidden, now, reason)
+        hide_turns(change, scope.space, hidden, now, reason)
         loose = [item.id for item in found if item.kind in ("live", "message")]
         _hide_messages(change, scope.space, loose, now, reason)
         detail = audit.ids([item.id for item in found])
         audit.record(change.connection, now, scope.space, "forget", **detail)
     turns.forget(scope.space)
-
-
-def _hide_turns(
-    change: UnitOfWork, space: str, ids: Collection[str], at: datetime, reason: str
-) -> None:
-    turn_rows.set_forgotten(change.connection, space, ids, at, reason)
-    for id in ids:
-        change.unindex("turn", id, space)
 
 
 def _hide_messages(
@@ -85,7 +77,7 @@ def _hide_messages(
     If a digest has made a turn of a message since it was found, that turn is hidden.
     """
     spoken = message_rows.find(change.connection, schema.message.c.id.in_(list(ids)))
-    _hide_turns(change, space, [each.turn_id for each in spoken if each.turn_id], at, reason)
+    hide_turns(change, space, [each.turn_id for each in spoken if each.turn_id], at, reason)
     found = [each for each in spoken if each.turn_id is None]
     hidden = {"forgotten_at": at, "forgotten_reason": reason}
     turns = [replace(make_turn([each]).turn, id=each.id, **hidden) for each in found]

@@ -16,7 +16,7 @@ from hippocampe.engine.documents import turn_embedding_text, turn_point, turn_te
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared, Vocabulary
 from hippocampe.engine.writer import Writer
-from hippocampe.errors import InvalidInput
+from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.mentions import mentions
 from hippocampe.language.secrets import mask_values, values_in
@@ -52,6 +52,8 @@ from hippocampe.validation import (
 )
 
 MAX_EXPRESSION_CHARACTERS = 40
+REPLACED = "replaced by another exchange"
+"""Reason why the turn of an edited message is hidden."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ class Said:
     tool_results: Sequence[str] = ()
     external_id: str | None = None
     expression: str | None = None
+    replaces: Sequence[str] = ()
 
 
 def make_message(
@@ -263,11 +266,13 @@ def after_turn(
         forgotten: Why the turn is hidden from the beginning; None if it is not.
     """
     corpus, space = context.corpus, said.scope.space
+    replaced = check_list("replaces", said.replaces, most=MAX_LIMIT)
     turn, messages = _exchange(corpus, said)
     if forgotten is not None:
         turn = replace(turn, forgotten_at=corpus.store.now(), forgotten_reason=forgotten)
     recent = corpus.settings.of(space).recent_messages
     with context.writer.change() as change:
+        _replace(change, space, replaced, corpus.store.now())
         # Check and insert in one transaction, so that concurrent retries store one exchange.
         if said.external_id and (
             known := message_rows.turn_of_external_id(
@@ -293,6 +298,24 @@ def after_turn(
             _queue_compaction(change.connection, corpus.store.now(), turn, recent)
     backlog.embed_soon(context.writer)
     return turn.id
+
+
+def _replace(change: UnitOfWork, space: str, ids: Sequence[str], at: datetime) -> None:
+    found = turn_rows.get(change.connection, space, ids)
+    for id in ids:
+        if id not in found:
+            raise NotFound(f"space {space!r} has no turn {id!r}: take the id from after_turn.")
+    shown = [each.id for each in found.values() if each.forgotten_at is None]
+    hide_turns(change, space, shown, at, REPLACED)
+
+
+def hide_turns(
+    change: UnitOfWork, space: str, ids: Collection[str], at: datetime, reason: str
+) -> None:
+    """Hide turns from recall and full-text search."""
+    turn_rows.set_forgotten(change.connection, space, ids, at, reason)
+    for id in ids:
+        change.unindex("turn", id, space)
 
 
 def _reword_exchange(

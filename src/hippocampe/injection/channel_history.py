@@ -21,6 +21,8 @@ MAX_CHANNELS = 1_000
 take 100 MB."""
 MAX_REMINDERS = 100
 """Cached injections per channel, for hosts whose messages do not contain them."""
+MAX_EXCHANGED = 1_000
+"""Cached exchanges per channel, 300 bytes each, for hosts whose users edit a message."""
 MAX_TOLD = 100
 """Texts per channel whose vectors are cached as injected by other processes."""
 Told = tuple[str, str, Vector | None]
@@ -50,6 +52,21 @@ class Reminder:
 
 
 @dataclass(slots=True)
+class Exchanged:
+    """A stored exchange of a conversation.
+
+    Attributes:
+        opening: Identifies the conversation.
+        left: Whether the conversation no longer has it.
+    """
+
+    opening: str
+    turn_id: str
+    external_id: str | None
+    left: bool = False
+
+
+@dataclass(slots=True)
 class Channel:
     """The history of one person in one channel. Hold `lock` from `begin` to `end`, or `give_up`, of a turn.
 
@@ -60,6 +77,7 @@ class Channel:
         last_heard: By id of a turn of talk, the turn in which it was spoken, oldest first.
         waiting: The messages of a burst not served yet.
         reminders: By message, the injection that came with it, oldest first.
+        exchanges: Stored exchanges, by the history up to their message, oldest first.
     """
 
     turn: int = 0
@@ -68,6 +86,7 @@ class Channel:
     last_heard: dict[str, int] = field(default_factory=dict[str, int])
     waiting: list[str] | None = None
     reminders: OrderedDict[str, Reminder] = field(default_factory=OrderedDict[str, Reminder])
+    exchanges: OrderedDict[str, Exchanged] = field(default_factory=OrderedDict[str, Exchanged])
     lock: threading.Lock = field(default_factory=threading.Lock)
     _before: deque[_Injected] = field(default_factory=deque[_Injected])
     _now: deque[_Injected] = field(default_factory=deque[_Injected])
@@ -174,6 +193,12 @@ class Channel:
         if len(self.reminders) > MAX_REMINDERS:
             for _ in range(MAX_REMINDERS // 2):
                 self.reminders.popitem(last=False)
+
+    def exchanged(self, name: str, exchange: Exchanged) -> None:
+        """Cache a stored exchange."""
+        self.exchanges[name] = exchange
+        while len(self.exchanges) > MAX_EXCHANGED:
+            self.exchanges.popitem(last=False)
 
     def heard(self, id: str, at: datetime) -> None:
         """Record a turn of talk that took place in the channel itself. Takes the lock."""
