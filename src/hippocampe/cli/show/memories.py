@@ -43,14 +43,20 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 T = TypeVar("T")
+SHOWN_SCORE = 0.005
+"""Lower scores are shown as 0.00."""
 
 
 def recollections(found: Sequence[Recollection], *, timezone: str, took_ms: float) -> Shown:
-    """The results of a recall, best first."""
-    if not found:
+    """The results of a recall, best first; those of no relevance only with their reasons, or if there is no other."""
+    relevant = [item for item in found if item.why or item.score >= SHOWN_SCORE]
+    weak = len(found) - len(relevant)
+    if not relevant:
+        relevant, weak = list(found), 0
+    if not relevant:
         return say("Nothing found.")
     rows = listing(
-        found,
+        relevant,
         "",
         score=lambda each: f"{each.score:.2f}",
         kind=lambda each: (
@@ -59,12 +65,17 @@ def recollections(found: Sequence[Recollection], *, timezone: str, took_ms: floa
             else label("kind", each.kind)
         ),
         when=lambda each: when(each.at, timezone),
-        who=_if_any(found, lambda each: each.memory.user if each.memory is not None else None),
+        who=_if_any(relevant, lambda each: each.memory.user if each.memory is not None else None),
         content=lambda each: entry(spoken(each), each.id, *_reasons(each)),
     )
-    results = count(len(found), "result")
+    results = count(len(relevant), "result")
     time = reader().milliseconds(took_ms)
-    return lines(rows, text("\n" + say("{results} in {time}", results=results, time=time), "dim"))
+    below = ["\n" + say("{results} in {time}", results=results, time=time)]
+    if weak:
+        below.append(
+            say("{results} of score 0.00 left out: see --explain", results=count(weak, "result"))
+        )
+    return lines(rows, *(text(line, "dim") for line in below))
 
 
 def memories(found: Sequence[Memory], timezone: str) -> Shown:
@@ -221,6 +232,13 @@ def receipt(done: Receipt, verb: str, *, timezone: str, listed: bool = True) -> 
                 entry(content, item.id),
             )
         shown += [rows, ""]
+    if not done.ids and verb == "forgotten":
+        shown.append(
+            say(
+                "Nothing is about this topic: name it in fewer words, or find it with recall and delete it by id."
+            )
+        )
+        return lines(*shown)
     change = label("planned" if done.dry_run else "change", verb)
     shown.append(say("{key}: {value}", key=change, value=counted(done.counts)))
     if done.settings:
