@@ -95,6 +95,8 @@ def test_a_message_is_found_by_its_form() -> None:
             "doit être un nombre entier de 0 à 9, et non 'x'. Rien n’a changé.",
         ),
         ("there is no note 'forgotten: {x}' in the vault.", "'forgotten: {x}'"),
+        ("1,050.98 GB free", "1\u202f050,98 Go libres"),
+        ("limit must be a whole number from 1 to 1000, not 2.5.", "et non 2.5."),
         ("cannot read x: [Errno 2] No such file or directory: 'x'.", "dossier inexistant"),
     ],
 )

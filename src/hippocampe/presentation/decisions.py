@@ -21,6 +21,9 @@ ERROR = "error"
 
 PLACEHOLDER = re.compile(r"{(\w+)}")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
+_DECIMAL = re.compile(r"(?:\d+|\d{1,3}(?:,\d{3})+)\.\d+")
+_SIZE = re.compile(r"{(\w+)} [GM]B\b")
+"""A placeholder of a size. Other decimal numbers stay as they are: versions, and what a person wrote."""
 _WORD = re.compile(r"\w")
 
 UNSURE = "alike, and no rule is sure"
@@ -45,16 +48,17 @@ def error(message: str, language: str) -> str:
 def _error(message: str, language: str, *, inserted: bool = False) -> tuple[int, str]:
     """The form that explains most characters of a message, with those of the forms inserted into it; how many."""
     if inserted and _THOUSANDS.fullmatch(message):
-        from babel.numbers import format_decimal
-
-        return 0, format_decimal(int(message.replace(",", "")), locale=language)
+        return 0, _number(message, language)
     best = (0, message)
     for form, pattern in _patterns(ERROR).items():
         own = PLACEHOLDER.sub("", form)
         # A form without words of its own could match what a person wrote.
         if (found := pattern.fullmatch(message)) and not (inserted and not _WORD.search(own)):
+            sizes = _SIZE.findall(form)
             inner = {
-                name: _error(value, language, inserted=True)
+                name: (0, _number(value, language))
+                if name in sizes and _DECIMAL.fullmatch(value)
+                else _error(value, language, inserted=True)
                 for name, value in found.groupdict().items()
             }
             explained = len(own) + sum(each[0] for each in inner.values())
@@ -67,6 +71,12 @@ def _error(message: str, language: str, *, inserted: bool = False) -> tuple[int,
                 )
                 best = (explained, translated)
     return best
+
+
+def _number(written: str, language: str) -> str:
+    from babel.numbers import format_decimal
+
+    return format_decimal(written.replace(",", ""), "#,##0.##", locale=language)
 
 
 def question(reason: str) -> tuple[str, dict[str, str]]:
