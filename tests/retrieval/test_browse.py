@@ -399,6 +399,8 @@ class TestCounts:
         subjects = hippo.subjects(scope=HERE)
         assert next(iter(subjects.items())) == ("ete", 2)
         assert "jardin" not in subjects
+        remember(hippo, "I like tea")
+        assert hippo.subjects(scope=HERE) == subjects
         for name, many in subjects.items():
             assert len(contents(hippo, subjects=[name])) == many
 

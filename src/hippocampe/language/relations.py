@@ -28,9 +28,11 @@ from hippocampe.language.wordings import Aspect, ValueKind, Wording, candidate_w
 
 _DETERMINERS: Final = words_of("determiners")
 _INDEFINITE: Final = words_of("indefinite")
+SPEAKER: Final = "user"
+"""The subject of a relation in the first person."""
 _HOLDERS: Final = {
     word: subject
-    for role, subject in (("speaker", "user"), ("group", "we"), ("others", "they"))
+    for role, subject in (("speaker", SPEAKER), ("group", "we"), ("others", "they"))
     for word in words_of(role)
 }
 """The subject that a word means by itself: "je", "nous", "elle"."""

@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement
 
 from hippocampe.errors import InvalidInput
 from hippocampe.language.datetimes import as_utc
+from hippocampe.language.relations import SPEAKER
 from hippocampe.retrieval.request import check_subjects, check_types
 from hippocampe.store import listing
 from hippocampe.store.schema import instant, memory, microseconds
@@ -256,6 +257,10 @@ def _sorted(memories: dict[str, int], messages: dict[str, int]) -> dict[str, Cou
 
 
 def subjects(store: Store, *, scope: Scope) -> dict[str, int]:
-    """The subjects of the space, folded, with the number of current memories, most frequent first."""
+    """The subjects of the space, folded, with the number of current memories, most frequent first.
+
+    People in the first person ("I like tea") are not among them: see `users`.
+    """
     with store.read() as connection:
-        return listing.of_subjects(connection, scope.space, store.now())
+        found = listing.of_subjects(connection, scope.space, store.now())
+    return {name: many for name, many in found.items() if name != SPEAKER}
