@@ -61,6 +61,12 @@ REFUSED: dict[str, tuple[Act, str]] = {
     "subject is a number": (remember(subjects=[3]), "list"),
     "empty key": (remember(key="  "), "key is empty"),
     "long key": (remember(key="k" * 201), "key is 201"),
+    "dot key": (remember(key="."), "no address can end with"),
+    "secret in a key": (remember(key="PASSWORD=Sup3rS3cret"), "key contains a secret"),
+    "secret in the key of a fact": (
+        lambda h: h.set_fact("my pin is 4821", "x", scope=HERE),
+        "key contains a secret",
+    ),
     "surrogate key": (remember(key=SURROGATE), "lone surrogate"),
     "surrogate source": (remember(source=SURROGATE), "lone surrogate"),
     "replaces is text": (remember(replaces=MISSING), "list"),

@@ -101,6 +101,18 @@ def clean_key(key: str) -> str:
     return unicodedata.normalize("NFC", cleaned)
 
 
+def check_new_key(key: str) -> str:
+    """Clean the key of a fact to write. It may hold no secret: masked keys would be one key, and replace each other.
+
+    Raises:
+        InvalidInput: It is not text, is empty or too long, contains a secret, or is a dot segment of a path.
+    """
+    cleaned = redact(clean_key(key), refuse=True, what="key")
+    if cleaned in (".", ".."):
+        raise InvalidInput(f"key cannot be {cleaned!r}, which no address can end with: name it.")
+    return cleaned
+
+
 def redact(content: str, *, refuse: bool, what: str = "content") -> str:
     """Mask the secrets in a text.
 

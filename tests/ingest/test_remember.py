@@ -519,6 +519,13 @@ def test_secrets_are_masked_beside_the_content(
     assert hippo.verify(absent=["Zx9!kLp2#vQ"]).ok
 
 
+def test_secrets_are_masked_in_a_source(hippo: Hippocampe, scope: Scope) -> None:
+    token = "ghp_" + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA" + "a1b2"
+    done = hippo.remember("Le wifi marche bien", scope=scope, source=f"bot {token}")
+    assert done.memory.source == "bot [secret: API key]"
+    assert hippo.verify(absent=[token]).ok
+
+
 def test_secrets_are_refused_on_demand(open_hippo: Opener, scope: Scope) -> None:
     hippo = open_hippo(refuse_secrets=True)
     for write in (

@@ -19,8 +19,9 @@ from hippocampe.validation import (
     check_collection,
     check_importance,
     check_list,
-    clean_key,
+    check_new_key,
     clean_text,
+    redact,
     redact_metadata,
     redact_named,
     redact_subjects,
@@ -59,7 +60,7 @@ def make_draft(
         else parse_ttl(ttl)
     )
     refuse = corpus.config.refuse_secrets
-    key = None if key is None else clean_key(key)
+    key = None if key is None else check_new_key(key)
     memory = Memory(
         id=str(uuid7()),
         space=scope.space,
@@ -72,7 +73,11 @@ def make_draft(
         key=key,
         subjects=redact_subjects(subjects, refuse=refuse, beside=content),
         importance=check_importance("fact" if type is None else type, importance),
-        source=clean_text(source, what="source", limit=MAX_LABEL_CHARACTERS),
+        source=redact(
+            clean_text(source, what="source", limit=MAX_LABEL_CHARACTERS),
+            refuse=refuse,
+            what="source",
+        ),
         user=scope.user,
         channel=scope.channel,
         created_at=now,

@@ -84,13 +84,13 @@ def remember(writer: Writer, *arguments: Any, **named: Any) -> Remembered:
         type: One of `hippocampe.types.DEFAULT_IMPORTANCE`; default of a new memory: `fact`.
         collection: `memory` (default of a new memory), `self`, `goal` or `summary`.
         category: Of `self` and `goal`: one of `hippocampe.types.CATEGORIES`.
-        key: A unique name in the space; writing it again replaces the value.
+        key: A unique name in the space, without secrets; writing it again replaces the value.
         subjects: Flat tags; an empty list counts as omitted.
         importance: 0 to 1; default of a new memory: that of its type.
         ttl: Time to live: `"1h"`, `"7d"`, `"2w"`, a timedelta, or None for ever. By default that
             of the category in the setting `category_ttl`, or for ever.
         occurred_at: When it happened, if not now.
-        source: Its origin.
+        source: Its origin. Secrets in it are masked.
         replaces: Ids of memories that it supersedes.
         evidence: Ids of the messages it was extracted from.
         metadata: Key-value pairs of the caller, up to 32 keys and 4 KiB: strings, numbers,
