@@ -258,12 +258,13 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
     topics = search_terms(text)
     if request.mode != "hybrid":
         return _find(corpus, text, request, stopwatch, topics)
-    asked = parts_of(corpus, text, request, corpus.store.now()) if request.typed else [(text,)]
+    now = corpus.store.now()
+    asked = parts_of(corpus, text, request, now) if request.typed else [(text,)]
     parts = [(part, topics) for part in asked]
     parts += [((each,), (each,)) for each in topics if len(topics) > 1]
     found: dict[str, Found] = {}
     missing: tuple[str, ...] = ()
-    said_since = session_start(corpus, request, corpus.store.now())
+    said_since = session_start(corpus, request, now) if request.follows else None
     for part, of in parts:
         goes_on = continues(part[-1])
         for each in part:
@@ -280,10 +281,10 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
     return every[0] if len(every) == 1 and not missing else _merged(every, request.limit, missing)
 
 
-def _is_said(item: Recollection, request: RecallRequest, since: datetime) -> bool:
+def _is_said(item: Recollection, request: RecallRequest, since: datetime | None) -> bool:
     """Return whether a result is talk of this session: a follow-up is searched for with its words, which it resembles."""
     here = item.kind == "turn" and item.channel == request.scope.channel
-    return request.follows and here and item.at is not None and item.at >= since
+    return here and since is not None and item.at is not None and item.at >= since
 
 
 def _merged(found: Sequence[Found], limit: int, missing: Sequence[str]) -> Found:
