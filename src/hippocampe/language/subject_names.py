@@ -87,7 +87,7 @@ def as_written(
         (text, tags, [*folded.keys() & {*words(text), *map(fold, tags)}]) for text, tags in memories
     )
     return {
-        name: shown[each] if fold(shown.get(each, "")) == each else name
+        name: shown[each] if each in shown and fold(shown[each]) == each else name
         for each, name in folded.items()
     }
 

@@ -83,6 +83,13 @@ def test_a_person_and_a_subject(reader: Reader, memory: Hippocampe) -> None:
         expect(page.locator("main")).to_contain_text("Nothing is known yet.")
 
 
+@pytest.mark.parametrize("name", ["", " ", "\u0301", "\x00"])
+def test_a_subject_without_a_name_has_an_empty_page(client: httpx.Client, name: str) -> None:
+    answer = client.get("/subject", params={"name": name})
+    assert answer.status_code == 200
+    assert "Owen" not in answer.text
+
+
 @pytest.mark.parametrize(
     "name", [".", "..", "./owen", "maison/..", "a/b", "%2e", "?é#&=+", "🦛" * 200]
 )
