@@ -441,6 +441,28 @@ def test_lines_that_are_no_message_are_answered(folder: Path) -> None:
     assert b"rhubarb" not in b"".join(answered) + errors
 
 
+def test_a_memory_that_cannot_be_opened_is_reported_after_the_input_has_ended() -> None:
+    program = """
+from concurrent.futures import Future
+from threading import Timer
+from hippocampe import Scope
+from hippocampe.errors import StoreMissing
+from hippocampe.server.mcp import stdio
+
+opening = Future()
+Timer(1, opening.set_exception, [StoreMissing("there is no database in here")]).start()
+stdio.serve(opening, Scope(), "all")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode and "there is no database in here" in done.stderr
+
+
 def test_stdio_takes_known_tools_only(folder: Path) -> None:
     done = CliRunner().invoke(app, ["mcp", "--folder", str(folder), "--tools", "some"])
     assert done.exit_code == 2

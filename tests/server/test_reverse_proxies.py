@@ -241,7 +241,7 @@ def test_a_browser_logs_in(site: Site) -> None:
         assert "Secure" in done.headers["set-cookie"]
         assert browser.get("/memory").status_code == 200
         with browser.stream("GET", "/logs/stream") as log:
-            assert next(log.iter_lines()).startswith("retry:")
+            assert next(log.iter_lines()).startswith("data:")
 
 
 def test_a_word_arrives_before_the_next_is_there(site: Site) -> None:

@@ -16,9 +16,9 @@ ContextItem = tuple[Route, Recollection, Vector | None]
 
 MAX_KEYS = 1_000
 MAX_AGE = timedelta(minutes=1)
-"""What is recent depends on the time."""
+"""Short, because recency depends on the time."""
 MAX_SHARED_AGE = timedelta(seconds=2)
-"""In a database that other processes change, too."""
+"""The same in a database that other processes change, too."""
 
 
 class ContextCache:

@@ -198,7 +198,7 @@ def test_the_likeliest_pair_is_first_and_says_why(
     for older, newer, reason in (
         ("La clé est sous le pot", "La clé est au clou", "perhaps update, 61%: pot → clou"),
         ("Ana court le lundi", "Ana court peut-être", "a doubt: lundi → peut"),
-        ("Owen dort mal", "Owen dort très mal", "perhaps same, 40%: – → tres"),
+        ("Owen a un voilier", "Owen possède une barque", "perhaps same, 40%: voilier → barque"),
     ):
         first, second = pair(older, newer)
         memory.associate(second.id, first.id, "related_to", scope=HERE, reason=reason, review=True)

@@ -58,8 +58,10 @@ async def _serve(caller: Caller, joining: Future[Hippocampe]) -> None:
         if opening.done() and opening.exception() is not None:
             serving.cancel()
             await asyncio.wait((serving,))
-            opening.result()
-        await serving
+        else:
+            await serving
+        # Also when the input ended first: the user is to see why the memory cannot be opened.
+        await opening
 
 
 class _Joining(AsyncHippocampe):
