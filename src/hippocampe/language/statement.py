@@ -259,7 +259,7 @@ def _without_openers(words: Sequence[Word], norms: Sequence[str]) -> list[Word]:
 _MAX_BEFORE: Final = 4
 _LABEL: Final = re.compile(r"[^:.!?]+:\s")
 _EQUALS: Final = Word("=", ":")
-_IRONIC: Final = re.compile(r"[🙄🙃😒]|(?<!\S)/s\s*$")
+_IRONIC: Final = re.compile(r"[🙄🙃]|(?<!\S)/s\s*$")
 _QUOTES: Final = frozenset(':"«»“”')
 _SPEAKER: Final = words_of("grammar.first_person")
 _UNNAMED: Final = words_of("unnamed")
