@@ -14,7 +14,7 @@ from hippocampe.types import Settings
 CATCH_UP = timedelta(hours=4)
 """Age of the last digest above which one is made at start."""
 SETTLE_EVERY = timedelta(minutes=10)
-"""Interval with the local reader alone, which costs no tokens."""
+"""Interval of asking the language model about the pairs that wait for review."""
 EXPIRE_EVERY = timedelta(hours=1)
 """Interval of expiry. Recall excludes expired memories already; this removes them from the index."""
 DAILY = timedelta(days=1)
