@@ -119,6 +119,9 @@ class Turn:
     missing: list[str] = field(default_factory=list[str])
     stages: dict[str, float] = field(default_factory=dict[str, float])
     abandoned: set[str] = field(default_factory=set[str])
+    _windows: dict[tuple[str, bool], TimeWindow | None] = field(
+        default_factory=dict[tuple[str, bool], TimeWindow | None]
+    )
 
     def serve(self, channel: Channel) -> tuple[Injection, tuple[Line, ...]]:
         """The injection, and the lines of the log about its candidates."""
@@ -217,7 +220,12 @@ class Turn:
         )
 
     def _window(self, text: str, *, ahead: bool = False) -> TimeWindow | None:
-        return parse_window(text, now=self.now, timezone=self.settings.timezone, ahead=ahead)
+        """The time that a text names; each is parsed once in a turn."""
+        if (text, ahead) not in self._windows:
+            self._windows[text, ahead] = parse_window(
+                text, now=self.now, timezone=self.settings.timezone, ahead=ahead
+            )
+        return self._windows[text, ahead]
 
     def _request(self) -> RecallRequest:
         return search_request(self.scope, self.settings)

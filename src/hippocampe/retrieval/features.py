@@ -109,7 +109,8 @@ def load(
     tellers = {name: query.called.get(own, own) for name, own in folded.items()}
     users = frozenset(tellers.values())
     asked = query.features.asker | _named(users, query.features.names)
-    doers = _doers(connection, rows, kinds, query)
+    # Only a question about a user rules out the statements of others.
+    doers = _doers(connection, rows, kinds, query) if asked else frozenset[str]()
     features = CandidateFeatures(
         dense=vectors[: len(rows)] @ dense,
         window=_window_cosines(vectors, neighbours, dense),
