@@ -12,6 +12,11 @@ def prefix(folder: Path) -> str:
     return f"hippocampe-{digest}-"
 
 
+def folder_of(data: Path) -> "tempfile.TemporaryDirectory[str]":
+    """A temporary folder that belongs to a data folder."""
+    return tempfile.TemporaryDirectory(prefix=prefix(data), ignore_cleanup_errors=True)
+
+
 def remove_left(folder: Path) -> None:
     """Remove the temporary folders that belong to a data folder, which no other process owns."""
     for left in Path(tempfile.gettempdir()).glob(f"{prefix(folder)}*"):

@@ -20,8 +20,11 @@ from hippocampe.cli.terminal import Shown, sign
 from hippocampe.types import ApiKey, AuditEntry, JobRun, ModelUsage, NewKey, Reindexed, Verification
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from hippocampe.cli.doctor import Check
     from hippocampe.migration import Migrated
+    from hippocampe.server.cells.moves import Moved
 
 
 def audit(found: Sequence[AuditEntry], timezone: str) -> Shown:
@@ -197,12 +200,6 @@ def usage(found: Sequence[ModelUsage], timezone: str) -> Shown:
 
 def _sent(call: ModelUsage) -> str:
     return f"{call.input_tokens:,}"
-
-
-if TYPE_CHECKING:
-    from rich.text import Text
-
-    from hippocampe.server.cells.moves import Moved
 
 
 def keys(found: Sequence[ApiKey], timezone: str) -> Shown:

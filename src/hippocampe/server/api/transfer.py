@@ -1,8 +1,6 @@
 """Endpoints that move a whole space: import and export. Files are in a private folder."""
 
 import re
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,7 +11,7 @@ from hippocampe.errors import InvalidInput, UnreadableFile
 from hippocampe.hippocampe import IMPORT_FORMATS
 from hippocampe.server.http.dependencies import Admin, HasKey, Hippo
 from hippocampe.server.http.files import MAX_NAME_CHARACTERS, plain_name, receive, sent_file
-from hippocampe.system.temporary import prefix
+from hippocampe.system import temporary
 from hippocampe.types import Imported
 
 router = APIRouter(prefix="/api", tags=["Talk"])
@@ -54,24 +52,22 @@ async def import_file(
 
     With a key, messages that name another space are skipped and reported.
     """
-    folder = Path(tempfile.mkdtemp(prefix=prefix(hippo.sync.config.folder)))
-    path = folder / plain_name(name)
-    try:
-        await receive(request, path)
-        return await hippo.import_from(
-            path,
-            scope=scope,
-            format=format,
-            timezone=timezone,
-            one_space=has_key,
-            dry_run=dry_run,
-        )
-    except (InvalidInput, UnreadableFile) as exc:
-        # The path is on this server.
-        raise type(exc)(str(exc).replace(str(path), "the file")) from exc
-    finally:
-        # At once: the end of a server that stops would cancel it.
-        shutil.rmtree(folder, ignore_errors=True)
+    # It is removed at once: the end of a server that stops would cancel a later removal.
+    with temporary.folder_of(hippo.sync.config.folder) as folder:
+        path = Path(folder) / plain_name(name)
+        try:
+            await receive(request, path)
+            return await hippo.import_from(
+                path,
+                scope=scope,
+                format=format,
+                timezone=timezone,
+                one_space=has_key,
+                dry_run=dry_run,
+            )
+        except (InvalidInput, UnreadableFile) as exc:
+            # The path is on this server.
+            raise type(exc)(str(exc).replace(str(path), "the file")) from exc
 
 
 @router.get(

@@ -18,7 +18,7 @@ from hippocampe.hippocampe import IMPORT_FORMATS, ImportPreview, preview_import
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import AdminPage, Visit
 from hippocampe.server.http.files import plain_name, receive, sent_file
-from hippocampe.system.temporary import prefix
+from hippocampe.system import temporary
 from hippocampe.types import Imported, Scope
 
 MOST = 8
@@ -160,9 +160,7 @@ async def data_page(page: AdminPage) -> Response:
 @router.post("/preview")
 async def preview(page: AdminPage, name: str = "", format: str = "") -> Response:
     """Take a file as the body, and show what an import would bring."""
-    folder = tempfile.TemporaryDirectory(
-        prefix=prefix(Path(page.folder)), ignore_cleanup_errors=True
-    )
+    folder = temporary.folder_of(Path(page.folder))
     plain = plain_name(name)
     await receive(page.request, Path(folder.name) / plain)
     token = await imports(page).add(
