@@ -193,8 +193,8 @@ class Index(Protocol):
         """
         ...
 
-    def flush(self) -> None:
-        """Make all applied changes durable."""
+    def flush(self) -> float:
+        """Make applied changes durable; return the monotonic time up to which all are."""
         ...
 
     def close(self) -> None:

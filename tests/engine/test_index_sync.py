@@ -3,12 +3,13 @@
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,16 +20,20 @@ from children import child
 from conftest import Opener
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.engine import generations
+from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.errors import (
     EmbedderMismatch,
+    EmbedderUnavailable,
     FolderInUse,
     HippocampeError,
+    IndexUnavailable,
     InvalidInput,
     StoreError,
     StoreFull,
 )
 from hippocampe.folder import maintenance
 from hippocampe.index.edge import EdgeIndex
+from hippocampe.protocols import Point
 from hippocampe.store import embeddings, outbox
 from hippocampe.system import worker
 from hippocampe.types import Reindexed
@@ -512,3 +517,101 @@ def test_one_change_adds_the_words_of_several_calls_once(hippo: Hippocampe) -> N
         ids = [change.embedded(each).words.tolist() for each in (first, second, first)]
     assert ids[0] == ids[2] == vocabulary.ids(["rutabaga"]).tolist()
     assert ids[1] == vocabulary.ids(["rutabaga", "panais"]).tolist()
+
+
+def raising(error: type[HippocampeError]) -> Callable[..., None]:
+    def fail(*_: object, **__: object) -> None:
+        raise error("away")
+
+    return fail
+
+
+def test_what_waits_for_the_embedder_outlives_the_process(
+    folder: Path, opener: Callable[..., Hippocampe], scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hippo, killed = opener(), folder.parent / "killed"
+    with monkeypatch.context() as patched:
+        patched.setattr(Vocabulary, "prepare", raising(EmbedderUnavailable))
+        hippo.after_turn("où est le colis ?", "au port", scope=scope)
+        hippo.flush()
+        assert hippo.stats(scope=scope).pending == 1
+        shutil.copytree(folder, killed, ignore=shutil.ignore_patterns("*.sock", "*.lock"))
+    again = opener(where=killed)
+    assert again.recall("colis", scope=scope, collections=["turn"])
+    assert again.verify().ok
+    again.flush()
+    assert again.stats(scope=scope).pending == 0
+    hippo.flush()
+    assert hippo.recall("colis", scope=scope, collections=["turn"])
+    assert hippo.stats(scope=scope).pending == 0
+
+
+def test_what_an_earlier_version_did_not_embed_is_embedded(
+    folder: Path,
+    opener: Callable[..., Hippocampe],
+    scope: Scope,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    hippo = opener()
+    fill(hippo, scope, range(3))
+    with monkeypatch.context() as patched:
+        patched.setattr(Vocabulary, "prepare", raising(EmbedderUnavailable))
+        hippo.after_turn("où est le carton ?", "au port", scope=scope)
+        hippo.close()
+    with closing(sqlite3.connect(folder / "hippocampe.db")) as database:
+        # It deleted the outbox row, and noted only that something waits.
+        database.execute("DELETE FROM outbox")
+        database.execute("INSERT OR REPLACE INTO meta VALUES ('waiting', '1')")
+        database.commit()
+    caplog.clear()
+    again = opener()
+    assert again.recall("carton", scope=scope, collections=["turn"], limit=1)
+    assert "rebuilding" not in caplog.text
+    assert again.verify().ok
+
+
+def test_what_missed_the_index_during_a_reindex_is_replayed(
+    opener: Callable[..., Hippocampe], scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hippo = opener()
+    fill(hippo, scope, range(3))
+    refill = generations.refill
+
+    def missing(*given: Any, **named: Any) -> tuple[str, ...]:
+        without = refill(*given, **named)
+        with monkeypatch.context() as patched:
+            patched.setattr(EdgeIndex, "apply", raising(IndexUnavailable))
+            hippo.remember("le colis3 attend", scope=scope)
+        return without
+
+    monkeypatch.setattr(generations, "refill", missing)
+    hippo.reindex()
+    everything(hippo, scope, range(4))
+    assert not hippo._context.corpus.outages.is_down("indexing")
+
+
+def test_a_change_is_given_to_the_index_once(
+    opener: Callable[..., Hippocampe], scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hippo = opener()
+    given: list[str] = []
+    apply = EdgeIndex.apply
+
+    def counting(
+        index: EdgeIndex, kind: str, points: Sequence[Point], removed: Sequence[str] = ()
+    ) -> None:
+        given.extend([*(point.id for point in points), *removed])
+        apply(index, kind, points, removed)
+
+    monkeypatch.setattr(EdgeIndex, "apply", counting)
+    fill(hippo, scope, range(3))
+    hippo.flush()
+    with monkeypatch.context() as patched:
+        patched.setattr(EdgeIndex, "apply", raising(IndexUnavailable))
+        missed = hippo.remember("le colis3 attend", scope=scope).memory.id
+    hippo.remember("le colis4 attend", scope=scope)
+    hippo.flush()
+    assert sorted(given) == sorted({*given})
+    assert missed in given
+    assert hippo.stats(scope=scope).pending == 0

@@ -577,7 +577,7 @@ def test_the_index_may_be_away(
         node.start()
     eventually(lambda: flushed(hippo))
     assert contents(hippo, "vélos") == ["Nadia répare des vélos"]
-    monkeypatch.setattr(deliveries, "DURABLE_SECONDS", 0.0)
+    monkeypatch.setattr(qdrant, "DURABLE_SECONDS", 0.0)
     hippo.flush()
     assert pending(hippo) == 0
     assert hippo.verify().ok
@@ -834,17 +834,6 @@ def test_an_index_that_an_earlier_version_filled_is_not_filled_again(
     monkeypatch.setattr(deliveries, "refill", lambda *_: pytest.fail("it was filled again"))  # pyright: ignore
     join()
     assert not index_of(one).is_new()
-
-
-def test_rows_are_claimed_beside_any_number_of_delivered_ones(join: Joiner) -> None:
-    hippo = told(join)
-    with store_of(hippo).write() as connection:
-        [number] = outbox.queue(connection, [("memory", "one", ME.space)])
-        # More than a statement may have parameters.
-        others = range(number + 1, number + 70_000)
-        assert [row.seq for row in outbox.claim(connection, ME.space, others, 10)] == [number]
-        assert outbox.claim(connection, ME.space, [number], 10) == []
-        assert len(outbox.claim(connection, ME.space, [], 10)) == 1
 
 
 def test_a_scrub_that_was_interrupted_leaves_an_index_that_is_filled_again(join: Joiner) -> None:

@@ -299,14 +299,18 @@ def test_a_read_sees_one_moment(store: Store, me: Scope) -> None:
 def test_the_outbox_keeps_its_order(store: Store, me: Scope) -> None:
     ids = [str(UUID(int=n)) for n in range(700)]
     with store.write() as connection:
-        before = outbox.position(connection)
-        outbox.queue(connection, [("memory", id, me.space) for id in ids])
+        before = outbox.last_position(connection)
+        assert outbox.queue(connection, []) == ()
+        numbers = outbox.queue(connection, [("memory", id, me.space) for id in ids])
         rows = outbox.pending(connection, before)
         assert [row.item_id for row in rows] == ids
-        assert outbox.position(connection) == rows[-1].seq
+        assert [row.seq for row in rows] == [*numbers]
+        assert outbox.pending(connection, numbers[9], 5) == rows[10:15]
         assert outbox.last_position(connection) >= rows[-1].seq
-        outbox.remove(connection, [row.seq for row in rows])
+        outbox.remove(connection, numbers)
         assert outbox.pending(connection, before) == []
+        # A number is never given twice.
+        assert outbox.queue(connection, [("memory", ids[0], me.space)])[0] > numbers[-1]
 
 
 def test_jobs_are_claimed_once(store: Store, me: Scope) -> None:

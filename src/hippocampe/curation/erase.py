@@ -13,8 +13,7 @@ from sqlalchemy import Connection
 
 from hippocampe.curation.subject import NamedSubject
 from hippocampe.curation.turns import Turns
-from hippocampe.engine import audit, generations
-from hippocampe.engine.durability import flush_index
+from hippocampe.engine import audit, deliveries, generations
 from hippocampe.engine.vocabulary import note_erasure
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import IndexUnavailable, InvalidInput, NotFound, StoreBusy, StoreFull
@@ -64,7 +63,7 @@ def finish_erasure(writer: Writer) -> None:
                 # Without its graph, because the caller waits. Maintenance builds the graph later.
                 generations.new_generation(writer, kind, graph=False)
         # The outbox contains the ids of erased rows.
-        flush_index(writer)
+        deliveries.settle(writer)
         corpus.store.scrub()
         with corpus.store.write(from_reserve=True) as connection:
             meta.put(connection, ERASING, "")

@@ -1,5 +1,6 @@
 """Embed and index the pending rows of the store."""
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -15,7 +16,7 @@ from hippocampe.engine.documents import (
     turn_text,
 )
 from hippocampe.engine.projection import OF_ROW, stored_points
-from hippocampe.engine.unit_of_work import WAITING, UnitOfWork
+from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import EmbedderError, StoreError
@@ -33,6 +34,13 @@ _TEXTS: Mapping[str, tuple[Callable[[Any], str], Callable[[Any], str]]] = {
 """By kind: the text of an item to embed, and that with its words and traits."""
 UNEMBEDDED = "unembedded"
 """The `meta` entry of an import that stopped before its rows were embedded."""
+_WAITING = "waiting"
+"""That of an earlier version, of a process that stopped before it embedded its pending rows."""
+
+
+def has_unembedded(connection: Connection) -> bool:
+    """Return whether rows that are not in the outbox may have no vector yet."""
+    return any(meta.get(connection, name) for name in (UNEMBEDDED, _WAITING))
 
 
 def unembedded(
@@ -67,7 +75,7 @@ def embed_imported(writer: Writer, progress: Progress | None = None) -> None:
     """Embed and index the rows that an import or a killed process left without vectors."""
     embed_missing(writer, progress, index=True)
     with writer.corpus.store.write() as connection:
-        for name in (UNEMBEDDED, WAITING):
+        for name in (UNEMBEDDED, _WAITING):
             meta.put(connection, name, "")
 
 
@@ -142,10 +150,12 @@ def _embed_waiting(writer: Writer) -> None:
 def _next_waiting(writer: Writer) -> tuple[str, list[str], str | None]:
     """The next pending rows of a kind, and their space if the database is shared."""
     rows = writer.pending.rows
-    (kind, _), space = next(iter(rows.items()), (("", ""), ""))
-    if not writer.corpus.store.shared:
-        return kind, [id for of, id in rows if of == kind][:64], None
-    return kind, [id for (of, id), at in rows.items() if (of, at) == (kind, space)][:64], space
+    first = next(iter(rows.values()), None)
+    if first is None:
+        return "", [], None
+    space = first.space if writer.corpus.store.shared else None
+    some = [row for row in rows.values() if row.kind == first.kind and space in (None, row.space)]
+    return first.kind, [row.item_id for row in some[:64]], space
 
 
 def _embed_some(writer: Writer, kind: str, ids: Sequence[str]) -> None:
@@ -155,11 +165,10 @@ def _embed_some(writer: Writer, kind: str, ids: Sequence[str]) -> None:
     for part in ("embedder", "store"):
         corpus.outages.works(part)
     with corpus.store.alone():
+        at = time.monotonic()
         for id in ids:
-            writer.pending.rows.pop((kind, id), None)
-        if not writer.pending.rows:
-            with corpus.store.write(from_reserve=True) as connection:
-                meta.put(connection, WAITING, "")
+            if row := writer.pending.rows.pop((kind, id), None):
+                writer.deliveries.delivered[row.seq] = at
     writer.pending.notify()
 
 

@@ -1,109 +1,140 @@
-"""The outbox of a database that many processes share.
+"""The book of the outbox: which changes the index has, and which it has durably.
 
-The process that writes a change gives it to the index right after its commit, and later deletes its outbox rows, by
-number: rows of other processes may be on their way. Rows that nobody delivers, because a process died or the
-index was away, are delivered by any process that sees them.
+The process that writes a change gives it to the index right after its commit, and deletes its outbox rows once the
+index has them on disk. Rows that nobody gave, because a process died or the index was away, are given by any process
+that sees them: each gives the present state of an item, so that it may be given twice, in any order.
 """
 
+import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from pathlib import Path
 
 from sqlalchemy import select
 
 from hippocampe.engine import backlog
+from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.projection import BATCH, stored_points
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import EmbedderUnavailable
 from hippocampe.index import shared
-from hippocampe.store import outbox
+from hippocampe.store import meta, outbox
 from hippocampe.store.driver import grouped, parts
 from hippocampe.store.outbox import Pending
 from hippocampe.store.shown import SHOWN, TABLES
+from hippocampe.store.translation import translated
+from hippocampe.system import private
 from hippocampe.types import Progress
 
-DURABLE_SECONDS = 10.0
-"""Time after which an index server has its writes on disk: Qdrant flushes every 5 seconds."""
+ACKNOWLEDGED = "acknowledged"
+"""The `meta` entry, and the file beside an index of this process, with the last number that the index has durably: the
+database or the index of another moment has another one."""
 STRAY_SECONDS = 15.0
 """Time after which a row that another process wrote counts as undelivered."""
-SWEPT = 2_000
-"""Rows of other processes that are looked at."""
 
 
-def settle(writer: Writer, *, all_now: bool = False) -> int:
-    """Delete the rows that are durable in the index, and deliver stray ones; return how many were delivered.
+def index_folder(folder: Path, model: str) -> Path:
+    """The folder of the index of one embedding model."""
+    return folder / "index" / hashlib.blake2b(model.encode(), digest_size=6).hexdigest()
+
+
+def acknowledged_mark(corpus: Corpus) -> Path:
+    """The file of `ACKNOWLEDGED`."""
+    return index_folder(corpus.config.folder, corpus.model) / ACKNOWLEDGED
+
+
+def settle(writer: Writer, *, all_now: bool = False) -> None:
+    """Give the index what it missed or what is pending, make it durable, and delete the outbox rows that it has durably.
 
     Args:
-        all_now: Also deliver rows that another process wrote a moment ago.
+        all_now: Also give what another process wrote a moment ago.
 
     Raises:
-        IndexUnavailable: The index is away; the rows stay.
+        IndexUnavailable: The index fails; the rows stay.
+        StoreFull: The disk has too little free space; likewise.
     """
-    known, store = writer.deliveries, writer.corpus.store
-    now = time.monotonic()
-    with store.read() as connection:
-        rows = outbox.oldest(connection, SWEPT + len(known.delivered))
-    others = [row for row in rows if row.seq not in known.delivered]
-    known.seen = {row.seq: known.seen.get(row.seq, now) for row in others}
-    stray = {
-        row.space
-        for row in others
-        if all_now or writer.position.behind or known.seen[row.seq] <= now - STRAY_SECONDS
-    }
-    done = sum(deliver(writer, space) for space in sorted(stray))
-    durable = [seq for seq, at in known.delivered.items() if at <= now - DURABLE_SECONDS]
-    if durable:
-        with store.write(durable=False) as connection:
+    with writer.corpus.store.fenced(None):
+        replay(writer, all_now=all_now)
+        if writer.pending.rows:
+            backlog.embed_or_wait(writer)
+        if delivered := writer.deliveries.delivered:
+            upto = writer.corpus.index.flush()
+            if durable := [seq for seq, at in [*delivered.items()] if at <= upto]:
+                acknowledge(writer, durable)
+
+
+def acknowledge(writer: Writer, durable: Collection[int]) -> None:
+    """Delete the outbox rows that are durable in the index, and mark it as the index of this database."""
+    corpus, known = writer.corpus, writer.deliveries
+    own = not corpus.store.shared
+    with corpus.store.alone():
+        if corpus.retired or known.kept:
+            return
+        with corpus.store.write(durable=own, from_reserve=True) as connection:
             outbox.remove(connection, durable)
+            upto = str(max(int(meta.get(connection, ACKNOWLEDGED) or 0), *durable, 0))
+            if own:
+                meta.put(connection, ACKNOWLEDGED, upto)
+        if own:
+            with translated():
+                private.replace_text(acknowledged_mark(corpus), upto)
         for seq in durable:
             known.delivered.pop(seq, None)
-    writer.position.behind = False
-    if stray:
+
+
+def replay(writer: Writer, *, all_now: bool = False) -> None:
+    """Give the index the changes that nobody gave it, see `settle`. Items without a vector, because a process died
+    before it embedded them, are pending from now on."""
+    known, store = writer.deliveries, writer.corpus.store
+    if not (all_now or known.behind or store.shared):
+        return
+    # Before the rows are read: a writer may miss the index meanwhile.
+    behind, known.behind = known.behind, False
+    try:
+        missed = _replay(writer, all_now or behind)
+    except BaseException:
+        known.behind |= behind
+        raise
+    if missed or behind:
         writer.corpus.outages.works("indexing")
-    return done
 
 
-def deliver(writer: Writer, space: str) -> int:
-    """Give the index the items of the rows of a space, as they are now; return the number of rows.
+def _replay(writer: Writer, all_now: bool) -> bool:
+    known, store = writer.deliveries, writer.corpus.store
+    now, seen, after, missed = time.monotonic(), dict[int, float](), 0, False
+    while True:
+        with store.read() as connection:
+            rows = outbox.pending(connection, after, BATCH)
+        others = [row for row in rows if row.seq not in known.delivered]
+        seen |= {row.seq: known.seen.get(row.seq, now) for row in others}
+        stray = [row for row in others if all_now or seen[row.seq] <= now - STRAY_SECONDS]
+        spaces = grouped((row.space if store.shared else None, row) for row in stray)
+        for space, some in spaces.items():
+            _deliver(writer, space, some)
+        missed |= bool(stray)
+        if len(rows) < BATCH:
+            known.seen = seen
+            return missed
+        after = rows[-1].seq
 
-    Raises:
-        IndexUnavailable: The index is away; the rows stay.
-    """
-    known, done, late = writer.deliveries, 0, set[int]()
-    with writer.corpus.store.fenced(space):
-        while True:
-            rows, unembedded = _deliver(writer, space, {*known.delivered, *late})
-            for kind, ids in unembedded.items():
-                # A process died before it embedded them; this one embeds its own in the background.
-                if lost := [id for id in ids if (kind, id) not in writer.pending.rows]:
-                    backlog.embed_ids(writer, kind, lost)
-            late.update(row.seq for row in rows if row.item_id in unembedded.get(row.kind, ()))
-            done += len(rows)
-            if len(rows) < BATCH:
-                return done
 
-
-def _deliver(
-    writer: Writer, space: str, without: set[int]
-) -> tuple[list[Pending], dict[str, set[str]]]:
-    """Deliver the next rows; return them, and the ids by kind that are not embedded yet."""
-    corpus, model = writer.corpus, writer.corpus.model
-    unembedded: dict[str, set[str]] = {}
+def _deliver(writer: Writer, space: str | None, rows: Sequence[Pending]) -> None:
+    """Give the index the items of some rows of a space, as they are now."""
+    corpus, known, waiting = writer.corpus, writer.deliveries, writer.pending.rows
     # Meanwhile no writer of the space is between its commit and the index, in any process.
-    with corpus.store.exclusive(), corpus.store.write(durable=False) as connection:
-        rows = outbox.claim(connection, space, without, BATCH)
-        ids: dict[str, set[str]] = {}
-        for row in rows:
-            ids.setdefault(row.kind, set()).add(row.item_id)
-        for kind, some in ids.items():
-            waiting = backlog.unembedded(connection, kind, model, len(some), sorted(some))
-            unembedded[kind] = {row.id for row in waiting}
-            points = list(stored_points(connection, kind, model, sorted(some - unembedded[kind])))
-            corpus.index.apply(kind, points, sorted(some - {point.id for point in points}))
-    at = time.monotonic()
-    writer.deliveries.delivered.update(
-        (row.seq, at) for row in rows if row.item_id not in unembedded[row.kind]
-    )
-    return rows, unembedded
+    with corpus.store.fenced(space), corpus.store.exclusive(), corpus.store.read() as connection:
+        for kind, some in grouped((row.kind, row) for row in rows).items():
+            ids = {row.item_id for row in some}
+            without = backlog.unembedded(connection, kind, corpus.model, len(ids), sorted(ids))
+            unembedded = {row.id for row in without}
+            points = list(stored_points(connection, kind, corpus.model, ids - unembedded))
+            corpus.index.apply(kind, points, sorted(ids - {point.id for point in points}))
+            at = time.monotonic()
+            for row in some:
+                if row.item_id in unembedded:
+                    waiting.setdefault((kind, row.item_id), row)
+                if waiting.get((kind, row.item_id)) != row:
+                    known.delivered[row.seq] = at
 
 
 def refill(writer: Writer, progress: Progress | None = None) -> tuple[str, ...]:

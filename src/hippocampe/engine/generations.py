@@ -1,4 +1,4 @@
-"""Rebuild the index from the store: replay of the outbox, repair, new generations.
+"""Rebuild the index from the store: new generations.
 
 Building an HNSW graph holds the interpreter lock for minutes, so it runs in a child process:
 `python -m hippocampe.engine.generations` builds one generation.
@@ -15,48 +15,17 @@ from typing import Any
 from hippocampe.engine import deliveries
 from hippocampe.engine.backlog import embed_missing
 from hippocampe.engine.outages import log
-from hippocampe.engine.projection import BATCH, count_shown, stored_points
+from hippocampe.engine.projection import count_shown, stored_points
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import IndexUnavailable
 from hippocampe.index import build_generation, own
 from hippocampe.protocols import Point
-from hippocampe.store import outbox
-from hippocampe.store.driver import parts
 from hippocampe.store.shown import TABLES, largest_space
 from hippocampe.store.store import Store
 from hippocampe.system import allocator, worker
 from hippocampe.types import Progress
 
 _BUILDER = ("-m", "hippocampe.engine.generations")
-
-
-def replay(writer: Writer, *, after: int = 0) -> int:
-    """Apply the outbox to the index; return the number of items replayed.
-
-    Raises:
-        IndexUnavailable: The index still fails.
-    """
-    corpus = writer.corpus
-    if corpus.store.shared:
-        return deliveries.settle(writer, all_now=True)
-    with corpus.store.exclusive():
-        with corpus.store.read() as connection:
-            rows = outbox.pending(connection, after)
-            last = rows[-1].seq if rows else 0
-            touched: dict[str, set[str]] = {}
-            for row in rows:
-                touched.setdefault(row.kind, set()).add(row.item_id)
-            for kind, ids in touched.items():
-                points = {
-                    point.id: point
-                    for batch in parts(sorted(ids), BATCH)
-                    for point in stored_points(connection, kind, corpus.model, batch)
-                }
-                corpus.index.apply(kind, list(points.values()), sorted(ids - set(points)))
-        writer.position.applied = max(writer.position.applied, last)
-        writer.position.behind = False
-        corpus.outages.works("indexing")
-    return sum(map(len, touched.values()))
 
 
 def refill(

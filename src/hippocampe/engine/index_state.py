@@ -1,37 +1,29 @@
-"""The state of the index relative to the store: its position, its pending rows, and the build of its graphs."""
+"""The state of the index relative to the store: the deliveries, the pending rows, and the build of its graphs."""
 
 import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-
-@dataclass(slots=True)
-class IndexPosition:
-    """Progress of the index through the outbox of the store."""
-
-    applied: int = 0
-    """The outbox position up to which every change is applied, durable or not."""
-    flushed: int = 0
-    """The outbox position up to which every change is durable."""
-    behind: bool = False
-    """True if the index missed a change, so that the outbox must be replayed."""
-    incomplete: bool = False
-    """True if a full disk stopped the update of the index at opening."""
-    damaged: bool = False
-    """True if the index must be rebuilt."""
-    keep_outbox: bool = False
-    """True if an index that is being filled still needs the outbox rows."""
+from hippocampe.store.outbox import Pending
 
 
 @dataclass(slots=True)
 class Deliveries:
-    """The state of the rows of the outbox in a shared database, by number, as monotonic times."""
+    """The state of the index, and of the rows of the outbox: by number, as monotonic times."""
 
     delivered: dict[int, float] = field(default_factory=dict[int, float])
     """The time when this process gave them to the index."""
     seen: dict[int, float] = field(default_factory=dict[int, float])
-    """The time when it first saw those of other processes."""
+    """The time when it first saw those that other processes wrote."""
+    kept: bool = False
+    """True if an index that is being filled still needs the rows."""
+    behind: bool = False
+    """True if the index missed a change of this process, so that the outbox must be replayed."""
+    incomplete: bool = False
+    """True if a full disk stopped the update of the index at opening."""
+    damaged: bool = False
+    """True if the index must be rebuilt."""
 
 
 @dataclass(slots=True)
@@ -61,8 +53,8 @@ class GraphBuilder:
 class PendingRows:
     """The queue of rows that are stored at once and indexed in the background."""
 
-    rows: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
-    """The space of each waiting row, by kind and id. Change it under the store's write lock."""
+    rows: dict[tuple[str, str], Pending] = field(default_factory=dict[tuple[str, str], Pending])
+    """The outbox row of each, by kind and id. Change it under the store's write lock."""
     embedding: threading.Lock = field(default_factory=threading.Lock)
     """Held while embedding the rows; taken before the store's write lock."""
     progressed: threading.Condition = field(default_factory=threading.Condition)

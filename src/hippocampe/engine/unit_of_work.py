@@ -1,5 +1,6 @@
 """One store transaction and its changes to the index."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -12,6 +13,7 @@ from hippocampe.engine.vocabulary import NewWords, Prepared, Vocabulary
 from hippocampe.protocols import Filter, Point, Vector
 from hippocampe.store import embeddings, outbox
 from hippocampe.store.embeddings import Embedded, Words
+from hippocampe.store.outbox import Pending
 
 
 @dataclass(slots=True)
@@ -28,8 +30,10 @@ class UnitOfWork:
     later: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     learnt: list[Words] = field(default_factory=list[Words])
     """New words of the transaction."""
-    queued: list[int] = field(default_factory=list[int])
-    """In a shared database, the numbers of its outbox rows, without those of pending rows."""
+    queued: Sequence[int] = ()
+    """The numbers of its outbox rows, without those of pending rows."""
+    pending: dict[tuple[str, str], Pending] = field(default_factory=dict[tuple[str, str], Pending])
+    """The outbox rows of what is indexed later, by kind and id."""
     _fresh: dict[str, int] = field(default_factory=dict[str, int])
     _written: NewWords | None = None
     _rows: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
@@ -100,15 +104,18 @@ class UnitOfWork:
         """Mark a new row as pending: `backlog.embed_or_wait` embeds and indexes it after the commit."""
         self.later[kind, id] = space
 
-    def finish(self) -> int:
-        """Write the embeddings and the outbox rows; return the last outbox position."""
+    def finish(self) -> None:
+        """Write the embeddings and the outbox rows."""
         embeddings.put_vectors(self.connection, list(self._rows.values()))
         queued = [(kind, point.id, point.space) for (kind, _), point in self.points.items()]
         queued += [(kind, id, space) for (kind, id), space in self.removed.items()]
         late = [(kind, id, space) for (kind, id), space in self.later.items()]
-        self.queued = outbox.queue(self.connection, queued)
-        outbox.queue(self.connection, late)
-        return outbox.position(self.connection) if queued or late else 0
+        numbers = outbox.queue(self.connection, [*queued, *late])
+        self.queued = numbers[: len(queued)]
+        self.pending = {
+            (kind, id): Pending(number, kind, id, space)
+            for number, (kind, id, space) in zip(numbers[len(queued) :], late, strict=True)
+        }
 
     def may_touch_memories(self) -> bool:
         """Return whether memories may have changed; an import indexes them later."""
@@ -116,7 +123,3 @@ class UnitOfWork:
 
     def kinds(self) -> set[str]:
         return {kind for kind, _ in (*self.points, *self.removed)}
-
-
-WAITING = "waiting"
-"""The `meta` entry set while rows are pending."""

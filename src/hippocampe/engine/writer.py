@@ -11,10 +11,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from hippocampe.engine.corpus import Corpus
-from hippocampe.engine.index_state import Deliveries, GraphBuilder, IndexPosition, PendingRows
-from hippocampe.engine.unit_of_work import WAITING, UnitOfWork
+from hippocampe.engine.index_state import Deliveries, GraphBuilder, PendingRows
+from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.errors import IndexUnavailable, StoreFull
-from hippocampe.store import meta
 
 
 @dataclass(slots=True)
@@ -22,7 +21,6 @@ class Writer:
     """The part of an open memory that writes: the corpus, and how far its index is behind the store."""
 
     corpus: Corpus
-    position: IndexPosition = field(default_factory=IndexPosition)
     pending: PendingRows = field(default_factory=PendingRows)
     builder: GraphBuilder = field(default_factory=GraphBuilder)
     deliveries: Deliveries = field(default_factory=Deliveries)
@@ -40,21 +38,17 @@ class Writer:
                         vocabulary.forget_erased(connection)
                     change = UnitOfWork(connection, vocabulary)
                     yield change
-                    position = change.finish()
-                    if change.later:
-                        # If this process dies before it indexes them, the next open indexes them.
-                        meta.put(connection, WAITING, "1")
+                    change.finish()
                     committing.enter_context(vocabulary.counting)
                 vocabulary.take(change.learnt)
                 for space, words, by in change.counted:
                     vocabulary.count(space, words, by)
-            self.pending.rows.update(change.later)
+            self.pending.rows.update(change.pending)
             if change.may_touch_memories():
                 store.memory_changes += 1
-            if position:
-                self._apply(change, position)
+            self._apply(change)
 
-    def _apply(self, change: UnitOfWork, position: int) -> None:
+    def _apply(self, change: UnitOfWork) -> None:
         try:
             for kind in sorted(change.kinds()):
                 points = [point for (of, _), point in change.points.items() if of == kind]
@@ -62,13 +56,11 @@ class Writer:
                 self.corpus.index.apply(kind, points, removed)
         except (IndexUnavailable, StoreFull) as exc:
             self.corpus.outages.failed("indexing", exc)
-            self.position.behind = True
+            self.deliveries.behind = True
         except BaseException:
             # Ctrl-C: the index may have applied a part of it.
-            self.position.behind = True
+            self.deliveries.behind = True
             raise
         else:
             at = time.monotonic()
             self.deliveries.delivered.update(dict.fromkeys(change.queued, at))
-        if not self.position.behind:
-            self.position.applied = max(self.position.applied, position)

@@ -13,7 +13,7 @@ from zlib import crc32
 
 from sqlalchemy import Connection, Table, delete, func, insert, literal, select
 
-from hippocampe.engine.unit_of_work import WAITING
+from hippocampe.engine.deliveries import ACKNOWLEDGED
 from hippocampe.errors import InvalidInput, StoreError
 from hippocampe.store import meta, schema
 from hippocampe.store.driver import write
@@ -26,7 +26,7 @@ COPYING: Final = "copying"
 BATCH: Final = 2_000
 _LEFT_OUT: Final = frozenset(("outbox", "meta"))
 """Tables that describe the index of a database, not its data."""
-_NOT_COPIED: Final = frozenset((COPYING, WAITING, "acknowledged", "erasing"))
+_NOT_COPIED: Final = frozenset((COPYING, ACKNOWLEDGED, "erasing"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,8 @@ from hippocampe.embed.word_space import Floats, WordSpace, shipped
 from hippocampe.engine import backlog, deliveries, generations, replies
 from hippocampe.engine.context import Context
 from hippocampe.engine.corpus import Retired
-from hippocampe.engine.durability import acknowledged_mark, flush_index
+from hippocampe.engine.deliveries import ACKNOWLEDGED, acknowledged_mark
 from hippocampe.engine.outages import log
-from hippocampe.engine.unit_of_work import WAITING
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import (
@@ -33,7 +32,7 @@ from hippocampe.language.text import STOP_WORDS
 from hippocampe.protocols import KINDS, Embedder, Index
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.retrieval.log import RetrievalBuffer
-from hippocampe.store import meta, outbox, shown
+from hippocampe.store import meta, shown
 from hippocampe.store.store import Store
 from hippocampe.system import free_space
 from hippocampe.types import Progress, Reindexed
@@ -94,7 +93,7 @@ def flush(context: Context, buffer: RetrievalBuffer) -> None:
     if free_space.has_room(context.corpus.store.folder):
         context.accesses.flush()
         retrieval_log.flush(context.corpus.store, buffer)
-    flush_index(context.writer)
+    deliveries.settle(context.writer)
 
 
 def bring_up_to_date(context: Context, buffer: RetrievalBuffer) -> None:
@@ -110,56 +109,56 @@ def catch_up(writer: Writer, progress: Progress | None = None) -> None:
     deleted, or the database was restored from a backup. A full disk does not prevent opening;
     a later round of maintenance continues.
     """
-    position = writer.position
+    known = writer.deliveries
     try:
         if writer.corpus.store.shared:
             _catch_up_shared(writer, progress)
-        elif position.damaged:
+        elif known.damaged:
             reindex(writer, progress, graphs=False)
         else:
             _catch_up(writer, progress)
     except StoreFull as exc:
-        position.incomplete = position.behind = True
+        known.incomplete = known.behind = True
         writer.corpus.outages.failed("indexing", exc)
     else:
-        position.incomplete = position.damaged = False
+        known.incomplete = known.damaged = False
 
 
 def _catch_up(writer: Writer, progress: Progress | None) -> None:
     corpus = writer.corpus
     with corpus.store.read() as connection:
-        acknowledged = int(meta.get(connection, "acknowledged") or 0)
-        unembedded = any(meta.get(connection, name) for name in (backlog.UNEMBEDDED, WAITING))
+        acknowledged = int(meta.get(connection, ACKNOWLEDGED) or 0)
+        unembedded = backlog.has_unembedded(connection)
     try:
         marked = int(acknowledged_mark(corpus).read_text())
     except (OSError, ValueError):
         marked = 0
-    writer.position.applied = writer.position.flushed = acknowledged
     if marked > acknowledged or (acknowledged and not marked):
         log.warning("the index does not match the store, rebuilding it")
         reindex(writer, progress, graphs=False)
         return
-    generations.replay(writer)
+    deliveries.replay(writer, all_now=True)
+    backlog.embed_or_wait(writer)
     if unembedded:
         try:
             backlog.embed_imported(writer, progress)
         except EmbedderUnavailable as exc:
-            # The rows stay pending until the next open.
+            # The rows stay without a vector until the next open.
             corpus.outages.failed("embedder", exc)
             return
-    if not filling.agree_in_number(corpus):
+    if not writer.pending.rows and not filling.agree_in_number(corpus):
         log.warning("the index has missing or extra points, rebuilding it")
         reindex(writer, progress, graphs=False)
 
 
 def _catch_up_shared(writer: Writer, progress: Progress | None) -> None:
     """Bring an index up to date that other processes use meanwhile; if it is away, later rounds do."""
-    corpus, position = writer.corpus, writer.position
+    corpus = writer.corpus
     try:
         filling.complete(writer, progress)
         deliveries.settle(writer, all_now=not corpus.config.background)
     except (IndexUnavailable, EmbedderUnavailable) as exc:
-        position.behind = True
+        writer.deliveries.behind = True
         what = "embedder" if isinstance(exc, EmbedderUnavailable) else "indexing"
         corpus.outages.failed(what, exc)
 
@@ -175,23 +174,12 @@ def reindex(writer: Writer, progress: Progress | None = None, *, graphs: bool = 
     """
     corpus = writer.corpus
     free_space.check(corpus.store.folder)
-    if corpus.store.shared:
-        with corpus.store.filling():
-            deliveries.refill(writer, progress)
-        deliveries.settle(writer, all_now=True)
-        return Reindexed(corpus.model, ())
-    with writer.builder.building:
+    with writer.builder.building, corpus.store.filling():
         corpus.check_serving()
         without = generations.refill(writer, progress, graphs=graphs)
-        with corpus.store.exclusive():
-            with corpus.store.read() as connection:
-                position = outbox.position(connection)
-                acknowledged = int(meta.get(connection, "acknowledged") or 0)
-            writer.position.behind = False
-            corpus.outages.works("indexing")
-            writer.position.applied = max(writer.position.applied, position, acknowledged)
-            writer.position.flushed = 0
-            flush_index(writer)
+        deliveries.settle(writer, all_now=True)
+        # Also where no row waits: the index is that of this database now.
+        deliveries.acknowledge(writer, ())
     return Reindexed(corpus.model, without)
 
 
@@ -302,7 +290,7 @@ class Maintenance:
 
     def _round(self, context: Context, *, whole: bool) -> None:
         try:
-            if context.writer.position.incomplete:
+            if context.writer.deliveries.incomplete:
                 catch_up(context.writer)
             flush(context, self._buffer)
             erase.finish_erasure(context.writer)

@@ -14,7 +14,7 @@ from hippocampe.client.host import Host
 from hippocampe.config import DATABASE, Config
 from hippocampe.curation import erase
 from hippocampe.embed import missing_key, open_embedder
-from hippocampe.engine import durability
+from hippocampe.engine import deliveries
 from hippocampe.engine.caches import RowCache
 from hippocampe.engine.context import Context
 from hippocampe.engine.corpus import Corpus
@@ -281,11 +281,11 @@ def _assemble(config: Config, store: Store, progress: Progress | None) -> Contex
     corpus = Corpus.of(config, store, index, vocabulary)
     corpus.rows = RowCache.of(store)
     context = Context.of(corpus, _language_model(config))
-    position = context.writer.position
-    position.damaged = damaged or relabelled
+    index_state = context.writer.deliveries
+    index_state.damaged = damaged or relabelled
     try:
         maintenance.catch_up(context.writer, progress)
-        if relabelled and not position.incomplete:
+        if relabelled and not index_state.incomplete:
             relabelling.finish(store)
         _finish_erasure(context.writer)
     except BaseException:
@@ -384,7 +384,7 @@ def _local_embedder() -> Embedder:
 
 def _open_index(config: Config, embedder: Embedder) -> tuple[Index, bool]:
     """The index, and whether it was damaged and must be rebuilt."""
-    folder = durability.index_folder(config.folder, embedder.model)
+    folder = deliveries.index_folder(config.folder, embedder.model)
     try:
         return open_index(folder, embedder), False
     except IndexUnavailable as exc:

@@ -5,12 +5,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from hippocampe.embed import open_embedder
-from hippocampe.engine import backlog, generations
+from hippocampe.engine import backlog, deliveries, generations
 from hippocampe.engine.caches import RowCache
 from hippocampe.engine.context import Context
 from hippocampe.engine.corpus import Corpus
-from hippocampe.engine.durability import flush_index, index_folder
-from hippocampe.engine.index_state import IndexPosition
+from hippocampe.engine.index_state import Deliveries
 from hippocampe.engine.writer import Writer
 from hippocampe.folder.maintenance import close_index, open_vocabulary, reindex
 from hippocampe.index import open_index, open_shared_index, shared
@@ -36,7 +35,7 @@ def change_embedder(
         IndexUnavailable: A shared index is away. If it was only to be deleted, the new one serves.
     """
     check_text("embedder", name)
-    corpus, position = old.corpus, old.writer.position
+    corpus, known = old.corpus, old.writer.deliveries
     config = corpus.config
     embedder = open_embedder(name, url=config.embedder_url, timeout=config.embedder_timeout)
     if embedder.model == corpus.model:
@@ -51,10 +50,8 @@ def change_embedder(
             # Their vectors are those of one embedder.
             rows=RowCache.of(corpus.store),
         )
-        new = replace(
-            old.writer, corpus=new_corpus, position=IndexPosition(applied=position.applied)
-        )
-        position.keep_outbox = True
+        new = replace(old.writer, corpus=new_corpus, deliveries=Deliveries())
+        known.kept = True
         try:
             without = _fill_and_switch(old.writer, new, progress)
         except BaseException:
@@ -62,10 +59,10 @@ def change_embedder(
             close_index(new_corpus.index)
             raise
         finally:
-            position.keep_outbox = False
+            known.kept = False
         take_over(replace(old, corpus=new_corpus, writer=new))
         _remove_index(corpus)
-    flush_index(new)
+    deliveries.settle(new)
     return Reindexed(embedder.model, without)
 
 
@@ -76,7 +73,7 @@ def _empty_index(corpus: Corpus, embedder: Embedder) -> Index:
         # Of a change that was interrupted.
         index.empty()
         return index
-    folder = index_folder(corpus.config.folder, embedder.model)
+    folder = deliveries.index_folder(corpus.config.folder, embedder.model)
     shutil.rmtree(folder, ignore_errors=True)
     return open_index(folder, embedder)
 
@@ -86,16 +83,14 @@ def _remove_index(corpus: Corpus) -> None:
     if corpus.store.shared:
         shared(corpus.index).remove()
     close_index(corpus.index)
-    folder = index_folder(corpus.config.folder, corpus.model)
+    folder = deliveries.index_folder(corpus.config.folder, corpus.model)
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def _fill_and_switch(old: Writer, new: Writer, progress: Progress | None) -> tuple[str, ...]:
     store, corpus = old.corpus.store, new.corpus
-    start, without = 0, ()
+    without = ()
     if not store.shared:
-        with store.exclusive():
-            start = old.position.applied
         without = generations.refill(new, progress, graphs=True)
     with store.exclusive():
         if store.shared:
@@ -103,7 +98,7 @@ def _fill_and_switch(old: Writer, new: Writer, progress: Progress | None) -> tup
             without = generations.refill(new, progress)
         # Few rows were written meanwhile, and writers wait now.
         backlog.embed_missing(new, progress)
-        generations.replay(new, after=start)
+        deliveries.replay(new, all_now=True)
         # Before the old vectors are removed, so that no reader takes their absence for an empty result.
         old.corpus.retired = True
         with store.write() as connection:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Select, Table, insert, select
 
 from hippocampe.curation.erase import remove_moved
 from hippocampe.curation.turns import Turns
-from hippocampe.engine import backlog, generations
+from hippocampe.engine import backlog, deliveries
 from hippocampe.engine.context import Context
 from hippocampe.errors import InvalidInput
 from hippocampe.retrieval import log as retrieval_log
@@ -83,8 +83,6 @@ class Relocation:
         writer = self.context.writer
         corpus = writer.corpus
         self.remove([space])
-        # What was applied before waits for the next flush; only the new rows are missing.
-        after = 0 if writer.position.behind else writer.position.applied
         copied = 0
         # Until the new words are known: another write would store one of them again.
         with (
@@ -102,11 +100,11 @@ class Relocation:
                         change.connection.execute(insert(table), rows)
                         copied += len(rows)
                 # The rows wait in the outbox, also if this process ends before they are indexed.
-                writer.position.behind = True
+                writer.deliveries.behind = True
             corpus.vocabulary.follow([space])
         corpus.settings.refresh(space)
         corpus.store.memory_changes += 1
-        generations.replay(writer, after=after)
+        deliveries.replay(writer)
         backlog.embed_imported(writer)
         return copied
 

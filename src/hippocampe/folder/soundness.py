@@ -13,7 +13,7 @@ from threading import Event
 
 from hippocampe.engine import backlog
 from hippocampe.engine.corpus import Corpus, Retired
-from hippocampe.engine.durability import acknowledged_mark
+from hippocampe.engine.deliveries import acknowledged_mark
 from hippocampe.engine.outages import log
 from hippocampe.engine.projection import stored_points
 from hippocampe.engine.writer import Writer
@@ -147,7 +147,7 @@ def _check_sample(writer: Writer, ending: Event) -> None:
         return ending.is_set() or time.monotonic() > until
 
     damage = next(_index_damage(corpus, checked, stop), None)
-    if damage is not None and not writer.position.behind:
+    if damage is not None and not writer.deliveries.behind:
         log.warning("the index is damaged (%s), rebuilding it from the store", damage)
         # If this is interrupted, the next open rebuilds it.
         acknowledged_mark(corpus).unlink(missing_ok=True)

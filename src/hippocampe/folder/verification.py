@@ -10,13 +10,12 @@ from sqlalchemy import Connection
 
 from hippocampe.engine import backlog, projection
 from hippocampe.engine.corpus import Corpus
-from hippocampe.engine.unit_of_work import WAITING
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import IndexUnavailable, InvalidInput
 from hippocampe.folder import soundness
 from hippocampe.folder.residue import found_in_files, spellings
 from hippocampe.protocols import KINDS
-from hippocampe.store import meta, outbox, statistics
+from hippocampe.store import outbox, statistics
 from hippocampe.store import settings as settings_rows
 from hippocampe.store.shown import embedded_ids
 from hippocampe.store.store import Store
@@ -102,9 +101,9 @@ def _unembedded(writer: Writer, connection: Connection, kind: str, missing: set[
     """The missing rows that are only pending."""
     if not writer.corpus.store.read_only:
         return {id for of, id in writer.pending.rows if of == kind}
-    # Only the owner knows which rows are pending.
-    waits = any(meta.get(connection, name) for name in (backlog.UNEMBEDDED, WAITING))
-    return missing if waits else set()
+    if backlog.has_unembedded(connection):
+        return missing
+    return missing & {row.item_id for row in outbox.pending(connection, 0) if row.kind == kind}
 
 
 def _places(corpus: Corpus, texts: Sequence[str]) -> dict[str, tuple[str, ...]]:

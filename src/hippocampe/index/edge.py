@@ -19,6 +19,7 @@ Measured behaviour of the engine (0.9.0), and how it is handled:
 
 import shutil
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -232,8 +233,8 @@ class EdgeIndex:
                 if self._manifest.generations.get(kind) == name:
                     yield f"{kind}/{name}/{damaged}"
 
-    def flush(self) -> None:
-        """Make all applied changes durable.
+    def flush(self) -> float:
+        """See `Index.flush`.
 
         The engine holds the GIL meanwhile (20 to 300 ms on a disk), so all threads wait: call it
         rarely, when idle.
@@ -243,6 +244,7 @@ class EdgeIndex:
             StoreFull: The disk has too little free space.
         """
         self._check_open()
+        began = time.monotonic()
         for kind, shard in self._shards.items():
             with (
                 shard.writing,
@@ -251,6 +253,7 @@ class EdgeIndex:
                 if shard.serving is not None and shard.unflushed:
                     shards.flush(shard.serving, self._folder / kind, shard.unflushed)
                     shard.unflushed = 0
+        return began
 
     def close(self) -> None:
         """Make all changes durable and close; later calls raise `IndexUnavailable`.

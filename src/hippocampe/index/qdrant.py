@@ -38,6 +38,8 @@ SEARCH_SECONDS: Final = 2
 WRITE_SECONDS: Final = 20
 CHANGE_SECONDS: Final = 60
 """Time limits of a search, a write, and a change of the collection."""
+DURABLE_SECONDS = 10.0
+"""Time after which the server has its writes on disk: it flushes every 5 seconds."""
 REST_SECONDS: Final = 0.5
 """After all nodes failed, calls fail at once for this long, so that turns do not wait for a server that is down."""
 OLDEST: Final = (1, 13)
@@ -201,9 +203,10 @@ class QdrantIndex:
                 ),
             )
 
-    def flush(self) -> None:
-        """Do nothing: a write that the server acknowledged is in its log."""
+    def flush(self) -> float:
+        """See `Index.flush`: the server does so by itself."""
         self._check_open()
+        return time.monotonic() - DURABLE_SECONDS
 
     def close(self) -> None:
         """Close the connections; later calls raise `IndexUnavailable`."""

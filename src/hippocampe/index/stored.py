@@ -191,8 +191,9 @@ class StoredIndex:
         with self._store.read() as connection:
             return shown.embedded_count(connection, kind, self._model)
 
-    def flush(self) -> None:
-        """Do nothing: nothing was written."""
+    def flush(self) -> float:
+        """See `Index.flush`: nothing was written."""
+        return 0.0
 
     def apply(self, kind: str, points: Sequence[Point], removed: Sequence[str] = ()) -> NoReturn:
         raise StoreReadOnly("cannot write: the data was opened read-only.")

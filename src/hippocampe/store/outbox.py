@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import ARRAY, BigInteger, Connection, all_, delete, func, insert, literal, select
+from sqlalchemy import Connection, delete, func, insert, select
 
 from hippocampe.store.driver import parts, read, write
 from hippocampe.store.schema import outbox
@@ -13,7 +13,7 @@ _LAST = select(func.max(outbox.c.seq))
 
 
 class Pending(NamedTuple):
-    """A changed item; `seq` is its position in the outbox."""
+    """A row: a changed item. `seq` is its number."""
 
     seq: int
     kind: str
@@ -21,25 +21,25 @@ class Pending(NamedTuple):
     space: str
 
 
-def queue(connection: Connection, items: Sequence[tuple[str, str, str]]) -> list[int]:
-    """Add changed items, each as (kind, item id, space).
-
-    Returns:
-        In a shared database, the numbers of the rows: those of other processes may lie between them.
-    """
+def queue(connection: Connection, items: Sequence[tuple[str, str, str]]) -> Sequence[int]:
+    """Add changed items, each as (kind, item id, space); return the numbers of the rows."""
     rows = [{"kind": kind, "item_id": id, "space": space} for kind, id, space in items]
-    if connection.dialect.name == "sqlite" or not rows:
+    if not rows:
+        return ()
+    if connection.dialect.name == "sqlite":
         write(connection, _INSERT, rows)
-        return []
+        # It has one writer, which counts on.
+        last = read(connection, _LAST)[0][0]
+        return range(last - len(rows) + 1, last + 1)
     query = "SELECT nextval('outbox_seq_seq') FROM generate_series(1, %s)"
     numbers = list(connection.exec_driver_sql(query, (len(rows),)).scalars())
     write(connection, _INSERT, [{"seq": n, **row} for n, row in zip(numbers, rows, strict=True)])
     return numbers
 
 
-def pending(connection: Connection, after: int) -> list[Pending]:
-    """Rows above a position, oldest first."""
-    query = select(outbox).where(outbox.c.seq > after).order_by(outbox.c.seq)
+def pending(connection: Connection, after: int, limit: int | None = None) -> list[Pending]:
+    """The rows above a number, oldest first."""
+    query = select(outbox).where(outbox.c.seq > after).order_by(outbox.c.seq).limit(limit)
     return [Pending(*row) for row in connection.execute(query)]
 
 
@@ -48,13 +48,8 @@ def pending_count(connection: Connection) -> int:
     return connection.execute(select(func.count()).select_from(outbox)).scalar_one()
 
 
-def position(connection: Connection) -> int:
-    """The position of the last row; 0 if there is none."""
-    return read(connection, _LAST)[0][0] or 0
-
-
 def last_position(connection: Connection) -> int:
-    """The last position ever assigned, even if its row was deleted."""
+    """The last number ever assigned, even if its row was deleted."""
     if connection.dialect.name == "sqlite":
         query = "SELECT seq FROM sqlite_sequence WHERE name = 'outbox'"
     else:
@@ -62,29 +57,7 @@ def last_position(connection: Connection) -> int:
     return connection.exec_driver_sql(query).scalar() or 0
 
 
-def oldest(connection: Connection, limit: int) -> list[Pending]:
-    """The oldest rows."""
-    query = select(outbox).order_by(outbox.c.seq).limit(limit)
-    return [Pending(*row) for row in connection.execute(query)]
-
-
-def claim(
-    connection: Connection, space: str, without: Collection[int], limit: int
-) -> list[Pending]:
-    """The oldest rows of a space that no other process has claimed, `without` some, until the transaction ends."""
-    # An array is one parameter, of the 65,535 that a statement may have.
-    others = outbox.c.seq != all_(literal([*without], ARRAY(BigInteger)))
-    query = select(outbox).where(outbox.c.space == space, others)
-    claimed = query.order_by(outbox.c.seq).limit(limit).with_for_update(skip_locked=True)
-    return [Pending(*row) for row in connection.execute(claimed)]
-
-
 def remove(connection: Connection, rows: Collection[int]) -> None:
     """Delete rows by number."""
     for some in parts(list(rows), 5_000):
         connection.execute(delete(outbox).where(outbox.c.seq.in_(some)))
-
-
-def acknowledge(connection: Connection, upto: int) -> None:
-    """Delete the rows that the index has made durable, up to a position."""
-    connection.execute(delete(outbox).where(outbox.c.seq <= upto))
