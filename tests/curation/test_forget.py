@@ -458,7 +458,7 @@ def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 hippo = Hippocampe.open(Config(folder, background=False))
 setattr(*{"backup": (Store, "scrub"), "rows": (audits, "add"),
-          "index": (generations, "new_generation"), "pages": (outbox, "acknowledge")}[sys.argv[2]], die)
+          "index": (generations, "new_generation"), "pages": (outbox, "remove")}[sys.argv[2]], die)
 hippo.erase(subject=sys.argv[3], scope=scope)
 """
 
