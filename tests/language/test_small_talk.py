@@ -51,6 +51,7 @@ from hippocampe.language.small_talk import is_small_talk, reports_small_talk
         *("Hello, how are you?", "I'm fine, thanks! And you?", "haha that was a good one", "lol"),
         *("What's up?", "No worries, thanks a lot", "You're so funny", "Have a nice day!"),
         *("Tell me a joke", "What time is it?", "Good night, see you tomorrow!", "Thanks mate"),
+        *("anytime", "any time", "mes amis", "chère amie", "my friends"),
     ],
 )
 def test_small_talk(text: str) -> None:

@@ -57,7 +57,6 @@ class _Phrases:
     """The phrases of all languages, compiled."""
 
     of: Mapping[About, tuple[re.Pattern[str], ...]]
-    any: re.Pattern[str]
     recalling: tuple[re.Pattern[str], re.Pattern[str]]
     introduction: re.Pattern[str]
     subject: tuple[re.Pattern[str], ...]
@@ -67,6 +66,10 @@ class _Phrases:
     planned: frozenset[str]
     spellings: Mapping[str, str]
     rewritten: tuple[tuple[re.Pattern[str], str], ...]
+
+    def may_ask(self, line: str) -> bool:
+        """Return whether any phrase is in a line; one by one, which takes a third of the time of one expression for all."""
+        return any(each.search(line) for each in chain.from_iterable(self.of.values()))
 
 
 def parse(
@@ -102,7 +105,7 @@ def _parse(
     tokens = _words(text.replace(named_time, " ", 1) if named_time else text, ignored)
     phrases = _phrases()
     line = _line(tokens)
-    if len(tokens) > MAX_WORDS or not phrases.any.search(line):
+    if len(tokens) > MAX_WORDS or not phrases.may_ask(line):
         return None
     spoken: dict[About, set[str]] = {
         about: {
@@ -154,7 +157,7 @@ def speaks_of_memory(text: str) -> bool:
 
 def _may_ask(question: str) -> bool:
     phrases, tokens = _phrases(), _words(question)
-    if len(tokens) <= MAX_WORDS and phrases.any.search(_line(tokens)):
+    if len(tokens) <= MAX_WORDS and phrases.may_ask(_line(tokens)):
         return True
     folded = fold(in_full(question[: MAX_WORDS * 40]))
     return any(each.search(folded) for each in chain.from_iterable(phrases.events.values()))
@@ -291,7 +294,6 @@ def _phrases() -> _Phrases:
         )
         for requests in (True, False)
     ]
-    everything = "|".join(f"(?:{each.pattern})" for found in patterns.values() for each in found)
     data = load_all("questions")["memory"]
     openings, naming = (
         "|".join(_expression(each, {}) for each in data[role])
@@ -300,7 +302,6 @@ def _phrases() -> _Phrases:
     greetings = "|".join(sorted(set(data["greetings"].split())))
     return _Phrases(
         of=patterns,
-        any=re.compile(everything),
         recalling=(re.compile(recalling[0]), re.compile(recalling[1])),
         introduction=re.compile(
             rf"(?: (?:{greetings})\b)*(?:(?P<naming>{naming})|{openings})(?P<name>(?: \w+){{1,{_NAME_WORDS}}})$"

@@ -4,8 +4,9 @@ The words are data: `language/*/small_talk.toml`. A message with any other word 
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import cache
+from itertools import product
 from typing import Final
 
 from hippocampe.language.lexicon import load_all, words_of
@@ -16,6 +17,8 @@ MAX_WORDS: Final = 60
 """Longer messages are not small talk."""
 _FILE: Final = "small_talk"
 _DRAWN_OUT: Final = re.compile(r"([^\W\d_])\1+")
+_WORDS: Final = re.compile(r"(?:[\w ]\?|\w)+")
+_OPTIONAL: Final = re.compile(r"([\w ])\?")
 
 
 def is_small_talk(text: str, *, names: Collection[str] = ()) -> bool:
@@ -26,11 +29,17 @@ def is_small_talk(text: str, *, names: Collection[str] = ()) -> bool:
         names: Names that do not count as content, such as that of the companion.
     """
     # Cut first: a long text is not read to the end.
-    spoken = [_short(word) for word in words(text[: MAX_WORDS * 40])]
-    if len(spoken) > MAX_WORDS:
+    found = words(text[: MAX_WORDS * 40])
+    if len(found) > MAX_WORDS:
         return False
+    ignored, spoken = _folded(names), list[str]()
+    for word in map(_short, found):
+        # The first word of most messages decides, which costs less than looking for phrases.
+        if word not in _possible_words() and word not in ignored:
+            return False
+        spoken.append(word)
     line = _phrases().sub(" ", "".join(f" {word}" for word in spoken))
-    return _empty_words() >= set(line.split()) - _folded(names)
+    return _empty_words() >= set(line.split()) - ignored
 
 
 def reports_small_talk(statement: str, *, names: Collection[str] = ()) -> bool:
@@ -68,5 +77,25 @@ def _reports() -> frozenset[str]:
 
 @cache
 def _phrases() -> re.Pattern[str]:
+    return re.compile(rf"(?: (?:{'|'.join(_written_phrases())}))(?= |$)")
+
+
+@cache
+def _written_phrases() -> tuple[str, ...]:
     phrases: list[str] = load_all(_FILE)["phrases"]
-    return re.compile(rf"(?: (?:{'|'.join(map(_short, phrases))}))(?= |$)")
+    return tuple(map(_short, phrases))
+
+
+@cache
+def _possible_words() -> frozenset[str]:
+    """The words of small talk, those of the phrases included: a message with any other word is none."""
+    written = {found for each in _written_phrases() for found in _WORDS.findall(each)}
+    spelled = {word for each in written for text in _spellings(each) for word in text.split()}
+    return _empty_words() | spelled
+
+
+def _spellings(words: str) -> Iterator[str]:
+    """The texts that words of a regular expression match: "amie?s?" four, "any ?time" two."""
+    parts = _OPTIONAL.split(words)
+    choices = [(part, "") if at % 2 else (part,) for at, part in enumerate(parts)]
+    return map("".join, product(*choices))
