@@ -88,8 +88,8 @@ class CachedRows(Generic[T]):
 
     def find(self, kind: str, ids: Iterable[str]) -> dict[str, T]:
         """The rows of a kind that are in memory, by id, in the order of the ids."""
-        known = self._rows.rows
-        return {id: row for id in ids if (row := known.get((kind, id))) is not None}
+        known = self._rows.rows.get(kind, {})
+        return {id: row for id in ids if (row := known.get(id)) is not None}
 
     def put(self, kind: str, rows: Mapping[str, T]) -> None:
         """Keep rows that the transaction has read, unless there was a change since: it may not have seen it."""
@@ -100,10 +100,9 @@ class RowCache(Generic[T]):
     """Rows of a store that only this process changes, in memory until it does. Thread-safe."""
 
     def __init__(self, store: Store) -> None:
-        self.rows: dict[tuple[str, str], T] = {}
+        self.rows: dict[str, dict[str, T]] = {}
         """By kind and id; several kinds may be made of one row of the store."""
         self.changes = 0
-        self._kinds = set[str]()
         self._lock = threading.Lock()
         store.watchers.append(self.drop)
 
@@ -117,10 +116,10 @@ class RowCache(Generic[T]):
         with self._lock:
             if changes != self.changes:
                 return
-            self._kinds.add(kind)
-            self.rows.update(((kind, id), row) for id, row in rows.items())
-            while len(self.rows) > MAX_ROWS:
-                del self.rows[next(iter(self.rows))]
+            self.rows.setdefault(kind, {}).update(rows)
+            while sum(map(len, self.rows.values())) > MAX_ROWS:
+                largest = max(self.rows.values(), key=len)
+                del largest[next(iter(largest))]
 
     def drop(self, ids: Collection[str] | None) -> None:
         """Drop changed rows; None drops all."""
@@ -129,6 +128,6 @@ class RowCache(Generic[T]):
             if ids is None:
                 self.rows.clear()
                 return
-            for kind in self._kinds:
+            for rows in self.rows.values():
                 for id in ids:
-                    self.rows.pop((kind, id), None)
+                    rows.pop(id, None)
