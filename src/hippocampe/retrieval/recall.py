@@ -49,6 +49,7 @@ from hippocampe.store import listing
 from hippocampe.store.store import Store
 from hippocampe.system.turnstile import Turnstile
 from hippocampe.types import (
+    Memory,
     Metadata,
     Mode,
     Recollection,
@@ -237,6 +238,8 @@ class Scored:
         rivals: As from `scoring.score`.
         rows: The row of each of them in `measured`, by id.
         read: The number of the first to read.
+        undecided: As from `results.undecided`.
+        newer: As from `results.successors`.
     """
 
     items: list[Recollection]
@@ -247,6 +250,8 @@ class Scored:
     rivals: Floats
     rows: Mapping[str, int]
     read: int
+    undecided: Sequence[tuple[str, str, float]]
+    newer: Mapping[str, Memory]
 
 
 def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch) -> Found:
@@ -336,9 +341,8 @@ def _find(
         items = [_recalled(item, float(covered[rows[item.id]])) for item in items]
     items = sorted(items, key=lambda item: -item.score)
     said = dict(zip((each.id for each in scored.items), read.tolist(), strict=False))
-    with corpus.store.read() as connection:
-        items = results.by_currency(connection, items, request.scope.space)
-        items = results.select(connection, items, scored.ranked, request)
+    items = results.by_currency(items, scored.undecided)
+    items = results.select(items, scored.ranked, request, scored.newer)
     return Found(
         items,
         {item.id: scored.loaded.vectors[rows[item.id]] for item in items},
@@ -381,9 +385,13 @@ def rank(
         ranked = results.live_among(ranked, request.read)
         stopwatch.end("score")
         items = results.load(connection, ranked, request, now)
+        undecided = results.undecided(connection, items, request.scope.space)
+        newer = results.successors(connection, items)
         stopwatch.end("read")
     rows = {id: row for row, id in enumerate(loaded.ids)}
-    return Scored(items, ranked, loaded, measured, odds, rivals, rows, request.read)
+    return Scored(
+        items, ranked, loaded, measured, odds, rivals, rows, request.read, undecided, newer
+    )
 
 
 def _worth_reading(odds: NDArray[np.float64], kinds: Sequence[str], request: RecallRequest) -> int:

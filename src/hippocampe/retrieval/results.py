@@ -1,6 +1,6 @@
 """Results: rows of the store as recollections."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -33,7 +33,8 @@ def of_single_search(
     scores = hits.scores["meaning"] or {id: s / (s + 5) for id, s in hits.scores["words"].items()}
     order = sorted(scores, key=lambda id: (-scores[id], id))
     ranked = [(id, hits.kinds[id], max(0.0, min(1.0, scores[id]))) for id in order]
-    return select(connection, load(connection, ranked, request, now), ranked, request)
+    found = load(connection, ranked, request, now)
+    return select(found, ranked, request, successors(connection, found))
 
 
 def live_among(ranked: Sequence[Ranked], first: int) -> list[Ranked]:
@@ -67,17 +68,32 @@ def load(
     return found
 
 
+def undecided(
+    connection: Connection, found: Sequence[Recollection], space: str
+) -> list[tuple[str, str, float]]:
+    """The undecided pairs of memories among results, as `associations.perhaps_updates` gives them."""
+    ids = [each.id for each in found if each.memory is not None]
+    return associations.perhaps_updates(connection, space, ids) if len(ids) > 1 else []
+
+
+def successors(connection: Connection, found: Sequence[Recollection]) -> dict[str, Memory]:
+    """The current successors of former memories among results, by the ids of these."""
+    former = [each.memory for each in found if each.memory is not None and each.memory.former]
+    newer = {each.id: _successor(connection, each) for each in former}
+    return {id: memory for id, memory in newer.items() if memory is not None}
+
+
 def by_currency(
-    connection: Connection, found: list[Recollection], space: str
+    found: list[Recollection], pairs: Sequence[tuple[str, str, float]]
 ) -> list[Recollection]:
     """Results with the scores of undecided pairs by what is likely current.
 
     If a newer memory replaces an older one with probability p, it answers with p times the probability of the older
     one, which answers with 1 - p times its own.
     """
-    known = {each.id: each.memory for each in found if each.memory is not None}
-    if len(known) < 2 or not (pairs := associations.perhaps_updates(connection, space, known)):
+    if not pairs:
         return found
+    known = {each.id: each.memory for each in found if each.memory is not None}
     scores = {each.id: each.score for each in found}
     # A repeated statement held when it was repeated.
     stated = {id: max(each.created_at, each.updated_at) for id, each in known.items()}
@@ -90,41 +106,32 @@ def by_currency(
 
 
 def select(
-    connection: Connection,
     found: Sequence[Recollection],
     ranked: Sequence[Ranked],
     request: RecallRequest,
+    newer: Mapping[str, Memory],
 ) -> list[Recollection]:
     """The loaded results that the request wants, with former memories below their successors.
+
+    A successor among the candidates comes first, with at least the score of the former memory.
 
     Args:
         found: The loaded results, best first.
         ranked: As for `load`.
+        newer: Their `successors`.
     """
     least = request.min_score or 0.0
     wanted = [
         each for rank, each in enumerate(found) if each.score >= least or rank < request.min_results
     ][: request.limit]
-    if any(each.memory is not None and each.memory.former for each in wanted):
-        wanted = _below_successors(connection, wanted, ranked)
-    return wanted[: request.limit]
-
-
-def _below_successors(
-    connection: Connection, found: Sequence[Recollection], ranked: Sequence[Ranked]
-) -> list[Recollection]:
-    """Put former memories below their successors.
-
-    A successor among the candidates comes first, with at least the score of the former memory.
-    """
-    scores = {id: score for id, _, score in ranked}
+    scores = {id: score for id, _, score in ranked} if newer else {}
     placed: dict[str, Recollection] = {}
-    for each in found:
-        newer = _successor(connection, each.memory)
-        if newer is not None and newer.id in scores and newer.id not in placed:
-            placed[newer.id] = of_memory(newer, max(each.score, scores[newer.id]))
+    for each in wanted:
+        after = newer.get(each.id)
+        if after is not None and after.id in scores and after.id not in placed:
+            placed[after.id] = of_memory(after, max(each.score, scores[after.id]))
         placed.setdefault(each.id, each)
-    return list(placed.values())
+    return list(placed.values())[: request.limit]
 
 
 def _successor(connection: Connection, memory: Memory | None) -> Memory | None:
