@@ -78,9 +78,10 @@ def _of_driver(row: Sequence[Any]) -> Memory:
     for name in _INSTANTS:
         if values[name] is not None:
             values[name] = instant(values[name])
-    values["subjects"] = tuple(json.loads(values["subjects"]))
-    values["evidence"] = tuple(json.loads(values["evidence"]))
-    values["metadata"] = json.loads(values["metadata"])
+    for name in ("subjects", "evidence"):
+        # Most have none.
+        values[name] = () if values[name] == "[]" else tuple(json.loads(values[name]))
+    values["metadata"] = {} if values["metadata"] == "{}" else json.loads(values["metadata"])
     values["former"] = bool(values["former"])
     return Memory(**values)
 
