@@ -186,10 +186,10 @@ def _before(corpus: Corpus, request: RecallRequest, now: datetime) -> list[_Befo
         return [_Before()]
     scope = request.scope
     with corpus.store.read() as connection:
-        turns = turn_rows.latest(
+        turns = turn_rows.latest_in(
             connection,
             scope.space,
-            channel=scope.channel or "",
+            scope.channel or "",
             since=session_start(corpus, request, now),
             until=now + timedelta.resolution,
             limit=MOST_TURNS,

@@ -20,11 +20,16 @@ from sqlalchemy import (
 
 from hippocampe.errors import InvalidInput
 from hippocampe.store import full_text
-from hippocampe.store.driver import grouped
+from hippocampe.store.driver import IDS, grouped, read_by_ids
 from hippocampe.store.schema import message, turn
 from hippocampe.types import Conversation, Message
 
 _MESSAGE = [column for column in message.c if column.name not in ("number", "created_at")]
+_SAID = (
+    select(message.c.turn_id, message.c.content)
+    .where(message.c.turn_id.in_(IDS), message.c.role == "user")
+    .order_by(message.c.number)
+)
 
 
 def of_row(row: Row[Any]) -> Message:
@@ -182,12 +187,9 @@ def turns_of(connection: Connection, ids: Collection[str]) -> set[str]:
 
 def said_in(connection: Connection, turns: Sequence[str]) -> dict[str, str]:
     """The words of the users in each of some turns, by the id of the turn."""
-    query = (
-        select(message.c.turn_id, message.c.content)
-        .where(message.c.turn_id.in_(list(turns)), message.c.role == "user")
-        .order_by(message.c.number)
-    )
-    said = grouped((turn_id, content) for turn_id, content in connection.execute(query))
+    if not turns:
+        return {}
+    said = grouped((turn_id, content) for turn_id, content in read_by_ids(connection, _SAID, turns))
     return {turn_id: "\n".join(contents) for turn_id, contents in said.items()}
 
 
