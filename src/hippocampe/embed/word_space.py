@@ -88,7 +88,8 @@ class WordVectors:
     def cosines(self, query: Floats, words: NDArray[np.integer[Any]]) -> Floats:
         """Cosines of query vectors with words, shape (query, words)."""
         steps = self.steps.take(words, axis=0).astype(np.float32)
-        return (query @ steps.T) * self.scales[words]
+        # This way round, the product of a few words with many takes half the time.
+        return np.multiply((steps @ query.T).T, self.scales[words], order="C")
 
 
 @functools.cache
