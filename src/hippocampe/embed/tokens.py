@@ -14,7 +14,7 @@ def count(text: str) -> int:
     Raises:
         EmbedderUnavailable: The embedder's package is missing or its files were changed.
     """
-    return len(tokenizer().pieces(text))
+    return tokenizer().count(text)
 
 
 def measure(word: str) -> tuple[float, int]:
