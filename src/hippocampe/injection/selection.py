@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from hippocampe.injection.channel_history import Channel
-from hippocampe.language.equality import spelling
+from hippocampe.language.equality import repeated
 from hippocampe.language.statement import CHANGE, parse
 from hippocampe.protocols import Vector
 from hippocampe.store.retrievals import Line
@@ -129,13 +129,11 @@ def _current_first(candidates: Sequence[Candidate], threshold: float) -> list[Ca
 def _newest_first(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Order the statements in the same words by time, in the places that they have: "I swim tomorrow" of each week."""
     ordered = list(candidates)
-    places: dict[str, list[int]] = {}
-    for place, each in enumerate(candidates):
-        if each.item.memory is not None:
-            places.setdefault(spelling(each.item.content), []).append(place)
-    for shared in places.values():
-        alike = sorted((candidates[place] for place in shared), key=_told_at, reverse=True)
-        for place, each in zip(shared, alike, strict=True):
+    places = [place for place, each in enumerate(candidates) if each.item.memory is not None]
+    for shared in repeated([candidates[place].item.content for place in places]):
+        same = [places[number] for number in shared]
+        newest = sorted((candidates[place] for place in same), key=_told_at, reverse=True)
+        for place, each in zip(same, newest, strict=True):
             ordered[place] = each
     return ordered
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -31,6 +32,17 @@ def spelling(text: str) -> str:
 def same_spelling(one: str, other: str) -> bool:
     """Return whether two texts have one spelling. Comparing letters is cheap and rules out most pairs."""
     return _letters(one) == _letters(other) and spelling(one) == spelling(other)
+
+
+def repeated(texts: Sequence[str]) -> list[list[int]]:
+    """The places of texts that have one spelling, for each spelling that several have."""
+    by_letters: dict[bytes, list[int]] = {}
+    for place, text in enumerate(texts):
+        by_letters.setdefault(_letters(text), []).append(place)
+    by_spelling: dict[str, list[int]] = {}
+    for place in (place for places in by_letters.values() if len(places) > 1 for place in places):
+        by_spelling.setdefault(spelling(texts[place]), []).append(place)
+    return [places for places in by_spelling.values() if len(places) > 1]
 
 
 @lru_cache(maxsize=1024)

@@ -50,7 +50,10 @@ class ForgetRequest:
 
 def read_request(message: str) -> ForgetRequest | None:
     """The request to forget in a message; None if it has none."""
-    if len(message) > MAX_READ or not any(verb in fold(message) for verb in _stems()):
+    if len(message) > MAX_READ:
+        return None
+    folded = fold(message)
+    if not any(verb in folded for verb in _stems()):
         return None
     text = APOSTROPHE.sub("'", message)
     starts = [0, *(found.end() for found in _CLAUSE_END.finditer(text))]

@@ -125,7 +125,7 @@ def _meant(vocabulary: Vocabulary, space: str, word: str, written: str) -> str |
     """
     typed, count = max(tokens.measure(word), tokens.measure(written.lower()))
     near = {*_unslipped(word), *(_one_letter_away(word) if count >= FEWEST_TOKENS else ())}
-    there = vocabulary.counts(space, sorted(near - {word}))
+    there = vocabulary.counts(space, near - {word})
     likelihood, best = max(((tokens.measure(each)[0], each) for each in there), default=(typed, ""))
     return best if likelihood - typed > LEAST_GAIN else None
 
