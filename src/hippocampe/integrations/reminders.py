@@ -5,6 +5,7 @@ same text before the earlier ones, so the cache of its provider stays valid.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from hippocampe.hippocampe import Hippocampe, Reminder
@@ -15,30 +16,30 @@ FRESH = timedelta(minutes=15)
 """A message repeated within this time is a retry, and gets the same injection."""
 
 
+@dataclass(frozen=True, slots=True)
 class Reminders:
     """The injections of a conversation.
 
-    Args:
+    Attributes:
         suffix: Tells apart equal messages of a history that is not in the request.
     """
 
-    def __init__(
-        self, hippo: Hippocampe, talk: Conversation, scope: Scope, suffix: str = ""
-    ) -> None:
-        self._channels = hippo.channels
-        self._talk = talk
-        self._scope = scope
-        self._suffix = suffix
+    hippo: Hippocampe
+    talk: Conversation
+    scope: Scope
+    suffix: str = ""
 
     def known(self, now: datetime) -> bool:
         """Return whether the last message has its injection: a retry and calls of tools belong to the same turn."""
-        found = self._channels.channel(self._scope).reminders.get(self._name(max(self._talk.names)))
-        return found is not None and (self._talk.continued or now - found.at < FRESH)
+        found = self.hippo.channels.channel(self.scope).reminders.get(
+            self._name(max(self.talk.names))
+        )
+        return found is not None and (self.talk.continued or now - found.at < FRESH)
 
     def add(self, injection: Injection, now: datetime) -> None:
         """Store the injection of the last message of the user."""
-        name = self._name(max(self._talk.names))
-        channel = self._channels.channel(self._scope)
+        name = self._name(max(self.talk.names))
+        channel = self.hippo.channels.channel(self.scope)
         channel.remind(name, injection.text, injection.tokens, now)
 
     def exchange(self) -> str | None:
@@ -47,12 +48,12 @@ class Reminders:
         None if it is unknown, and for the first message of a request without history: a host that sends none
         repeats "ok" in other exchanges.
         """
-        names = self._talk.names
-        if not names or (len(names) == 1 and not self._suffix):
+        names = self.talk.names
+        if not names or (len(names) == 1 and not self.suffix):
             return None
         last = max(names)
         name = self._name(last)
-        found = self._channels.channel(self._scope).reminders.get(name)
+        found = self.hippo.channels.channel(self.scope).reminders.get(name)
         return None if found is None else f"{name}:{last}:{found.at.isoformat()}"
 
     def found(self, *, keep: bool) -> Mapping[int, Reminder]:
@@ -61,14 +62,14 @@ class Reminders:
         Args:
             keep: Include those of earlier messages.
         """
-        names = self._talk.names
-        last = {max(names): names[max(names)]} if self._talk.message else {}
+        names = self.talk.names
+        last = {max(names): names[max(names)]} if self.talk.message else {}
         wanted = names if keep else last
-        stored = self._channels.channel(self._scope).reminders
+        stored = self.hippo.channels.channel(self.scope).reminders
         found = {position: stored.get(self._name(position)) for position in wanted}
         return {
             position: each for position, each in found.items() if each is not None and each.text
         }
 
     def _name(self, position: int) -> str:
-        return f"{self._talk.names[position]}{self._suffix}"
+        return f"{self.talk.names[position]}{self.suffix}"

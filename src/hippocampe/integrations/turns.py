@@ -10,7 +10,7 @@ from typing import Any
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import HippocampeError
 from hippocampe.hippocampe import Hippocampe
-from hippocampe.integrations.branches import Branches
+from hippocampe.integrations.branches import store_exchange
 from hippocampe.integrations.conversation import Conversation, Message, conversation, turn_starts
 from hippocampe.integrations.reminders import Reminders
 from hippocampe.language.markers import without_injection
@@ -89,19 +89,13 @@ class Turns:
         reply = next((text for text in reversed(answers) if text.strip()), None)
         scope = _in_channel(scope, talk)
         try:
-            branches = Branches(self.hippo, talk, scope)
-            for id in branches.returned():
-                self.hippo.restore(id, scope=scope)
-            stored = branches.external_id() or Reminders(self.hippo, talk, scope).exchange()
-            turn_id = self.hippo.after_turn(
+            store_exchange(
+                Reminders(self.hippo, talk, scope),
                 talk.message,
                 reply,
-                scope=scope,
-                tool_results=talk.results,
-                external_id=external_id or stored,
-                replaces=branches.left(),
+                results=talk.results,
+                external_id=external_id,
             )
-            branches.stored(turn_id, external_id or stored)
         except HippocampeError as exc:
             log.warning("an exchange could not be stored: %s", exc)
 

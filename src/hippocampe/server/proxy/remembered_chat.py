@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.embed import tokens
 from hippocampe.errors import BudgetSpent, HippocampeError
-from hippocampe.integrations.branches import Branches
+from hippocampe.integrations.branches import store_exchange
 from hippocampe.integrations.conversation import Conversation
 from hippocampe.integrations.reminders import Reminders
 from hippocampe.integrations.turns import channel_of
@@ -188,28 +188,17 @@ class RememberedChat:
             self._threads.keep(self._scope, answer.id, thread)
         try:
             if self._talk and self._message and text and not goes_on and not answer.failed:
-                await self._store(self._talk, text)
+                reminders = self._reminders(self._talk)
+                in_lane = self._hippo._in_lane  # pyright: ignore[reportPrivateUsage]
+                await in_lane(
+                    "write", store_exchange, reminders, self._message, text, results=self._results
+                )
         except HippocampeError as exc:
             log.warning("a chat could not be stored: %s", type(exc).__name__)
         try:
             await self._record(answer)
         except HippocampeError as exc:
             log.warning("the cost of a chat could not be recorded: %s", type(exc).__name__)
-
-    async def _store(self, talk: Conversation, text: str) -> None:
-        branches = Branches(self._hippo.sync, talk, self._scope)
-        for id in branches.returned():
-            await self._hippo.restore(id, scope=self._scope)
-        external_id = branches.external_id() or self._reminders(talk).exchange()
-        turn_id = await self._hippo.after_turn(
-            self._message,
-            text,
-            scope=self._scope,
-            tool_results=self._results,
-            external_id=external_id,
-            replaces=branches.left(),
-        )
-        branches.stored(turn_id, external_id)
 
     async def _record(self, answer: Answer) -> None:
         asked, answered = answer.input_tokens, answer.output_tokens
