@@ -2,12 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
 from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import wraps
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.companion.replies import Event, Reply
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from hippocampe.companion.deep_recall import DeepRecall
     from hippocampe.companion.turn import Turn
 
+P = ParamSpec("P")
+T = TypeVar("T")
 log = logging.getLogger("hippocampe")
 
 
@@ -320,6 +323,41 @@ async def _grow(turn: "Turn", category: str, content: str) -> None:
         log.warning("a statement of the companion could not be stored: %s", type(exc).__name__)
 
 
+def _waited(
+    step: Callable[Concatenate[AsyncCompanion, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate["Companion", P], T]:
+    """Make a synchronous method of an asynchronous one."""
+
+    @wraps(step)
+    def call(self: "Companion", /, *args: P.args, **named: P.kwargs) -> T:
+        return self._loop.run(lambda: step(self._companion, *args, **named))  # pyright: ignore[reportPrivateUsage]
+
+    return call
+
+
+def _iterated(
+    step: Callable[Concatenate[AsyncCompanion, P], AsyncGenerator[T]],
+) -> Callable[Concatenate["Companion", P], Generator[T]]:
+    """Make a synchronous generator of an asynchronous one."""
+
+    @wraps(step)
+    def call(self: "Companion", /, *args: P.args, **named: P.kwargs) -> Generator[T]:
+        loop, companion = self._loop, self._companion  # pyright: ignore[reportPrivateUsage]
+        events = step(companion, *args, **named)
+        try:
+            while True:
+                try:
+                    yield loop.run(lambda: anext(events))
+                except StopAsyncIteration:
+                    return
+        finally:
+            # The companion was closed meanwhile, which ended the answer.
+            with suppress(ModelUnavailable):
+                loop.run(events.aclose)
+
+    return call
+
+
 class Companion:
     """`AsyncCompanion` for synchronous hosts: the same arguments, results and errors. Thread-safe.
 
@@ -342,52 +380,9 @@ class Companion:
             lambda: ModelUnavailable("this companion was closed: start another one."),
         )
 
-    def ask(
-        self,
-        message: str,
-        *,
-        user: str | None = None,
-        channel: str | None = None,
-        space: str = "default",
-    ) -> Reply:
-        """Answer a message; see `AsyncCompanion.ask`."""
-        return self._loop.run(
-            lambda: self._companion.ask(message, user=user, channel=channel, space=space)
-        )
-
-    def stream(
-        self,
-        message: str,
-        *,
-        user: str | None = None,
-        channel: str | None = None,
-        space: str = "default",
-    ) -> Generator[Event]:
-        """Answer a message, event by event; see `AsyncCompanion.stream`."""
-        events = self._companion.stream(message, user=user, channel=channel, space=space)
-        try:
-            while True:
-                try:
-                    yield self._loop.run(lambda: anext(events))
-                except StopAsyncIteration:
-                    return
-        finally:
-            # The companion was closed meanwhile, which ended the answer.
-            with suppress(ModelUnavailable):
-                self._loop.run(events.aclose)
-
-    def deep_recall(
-        self,
-        question: str,
-        *,
-        user: str | None = None,
-        channel: str | None = None,
-        space: str = "default",
-    ) -> "DeepRecall":
-        """Search memory in several steps with the model; see `AsyncCompanion.deep_recall`."""
-        return self._loop.run(
-            lambda: self._companion.deep_recall(question, user=user, channel=channel, space=space)
-        )
+    ask = _waited(AsyncCompanion.ask)
+    stream = _iterated(AsyncCompanion.stream)
+    deep_recall = _waited(AsyncCompanion.deep_recall)
 
     def close(self) -> None:
         """End the answers under way and release the connections. Idempotent."""
