@@ -33,6 +33,14 @@ def test_every_language_has_the_same_files(folder: Path) -> None:
     assert found == reference
 
 
+def test_the_guide_names_every_file() -> None:
+    guide = (SOURCE.parents[1] / "docs" / "how-to.md").read_text("utf-8")
+    section = guide.partition("## Add a language\n")[2].partition("\n## ")[0]
+    names = set(re.findall(r"`([\w.]+/?)`", section))
+    inside = {f"{each.name}/" if each.is_dir() else each.name for each in FOLDERS[0].iterdir()}
+    assert inside - {"__pycache__/"} <= names
+
+
 @pytest.mark.parametrize("file", sorted(name.removesuffix(".toml") for name in FILES))
 def test_every_language_has_the_same_roles(file: str) -> None:
     first, *others = (set(lexicon.roles(lexicon.load(e, file), file)) for e in lexicon.languages())
