@@ -709,7 +709,6 @@ class Hippocampe(Verbs, Here):
             StoreMissing: With `read_only`, there is no data; or the database of a cell is gone. Nothing was created.
             EmbedderMismatch: The data was made with another embedder.
             EmbedderUnavailable: The embedder cannot be used.
-            NotesUnavailable: Notes are configured and a required package is missing.
             InvalidInput: `where` is not a path, or tracing is on without OpenTelemetry installed.
         """
         config = Config.of(where)

@@ -18,14 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hippocampe.errors import EmbedderUnavailable
-from hippocampe.system.command_line import install_line
 
 if TYPE_CHECKING:
     import httpx
 
 Kind = Literal["query", "document"]
 
-EXTRA = "remote"
 ATTEMPTS = 4
 FIRST_PAUSE_SECONDS = 0.25
 """Doubled after each attempt, with a jitter of ±50 % so that callers that failed together do not
@@ -55,17 +53,13 @@ class Connection:
     """A connection pool to one service. Thread-safe.
 
     Raises:
-        EmbedderUnavailable: The key or a package is missing.
+        EmbedderUnavailable: The key is missing.
     """
 
     def __init__(self, provider: str, name: str, url: str | None, timeout: float) -> None:
-        try:
-            import httpx
-        except ImportError as error:
-            raise EmbedderUnavailable(
-                f"{provider}:{name} needs a package that cannot be imported ({error}): install it "
-                f"with: {install_line(EXTRA)}"
-            ) from error
+        # Not at the top: the local embedder does without it.
+        import httpx
+
         self._httpx = httpx
         self._provider = provider
         self._name = name

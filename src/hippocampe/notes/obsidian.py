@@ -51,7 +51,6 @@ class Obsidian:
         ignored: Folders to ignore, by name or by path relative to the vault.
 
     Raises:
-        NotesUnavailable: A required package is missing.
         InvalidInput: The certificate file cannot be used.
     """
 

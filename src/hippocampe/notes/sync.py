@@ -176,7 +176,6 @@ def open_source(config: Config) -> NoteSource | None:
     """The configured source of notes; None if none is configured.
 
     Raises:
-        NotesUnavailable: A required package is missing.
         InvalidInput: The certificate file cannot be used.
     """
     if config.notes_folder is not None:
