@@ -52,14 +52,18 @@ class StoreOutcome:
     may_settle: Sequence[Recollection] = ()
 
 
-def stored_text(stored: Remembered, language: str) -> str:
-    """The outcome of a store, as a model reads it."""
+def stored_text(stored: Remembered, language: str, may_settle: Sequence[str] = ()) -> str:
+    """The outcome of a store, as a model reads it, with the lines of what it may settle."""
     texts = {
         "inserted": translate("Stored (id: {id}).", language),
         "updated": translate("Stored (id: {id}). It replaces what was known before.", language),
         "reinforced": translate("This was known already (id: {id}).", language),
     }
-    return texts[stored.action].format(id=stored.memory.id)
+    text = texts[stored.action].format(id=stored.memory.id)
+    if not may_settle:
+        return text
+    notice = translate("It may settle these; forget those that it does:", language)
+    return "\n".join((text, notice, *may_settle))
 
 
 Outcome = Sequence[Memory | Recollection] | StoreOutcome | Memory

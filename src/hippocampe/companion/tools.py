@@ -106,11 +106,11 @@ def _text(turn: Turn, outcome: Outcome, *, category: bool) -> str:
     """An outcome as the model reads it; `category`: whether a search was bounded to one."""
     language = turn.settings.language
     if isinstance(outcome, StoreOutcome):
-        return _stored(turn, outcome)
+        return stored_text(outcome.stored, language, _lines(outcome.may_settle))
     if isinstance(outcome, Memory):
         return translate("Forgotten: {content}", language).format(content=outcome.content)
     if outcome:
-        return _listed(outcome)
+        return "\n".join(_lines(outcome))
     if category:
         return translate("Nothing in this category: search without category.", language)
     return translate(
@@ -118,19 +118,10 @@ def _text(turn: Turn, outcome: Outcome, *, category: bool) -> str:
     )
 
 
-def _stored(turn: Turn, outcome: StoreOutcome) -> str:
-    language = turn.settings.language
-    answer = stored_text(outcome.stored, language)
-    if not outcome.may_settle:
-        return answer
-    notice = translate("It may settle these; forget those that it does:", language)
-    return f"{answer}\n{notice}\n{_listed(outcome.may_settle)}"
-
-
-def _listed(items: Sequence[Memory | Recollection]) -> str:
+def _lines(items: Sequence[Memory | Recollection]) -> list[str]:
     memories = [each.memory if isinstance(each, Recollection) else each for each in items]
-    return "\n".join(
+    return [
         f"- [{memory.category or memory.type}] (id: {memory.id}) {memory.content}"
         for memory in memories
         if memory is not None
-    )
+    ]

@@ -71,8 +71,8 @@ class Forgotten(BaseModel):
     items: list[Item]
 
 
-class Writer:
-    """Writes answers in the language of a space."""
+class Answers:
+    """Makes answers in the language of a space."""
 
     def __init__(self, settings: Settings) -> None:
         self.language = settings.language
@@ -98,10 +98,7 @@ class Writer:
 
     def stored(self, stored: Remembered, may_settle: Sequence[Item] = ()) -> tuple[str, Stored]:
         """The result of `remember`."""
-        text = stored_text(stored, self.language)
-        if may_settle:
-            notice = translate("It may settle these; forget those that it does:", self.language)
-            text = "\n".join([text, notice, *map(self._line, may_settle)])
+        text = stored_text(stored, self.language, list(map(self._line, may_settle)))
         answer = Stored(
             id=stored.memory.id,
             action=stored.action,
@@ -152,9 +149,9 @@ class Writer:
         return f"- [{label}] (id: {item.id}) {content}"
 
 
-async def writer(caller: Caller) -> Writer:
-    """A writer in the language of the caller's space."""
-    return Writer(await caller.memory.settings(scope=caller.scope))
+async def answers_for(caller: Caller) -> Answers:
+    """Answers in the language of the caller's space."""
+    return Answers(await caller.memory.settings(scope=caller.scope))
 
 
 def of_memory(memory: Memory, score: float | None = None) -> Item:

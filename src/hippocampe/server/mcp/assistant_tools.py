@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from hippocampe.companion.memory_tools import FactType
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.api.arguments import Step, arguments_of
-from hippocampe.server.mcp.answers import Forgotten, Found, Stored, writer
+from hippocampe.server.mcp.answers import Forgotten, Found, Stored, answers_for
 from hippocampe.server.mcp.caller import SOURCE, Caller
 from hippocampe.server.mcp.tool import Arguments, MemoryTool, arguments_model
 from hippocampe.types import Receipt, Remembered
@@ -36,7 +36,7 @@ def _tool(
         scope = caller.scope if declared.writes else caller.everywhere
         call = getattr(caller.memory, declared.name)
         result = await call(**arguments.arguments(), scope=scope)
-        return (await writer(caller)).answer(result)
+        return (await answers_for(caller)).answer(result)
 
     return MemoryTool(
         name,

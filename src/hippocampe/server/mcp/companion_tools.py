@@ -15,7 +15,7 @@ from hippocampe.companion.memory_tools import (
 )
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.api.arguments import Fields, arguments_of
-from hippocampe.server.mcp.answers import Deleted, Found, Stored, of_item, writer
+from hippocampe.server.mcp.answers import Deleted, Found, Stored, answers_for, of_item
 from hippocampe.server.mcp.caller import Caller
 from hippocampe.server.mcp.tool import Arguments, MemoryTool, arguments_model
 from hippocampe.types import CATEGORIES, Memory
@@ -67,7 +67,7 @@ def _tool(tool: CompanionTool) -> MemoryTool[Arguments]:
 
     async def run(caller: Caller, arguments: Arguments) -> tuple[str, BaseModel]:
         outcome = await tool.run(caller.access, **dict(arguments))
-        answers = await writer(caller)
+        answers = await answers_for(caller)
         if isinstance(outcome, StoreOutcome):
             return answers.stored(outcome.stored, list(map(of_item, outcome.may_settle)))
         if isinstance(outcome, Memory):

@@ -12,7 +12,7 @@ from hippocampe import __version__
 from hippocampe.errors import HippocampeError, NotFound
 from hippocampe.language.prompts import prompt
 from hippocampe.server.mcp import assistant_tools, companion_tools
-from hippocampe.server.mcp.answers import Item, of_memory, writer
+from hippocampe.server.mcp.answers import Item, answers_for, of_memory
 from hippocampe.server.mcp.caller import Caller, ToolSet
 from hippocampe.server.mcp.tool import MemoryTool, refused
 
@@ -156,7 +156,7 @@ async def _resource(caller: Caller, uri: str) -> mcp.TextResourceContents:
         page = await caller.memory.memories(
             scope=caller.scope, collection="memory", limit=RECENT_LIMIT
         )
-        text = (await writer(caller)).lines(list(map(of_memory, page.items)))
+        text = (await answers_for(caller)).lines(list(map(of_memory, page.items)))
         return mcp.TextResourceContents(uri=uri, mime_type="text/plain", text=text)
     id = uri.removeprefix(ONE)
     if id == uri or not id:
