@@ -12,7 +12,7 @@ from hippocampe.companion import AsyncCompanion, Event, Reply, TextStreamed, Too
 from hippocampe.errors import HippocampeError
 from hippocampe.server.api.arguments import Body, MessageText
 from hippocampe.server.http import problems
-from hippocampe.server.http.dependencies import Hippo, Writer
+from hippocampe.server.http.dependencies import Hippo, WriteScope
 from hippocampe.server.http.events import EVENTS, EventStream, sent
 
 EVENT: dict[str, Any] = {
@@ -51,7 +51,7 @@ router = APIRouter(prefix="/api", tags=["Companion"])
     },
 )
 async def chat(
-    request: Request, hippo: Hippo, scope: Writer, body: UserMessage
+    request: Request, hippo: Hippo, scope: WriteScope, body: UserMessage
 ) -> StreamingResponse:
     """Let the companion answer a message, and stream the events of the answer."""
     companion: AsyncCompanion = request.app.state.companion

@@ -12,7 +12,7 @@ from hippocampe.errors import NotFound
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.language.text import truncated
 from hippocampe.server.api.arguments import body_of
-from hippocampe.server.http.dependencies import Admin, HasKey, Hippo, Reader, Writer
+from hippocampe.server.http.dependencies import AdminScope, HasKey, Hippo, ReadScope, WriteScope
 from hippocampe.types import (
     ApiKey,
     Counts,
@@ -80,7 +80,9 @@ class ComingTurn(
     responses={200: {"description": "A current memory states it already.", "model": Remembered}},
     tags=["Memories"],
 )
-async def remember(hippo: Hippo, scope: Writer, body: NewMemory, response: Response) -> Remembered:
+async def remember(
+    hippo: Hippo, scope: WriteScope, body: NewMemory, response: Response
+) -> Remembered:
     """Store a statement; memories that it corrects become history."""
     stored = await hippo.remember(**body.arguments(), scope=scope)
     if stored.action != "inserted":
@@ -89,7 +91,7 @@ async def remember(hippo: Hippo, scope: Writer, body: NewMemory, response: Respo
 
 
 @router.post("/before_turn", tags=["Turns"])
-async def before_turn(hippo: Hippo, scope: Reader, body: ComingTurn) -> Injection:
+async def before_turn(hippo: Hippo, scope: ReadScope, body: ComingTurn) -> Injection:
     """Select what to put in front of a model before it answers."""
     arguments = body.arguments()
     explain = arguments.pop("explain")
@@ -102,7 +104,7 @@ async def before_turn(hippo: Hippo, scope: Reader, body: ComingTurn) -> Injectio
 @router.get("/messages", tags=["Talk"])
 async def list_messages(
     hippo: Hippo,
-    scope: Reader,
+    scope: ReadScope,
     q: Annotated[
         str | None,
         Query(
@@ -134,7 +136,7 @@ async def list_messages(
 @router.get("/memory/search", tags=["Memories"])
 async def search(
     hippo: Hippo,
-    scope: Reader,
+    scope: ReadScope,
     q: Annotated[str, Query(description="The question or the words.")],
     mode: Mode = "semantic",
     limit: int = 20,
@@ -150,14 +152,14 @@ def _found(item: Recollection) -> Found:
 
 
 @router.get("/spaces", tags=["Memories"])
-async def list_spaces(hippo: Hippo, scope: Reader, has_key: HasKey) -> dict[str, Counts]:
+async def list_spaces(hippo: Hippo, scope: ReadScope, has_key: HasKey) -> dict[str, Counts]:
     """The spaces with their counts, largest first; with a key only its own."""
     found = await hippo.spaces()
     return {scope.space: found.get(scope.space, Counts())} if has_key else found
 
 
 @router.get("/memory/stats", tags=["Upkeep"])
-async def stats(hippo: Hippo, scope: Reader, has_key: HasKey) -> Stats:
+async def stats(hippo: Hippo, scope: ReadScope, has_key: HasKey) -> Stats:
     """Counts of the space; without a key also those of the whole index, which all spaces share."""
     found = await hippo.stats(scope=scope)
     return of_one_space(found) if has_key else found
@@ -169,14 +171,16 @@ def of_one_space(found: Stats) -> Stats:
 
 
 @router.get("/keys", tags=["Server"])
-async def list_keys(hippo: Hippo, scope: Admin, has_key: HasKey, request: Request) -> list[ApiKey]:
+async def list_keys(
+    hippo: Hippo, scope: AdminScope, has_key: HasKey, request: Request
+) -> list[ApiKey]:
     """The keys of the space, revoked ones included, newest first; of all spaces without key and `space`."""
     everywhere = not has_key and "space" not in request.query_params
     return [key for key in await hippo.keys() if everywhere or key.space == scope.space]
 
 
 @router.delete("/keys/{id}", tags=["Server"])
-async def revoke_key(hippo: Hippo, scope: Admin, has_key: HasKey, id: str) -> ApiKey:
+async def revoke_key(hippo: Hippo, scope: AdminScope, has_key: HasKey, id: str) -> ApiKey:
     """Revoke a key: it is refused from the next request on."""
     if has_key and not any(key.id == id and key.space == scope.space for key in await hippo.keys()):
         raise NotFound(f"there is no key {id!r} to revoke: see the ids with GET /api/keys.")

@@ -9,7 +9,7 @@ from fastapi.responses import FileResponse
 
 from hippocampe.errors import InvalidInput, UnreadableFile
 from hippocampe.hippocampe import IMPORT_FORMATS
-from hippocampe.server.http.dependencies import Admin, HasKey, Hippo
+from hippocampe.server.http.dependencies import AdminScope, HasKey, Hippo
 from hippocampe.server.http.files import MAX_NAME_CHARACTERS, plain_name, receive, sent_file
 from hippocampe.system import temporary
 from hippocampe.types import Imported
@@ -32,7 +32,7 @@ _FILE: dict[str, Any] = {
 async def import_file(
     request: Request,
     hippo: Hippo,
-    scope: Admin,
+    scope: AdminScope,
     has_key: HasKey,
     format: Annotated[
         str | None,
@@ -85,7 +85,7 @@ async def import_file(
 )
 async def export_space(
     hippo: Hippo,
-    scope: Admin,
+    scope: AdminScope,
     format: Annotated[
         Literal["hippocampe", "okf"],
         Query(description="JSON Lines, or a zip of Markdown files in Open Knowledge Format."),

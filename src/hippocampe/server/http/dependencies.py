@@ -61,9 +61,9 @@ async def _has_key(request: Request) -> bool:
 
 
 Hippo = Annotated[AsyncHippocampe, Depends(_hippo)]
-Reader = Annotated[Scope, Depends(_needs("read"))]
-Writer = Annotated[Scope, Depends(_needs("write"))]
-Admin = Annotated[Scope, Depends(_needs("admin"))]
-SCOPES: Mapping[Role, Any] = {"read": Reader, "write": Writer, "admin": Admin}
+ReadScope = Annotated[Scope, Depends(_needs("read"))]
+WriteScope = Annotated[Scope, Depends(_needs("write"))]
+AdminScope = Annotated[Scope, Depends(_needs("admin"))]
+SCOPES: Mapping[Role, Any] = {"read": ReadScope, "write": WriteScope, "admin": AdminScope}
 HasKey = Annotated[bool, Depends(_has_key)]
 """True for a request with a key, which restricts it to one space."""
