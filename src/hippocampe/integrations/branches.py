@@ -11,7 +11,7 @@ from hippocampe.integrations.conversation import Conversation
 from hippocampe.integrations.reminders import Reminders
 from hippocampe.types import Scope
 
-Path = tuple[str, ...]
+Names = tuple[str, ...]
 """Names of the user's messages; each covers all that was said up to it."""
 
 
@@ -65,7 +65,7 @@ def store_exchange(
     channel.exchanged(path[-1], Exchanged(path[0], turn_id, external_id))
 
 
-def _known(hippo: Hippocampe, scope: Scope, path: Path) -> Mapping[str, Exchanged]:
+def _known(hippo: Hippocampe, scope: Scope, path: Names) -> Mapping[str, Exchanged]:
     """The stored exchanges of a conversation, by the history up to their message."""
     exchanges = hippo.channels.channel(scope).exchanges
     if len(path) < 2 or path[-2] not in exchanges:
@@ -73,7 +73,7 @@ def _known(hippo: Hippocampe, scope: Scope, path: Path) -> Mapping[str, Exchange
     return {name: each for name, each in exchanges.items() if each.opening == path[0]}
 
 
-def _path(talk: Conversation) -> Path:
+def _path(talk: Conversation) -> Names:
     digest, path = hashlib.sha256(), list[str]()
     for position, message in enumerate(talk.messages):
         if message.role in ("user", "assistant") and message.text.strip():

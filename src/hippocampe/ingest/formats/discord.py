@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import tzinfo
 
 from hippocampe.errors import UnreadableFile
-from hippocampe.ingest.formats.document import Path, walk
+from hippocampe.ingest.formats.document import Place, walk
 from hippocampe.ingest.formats.format import Format, has_key
 from hippocampe.ingest.formats.record import (
     Problem,
@@ -42,7 +42,7 @@ def read_discord(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
     yield from parsed(enumerate(messages, start=1), lambda raw: _message(raw, channel, zone))
 
 
-def _opened(path: Path) -> str:
+def _opened(path: Place) -> str:
     return "[" if path == ("messages",) else "" if path else "{"
 
 

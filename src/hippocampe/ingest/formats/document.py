@@ -31,13 +31,13 @@ def has_too_many_values(text: str, start: int = 0) -> bool:
     return sum(text.count(mark, start) for mark in ",[{") > MAX_RECORD_VALUES
 
 
-Path = tuple[str | int, ...]
+Place = tuple[str | int, ...]
 """The place of a value in a document: the keys of objects and the positions in arrays that lead to it."""
 
 
 def walk(
-    source: Source, opened: Callable[[Path], str] = lambda path: ""
-) -> Iterator[tuple[Path, object]]:
+    source: Source, opened: Callable[[Place], str] = lambda path: ""
+) -> Iterator[tuple[Place, object]]:
     """Stream the values of a document, each with its place.
 
     Args:
@@ -68,7 +68,7 @@ def records(
     members: dict[str, object] = {} if beside is None else beside
     alone = True
 
-    def opened(path: Path) -> str:
+    def opened(path: Place) -> str:
         if not path:
             return "[{"
         return "[" if len(path) == 1 and path[0] in lists else ""
@@ -87,8 +87,8 @@ def records(
 
 
 def _values(
-    cursor: "_Cursor", path: Path, opened: Callable[[Path], str]
-) -> Iterator[tuple[Path, object]]:
+    cursor: "_Cursor", path: Place, opened: Callable[[Place], str]
+) -> Iterator[tuple[Place, object]]:
     mark = cursor.peek()
     if not mark or mark not in opened(path):
         yield path, cursor.value()

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import tzinfo
 
 from hippocampe.errors import InvalidInput, UnreadableFile
-from hippocampe.ingest.formats.document import Path, walk
+from hippocampe.ingest.formats.document import Place, walk
 from hippocampe.ingest.formats.format import Format, has_key
 from hippocampe.ingest.formats.record import (
     Problem,
@@ -39,7 +39,7 @@ def read_telegram(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
     """
     # The first pass validates the document and collects the properties of each chat, which may
     # come after its messages.
-    chats: dict[Path, _Chat] = {}
+    chats: dict[Place, _Chat] = {}
     for path, value in walk(source, _opened):
         chat, inside = _divided(path)
         if inside[:1] == ("messages",):
@@ -62,13 +62,13 @@ def read_telegram(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
     yield from parsed(enumerate(messages, start=1), lambda found: _message(*found, zone))
 
 
-def _divided(path: Path) -> tuple[Path, Path]:
+def _divided(path: Place) -> tuple[Place, Place]:
     """The place of a chat in the document, which is a chat itself or has several, and a place in the chat."""
     size = 3 if path[:1] in (("chats",), ("left_chats",)) else 0
     return path[:size], path[size:]
 
 
-def _opened(path: Path) -> str:
+def _opened(path: Place) -> str:
     chat, inside = _divided(path)
     if inside == ("messages",) or (not inside and chat[1:] == ("list",)):
         return "["
