@@ -24,8 +24,8 @@ from hippocampe.curation.erase import INDEX
 from hippocampe.hippocampe import SETTING_GROUPS, SETTINGS
 from hippocampe.language.i18n import catalogue, translate
 from hippocampe.language.lexicon import languages, relation_schema
+from hippocampe.presentation.injections import STAGES
 from hippocampe.presentation.reasons import OBJECTIONS, REASONS
-from hippocampe.presentation.stages import STAGES
 from hippocampe.server.api.description import PARAGRAPHS, SUMMARY
 from hippocampe.server.dashboard.memory import Lifetime
 from hippocampe.server.dashboard.menu import MENU

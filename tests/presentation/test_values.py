@@ -6,9 +6,9 @@ import pytest
 from markupsafe import Markup
 
 from hippocampe import Hippocampe, Scope
+from hippocampe.presentation.injections import stages_of
 from hippocampe.presentation.reader import Reader
 from hippocampe.presentation.reasons import OBJECTIONS, REASONS
-from hippocampe.presentation.stages import stages_of
 from hippocampe.retrieval.scoring import LOGGED_SIGNALS
 from hippocampe.types import Signal
 from hippocampe.updates.decide import decide

@@ -16,8 +16,8 @@ from hippocampe.cli.show.layout import (
 )
 from hippocampe.cli.terminal import Shown, sign
 from hippocampe.companion import Reply, ToolCalled
+from hippocampe.presentation.injections import parts_of
 from hippocampe.presentation.model_ways import model_ways
-from hippocampe.presentation.parts import parts_of
 from hippocampe.presentation.reader import Reader
 from hippocampe.types import (
     Considered,

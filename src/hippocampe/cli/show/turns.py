@@ -21,7 +21,7 @@ from hippocampe.cli.show.layout import (
     text,
 )
 from hippocampe.cli.terminal import Shown
-from hippocampe.presentation.stages import stages_of
+from hippocampe.presentation.injections import stages_of
 from hippocampe.types import Injection, Recollection, Retrieval, Settings
 
 if TYPE_CHECKING:

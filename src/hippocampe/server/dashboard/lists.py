@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime, time, timedelta
 from itertools import groupby
-from typing import Annotated, Any, ClassVar, Protocol, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
@@ -13,8 +13,10 @@ from fastapi import Query
 from hippocampe.errors import InvalidInput
 from hippocampe.language.text import fold
 from hippocampe.server.dashboard.visit import Visit
+from hippocampe.types import Change, Exchange
 
 T = TypeVar("T")
+D = TypeVar("D", Change, Exchange)
 SHOWN = 100
 """Items of a page."""
 AROUND = 2
@@ -61,18 +63,6 @@ def numbers(open: int, items: int, size: int = SHOWN) -> Iterator[int | None]:
             yield None
         yield number
         before = number
-
-
-class Dated(Protocol):
-    """A value with a time."""
-
-    @property
-    def at(self) -> datetime:
-        """Its time."""
-        ...
-
-
-D = TypeVar("D", bound=Dated)
 
 
 def start_of(page: Visit, text: str, *, after: int = 0) -> datetime | None:

@@ -10,9 +10,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from hippocampe.language.lexicon import languages
 from hippocampe.language.text import truncated
-from hippocampe.presentation.parts import parts_of
+from hippocampe.presentation.injections import parts_of, stages_of
 from hippocampe.presentation.reader import Reader, standing
-from hippocampe.presentation.stages import stages_of
 from hippocampe.server.dashboard.menu import groups
 
 _HERE = Path(__file__).parent

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from hippocampe.errors import InvalidInput
 from hippocampe.hippocampe import SETTING_GROUPS, SETTINGS, check_setting, default_settings
-from hippocampe.presentation.parts import parts_of
+from hippocampe.presentation.injections import parts_of
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Visit
 from hippocampe.types import Considered, Part, Retrieval, Settings, Trial
