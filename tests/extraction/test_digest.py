@@ -445,6 +445,32 @@ def test_nothing_is_stated_from_what_was_removed_meanwhile(
         assert hippo.verify(absent=["Zéphyrine"]).ok
 
 
+@pytest.mark.parametrize("how", ["erase", "forget"])
+def test_a_known_memory_that_was_removed_meanwhile_does_not_come_back(
+    server: ModelServer, with_model: Hippocampe, how: str
+) -> None:
+    hippo = with_model
+    hippo.remember("Zéphyrine a une tortue verte", scope=HERE)
+    told(hippo, ("ana", "la tortue verte de ma sœur est malade"))
+
+    def brain(request: ModelRequest) -> Answer:
+        named = any("Zéphyrine" in line for line in section(request, "known"))
+        if named and how == "erase":
+            hippo.erase(scope=HERE, subject="Zéphyrine")
+        elif named:
+            hippo.forget("Zéphyrine", scope=HERE)
+        owner = "Zéphyrine" if named else "la sœur d'Ana"
+        return Answer(
+            calls=(Call("answer", {"statements": [statement(f"La tortue de {owner} est malade")]}),)
+        )
+
+    server.brain = brain
+    assert hippo.digest(scope=HERE).messages == 1
+    assert contents(hippo) == {"La tortue de la sœur d'Ana est malade"}
+    if how == "erase":
+        assert hippo.verify(absent=["Zéphyrine"]).ok
+
+
 def test_a_second_digest_waits_and_finds_nothing_left(
     server: ModelServer, with_model: Hippocampe
 ) -> None:

@@ -556,6 +556,26 @@ def test_what_is_erased_while_the_model_thinks_is_not_stored(
     assert contents(hippo) == set()
 
 
+def test_a_known_memory_that_is_erased_while_the_model_thinks_does_not_come_back(
+    server: ModelServer, hippo: Hippocampe
+) -> None:
+    hippo.remember("Zéphyrine fait du ski à Gavarnie", scope=HERE)
+    turn = hippo.after_turn("Ma sœur s'est cassé l'épaule au ski", "Aïe", scope=HERE)
+
+    def erase(request: ModelRequest) -> Answer:
+        named = "Zéphyrine" in request.asked
+        if named:
+            hippo.erase(scope=HERE, subject="Zéphyrine")
+        owner = "Zéphyrine" if named else "La sœur de dev"
+        arguments = {"statements": [statement(f"{owner} s'est cassé l'épaule au ski")]}
+        return Answer(calls=(Call("answer", arguments),))
+
+    server.brain = erase
+    [stored] = hippo.extract(turn, scope=HERE).remembered
+    assert stored.memory.content == "La sœur de dev s'est cassé l'épaule au ski"
+    assert hippo.verify(absent=["Zéphyrine"]).ok
+
+
 def test_messages_of_an_exchange_are_working_but_tool_results_are_not(
     server: ModelServer, hippo: Hippocampe
 ) -> None:
@@ -633,8 +653,9 @@ def test_a_change_while_the_model_thinks_is_not_undone(
     old = hippo.remember("dev boit du thé le matin", scope=HERE).memory
     turn = hippo.after_turn("Le matin je prends un café maintenant", None, scope=HERE)
 
-    def delete(_: ModelRequest) -> Answer:
-        hippo.delete(old.id, scope=HERE, reason="faux")
+    def delete(request: ModelRequest) -> Answer:
+        if "[k1]" in request.asked:
+            hippo.delete(old.id, scope=HERE, reason="faux")
         proposed = [statement("dev prend un café le matin", replaces=["k1"])]
         return Answer(calls=(Call("answer", {"statements": proposed}),))
 

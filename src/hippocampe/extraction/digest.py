@@ -21,6 +21,7 @@ from hippocampe.extraction import talk
 from hippocampe.extraction.proposals import (
     ProposedStatement,
     ProposedStatements,
+    are_still_known,
     draft_of,
     read_ids,
 )
@@ -117,12 +118,15 @@ class _Run:
         while True:
             with self.context.corpus.store.read() as connection:
                 messages = self._still_live(connection, part)
-            drafts, turns = list[Draft](), self.context.language_model is None
+            drafts, known = list[Draft](), list[Memory]()
+            turns = self.context.language_model is None
             if not turns and not all(is_small_talk(message.content) for message in messages):
-                drafts = self._stated(messages)
+                known = _known(self.context.corpus, self.space, messages)
+                drafts = self._stated(messages, known)
             prepared = embed_drafts(self.context.corpus.vocabulary, drafts) if drafts else []
             with self.context.writer.change() as change:
-                if self._still_live(change.connection, messages) != messages:
+                live = self._still_live(change.connection, messages)
+                if live != messages or not are_still_known(change.connection, known):
                     # Some were erased or forgotten meanwhile: a statement must not rest on them.
                     continue
                 if turns:
@@ -140,13 +144,13 @@ class _Run:
         ids = [message.id for message in part]
         return tuple(message_rows.live(connection, self.space, ids))
 
-    def _stated(self, messages: Part) -> list[Draft]:
+    def _stated(self, messages: Part, nearest: Sequence[Memory]) -> list[Draft]:
         """Ask the model for the statements of a part, and check them."""
         context, chosen = self.context, self.context.corpus.settings.of(self.space)
         authors = [message.author for message in messages if message.author]
         subjects = [*authors, *(name for each in messages for name in subjects_of(each.content))]
         spoken = talk.by_short_id("m", messages)
-        known = talk.by_short_id("k", _known(context.corpus, self.space, messages))
+        known = talk.by_short_id("k", nearest)
         shown = {
             "room": [quote_label(messages[0].channel or "")],
             "messages": talk.lines(spoken, chosen.timezone),

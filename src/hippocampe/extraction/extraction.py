@@ -18,7 +18,12 @@ from hippocampe.engine.vocabulary import Prepared
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.extraction.exchange import Exchange, messages_of, prompt_of, read_exchange, supports
-from hippocampe.extraction.proposals import ProposedStatements, draft_of, read_ids
+from hippocampe.extraction.proposals import (
+    ProposedStatements,
+    are_still_known,
+    draft_of,
+    read_ids,
+)
 from hippocampe.ingest.remember import decide_and_store, embed_drafts
 from hippocampe.language.prompts import prompt
 from hippocampe.language.small_talk import reports_small_talk
@@ -87,18 +92,21 @@ def run(context: Context, turn_id: str, *, space: str, run_id: str | None = None
     names = [*chosen.companion_names, *(each.author for each in messages if each.author)]
     if not any(supports(message, names) for message in messages):
         return _finish(corpus.store, run_id, "small talk", len(messages))
-    exchange = read_exchange(corpus, turn, messages)
-    proposed = model_calls.ask(
-        context,
-        "extract",
-        prompt("extraction/extract", chosen.language),
-        prompt_of(corpus, exchange, chosen),
-        ProposedStatements,
-        space=space,
-    )
-    drafts = _new_ones(corpus, exchange, _drafts(corpus, exchange, proposed, names))
-    embedded = embed_drafts(corpus.vocabulary, drafts)
-    return _store(context.writer, exchange, drafts, embedded, run_id)
+    while True:
+        exchange = read_exchange(corpus, turn, messages)
+        proposed = model_calls.ask(
+            context,
+            "extract",
+            prompt("extraction/extract", chosen.language),
+            prompt_of(corpus, exchange, chosen),
+            ProposedStatements,
+            space=space,
+        )
+        drafts = _new_ones(corpus, exchange, _drafts(corpus, exchange, proposed, names))
+        embedded = embed_drafts(corpus.vocabulary, drafts)
+        done = _store(context.writer, exchange, drafts, embedded, run_id)
+        if done is not None:
+            return done
 
 
 def _find_turn(store: Store, turn_id: str, space: str) -> Turn | None:
@@ -130,8 +138,9 @@ def _store(
     drafts: Sequence[Draft],
     embedded: Sequence[Prepared],
     run_id: str | None,
-) -> Distilled:
-    """Store the statements and end the run, in one transaction."""
+) -> Distilled | None:
+    """Store the statements and end the run, in one transaction; None if the exchange is to be read again, since a
+    memory that the model was shown was erased or forgotten meanwhile."""
     turn, stored = exchange.turn, list[Remembered]()
     with writer.change() as change:
         # While the model answered, the turn may have been erased, or another runner may have stored it.
@@ -139,6 +148,8 @@ def _store(
         run = job_runs.get(change.connection, turn.space, run_id) if run_id else None
         done = run is not None and run.state == "done"
         if now is not None and now.forgotten_at is None and not done:
+            if not are_still_known(change.connection, exchange.known.values()):
+                return None
             for draft, prepared in zip(drafts, embedded, strict=True):
                 result = _store_one(writer.corpus, change, draft, prepared)
                 if result is not None:

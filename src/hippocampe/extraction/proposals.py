@@ -10,11 +10,14 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final
 
+from sqlalchemy import Connection
+
 from hippocampe.engine.corpus import Corpus
 from hippocampe.errors import InvalidInput
 from hippocampe.ingest.draft import event_time, make_draft, mask_keyed
 from hippocampe.language.datetimes import parse_ttl
 from hippocampe.language.subjects import proper_names_in, subjects_of
+from hippocampe.store import memories
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,
     MAX_LABEL_CHARACTERS,
@@ -54,6 +57,17 @@ class ProposedStatements:
     """The proposed statements; empty if nothing is worth storing."""
 
     statements: list[ProposedStatement] = field(default_factory=list[ProposedStatement])
+
+
+def are_still_known(connection: Connection, known: Collection[Memory]) -> bool:
+    """Return whether none of the memories that a model was shown was forgotten or erased since: its statements may
+    repeat them."""
+    found = {
+        id: memory
+        for space in {each.space for each in known}
+        for id, memory in memories.get(connection, space, [each.id for each in known]).items()
+    }
+    return all(each.id in found and found[each.id].forgotten_at is None for each in known)
 
 
 def read_ids(value: list[str] | str | None) -> list[str]:
