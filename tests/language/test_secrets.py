@@ -38,6 +38,10 @@ SECRETS = [
     ("password", "the password to enter the site is Rhubarb", "Rhubarb"),
     ("password", "I changed my password to RhubarbPie", "RhubarbPie"),
     ("password", "password: correct horse battery staple", "correct horse battery staple"),
+    ("password", "my wifi password is blue horse", "blue horse"),
+    ("password", "the password for Netflix is blue horse, don't tell", "blue horse"),
+    ("password", "le mot de passe du wifi c'est cheval bleu", "cheval bleu"),
+    ("password", "mon mot de passe est grand cheval bleu", "grand cheval bleu"),
     ("password", "mdp du wifi : soleil vert lune rouge.", "soleil vert lune rouge"),
     ("password", "DB_PASSWORD=correcthorse9", "correcthorse9"),
     ("password", "dbPassword: Banana42", "Banana42"),
@@ -267,6 +271,9 @@ SECRETS = [
 ]
 
 INNOCENT = [
+    "my password is working fine", "the password is taped underneath", "the password is case sensitive",
+    "my password is eight characters", "the password is upstairs, on the fridge", "my password is getting old",
+    "le mot de passe est marqué dessous", "le mot de passe du wifi est derrière la box", "le mot de passe est vraiment nul",
     "the pin is bent", "ma clé wifi est cassée", "the door code is broken", "my password is ridiculous",
     "le mdp est partagé", "le numéro de dossier : 185057800608491", "max_tokens=4096", "bypass: yes",
     "monkey: banana42isgood99", "my secret: I love chocolate", "le secret : trois oeufs et 200g de farine",

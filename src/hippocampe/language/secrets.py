@@ -53,7 +53,8 @@ def _any(role: str) -> str:
 # "mon mot de passe Netflix est …", "the wifi password is …", "mdp : …": a name, a few words, a
 # verb or a sign, then the value.
 _SIGN = r"\s*(?:=>|->|[:=：])\s*"
-_COPULA = rf"(?:{_SIGN}|,?\s+(?:{_any('now')}\s+)?{_any('is')}\s+(?:{_any('now')}\s+)?(?:[:=]\s*)?)"
+_IS = rf",?\s+(?:{_any('now')}\s+)?{_any('is')}\s+(?:{_any('now')}\s+)?(?:[:=]\s*)?"
+_COPULA = rf"(?:{_SIGN}|{_IS})"
 # "my password's …", "my password - …", "I changed my password to …": before what no word looks like, so not before
 # the verb in "the password to enter is …".
 _LOOKS_LIKE_NO_WORD = r"(?=[\"'«“‘`]|\S*(?:[\d_@#$%&*+=!?-]|(?-i:[a-z][A-Z])))"
@@ -77,6 +78,11 @@ _PASSPHRASE = re.compile(
 # "password: correct horse battery staple": four words or more, none of them a word that sentences are made of.
 _WORDS_AFTER_SIGN = re.compile(
     rf"{_PASSWORDS}{_BETWEEN}{_SIGN}(?P<bare>[^\W\d_]{{2,20}}(?:[ -][^\W\d_]{{2,20}}){{3,9}})(?=\s*(?:[.,;:!?)\n]|$))",
+    re.IGNORECASE,
+)
+# "my password is blue horse": two or three words to the end of the clause, none of which describes a password.
+_WORDS_AFTER_IS = re.compile(
+    rf"{_PASSWORDS}{_BETWEEN}{_IS}(?P<bare>[^\W\d_]{{3,20}}(?:[ -][^\W\d_]{{3,20}}){{1,2}})(?=\s*(?:[.,;:!?)\n]|$))",
     re.IGNORECASE,
 )
 # A setting, in a file of the environment, JSON, YAML, a command line, a table or an address: DB_PASSWORD=…, "apiKey": "…",
@@ -217,7 +223,8 @@ _ORDINARY: Final = frozenset(_WORDS["ordinary"].split())
 """Words after "my password is …" that describe the password instead of giving it."""
 _COMPUTED: Final = re.compile(r"\$\{?\w+\}?$|%\w+%$|[\w.]+[\[(]")
 """A value that a program looks up: `$PASSWORD`, `os.environ["PASSWORD"]`."""
-_DESCRIBES: Final = re.compile(r"(?:ée?s?|ous|[ai]ble)$", re.IGNORECASE)
+_DESCRIBES: Final = re.compile(_any("describing"), re.IGNORECASE)
+"""Endings of words that describe a password."""
 _WORDED: Final = re.compile(_any("worded"), re.IGNORECASE)
 """Names of what may be a word, unlike a code or a key."""
 _COUNTED: Final = re.compile(_any("counted"), re.IGNORECASE)
@@ -233,7 +240,7 @@ def _is_password(match: re.Match[str]) -> bool:
     if match["quoted"] or re.search(r"[\d_@#$%&*+=!?-]|[a-z][A-Z]", value):
         return len(value) >= 4 and not value.endswith(("()", "(")) and "://" not in value
     # A plain word is a password only at the end of a clause: "is soleil." but not "is very old". A code is no word.
-    if match["weak"] or not _WORDED.search(match[0]) or _DESCRIBES.search(value):
+    if match["weak"] or not _WORDED.search(match[0]) or _DESCRIBES.fullmatch(value):
         return False
     rest = match.string[match.end() : match.end() + 40]
     stops = match["bare"] != value or _ENDS.match(rest)
@@ -248,6 +255,13 @@ def _is_words(match: re.Match[str]) -> bool:
     words = fold(match["bare"].replace("-", " ")).split()
     return bool(_WORDED.search(match[0])) and not any(
         word in STOP_WORDS or _COUNTED.fullmatch(word) for word in words
+    )
+
+
+def _is_worded(match: re.Match[str]) -> bool:
+    words = match["bare"].lower().replace("-", " ").split()
+    return _is_words(match) and not any(
+        word in _ORDINARY or _DESCRIBES.fullmatch(word) for word in words
     )
 
 
@@ -560,6 +574,7 @@ _PATTERNS: tuple[tuple[SecretKind, re.Pattern[str], Callable[[re.Match[str]], bo
     ("API key", _KEY_BESIDE, _is_random),
     ("recovery phrase", _PASSPHRASE, _ALWAYS),
     ("password", _WORDS_AFTER_SIGN, _is_words),
+    ("password", _WORDS_AFTER_IS, _is_worded),
     ("password", _PIN, _is_pin),
     ("password", _PASSWORD, _is_password),
     ("password", _SETTING, _is_set),
