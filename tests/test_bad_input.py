@@ -18,6 +18,9 @@ HERE = Scope(user="dev", channel="lobby")
 Act = Callable[[Hippocampe], Any]
 
 
+API_KEY = "sk-" + "aB3dE5gH7jK9mN1pQ2rS4tU6"  # joined at run time, so that no scanner stops here
+
+
 def remember(content: Any = "Owen a un voilier", **more: Any) -> Act:
     return lambda hippo: hippo.remember(content, scope=HERE, **more)
 
@@ -66,6 +69,18 @@ REFUSED: dict[str, tuple[Act, str]] = {
     "secret in the key of a fact": (
         lambda h: h.set_fact("my pin is 4821", "x", scope=HERE),
         "key contains a secret",
+    ),
+    "key of a service as a user": (
+        lambda h: h.remember("Owen a un voilier", scope=Scope(user=API_KEY)),
+        "user contains a secret",
+    ),
+    "key of a service as a channel": (
+        lambda h: h.after_turn("a", "b", scope=Scope(channel=API_KEY)),
+        "channel contains a secret",
+    ),
+    "key of a service as an id": (
+        lambda h: h.observe("a", scope=HERE, external_id=API_KEY),
+        "external_id contains a secret",
     ),
     "surrogate key": (remember(key=SURROGATE), "lone surrogate"),
     "surrogate source": (remember(source=SURROGATE), "lone surrogate"),

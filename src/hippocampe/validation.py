@@ -126,10 +126,23 @@ def redact(content: str, *, refuse: bool, what: str = "content") -> str:
     """
     found = secrets.find_secrets(content)
     if found and refuse:
-        raise InvalidInput(
-            f"{what} contains a secret ({found[0].kind}); it was not stored. Remove the secret."
-        )
+        raise _secret(what, found[0].kind)
     return secrets.mask(content) if found else content
+
+
+def check_identifiers(**identifiers: str | None) -> None:
+    """Check that identifiers contain no key or token. They are stored as given: masked ones would be one identifier.
+
+    Raises:
+        InvalidInput: One does.
+    """
+    for name, value in identifiers.items():
+        if value is not None and (kind := secrets.key_in(value)):
+            raise _secret(name, kind)
+
+
+def _secret(what: str, kind: secrets.SecretKind) -> InvalidInput:
+    return InvalidInput(f"{what} contains a secret ({kind}); it was not stored. Remove the secret.")
 
 
 def redact_named(name: str, value: str, *, refuse: bool, what: str = "content") -> str:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hippocampe.language.secrets import answer_to, find_secrets, kinds_named, mask
+from hippocampe.language.secrets import answer_to, find_secrets, key_in, kinds_named, mask
 
 LETTERS = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA"  # joined at run time, so that no scanner stops here
 HEXADECIMAL = "9f86d081884c7d659a2feaa0c55ad015"
@@ -462,6 +462,26 @@ def test_the_answer_to_a_question_for_a_password(
 )  # fmt: skip
 def test_kinds_that_a_text_names(text: str, kinds: set[str]) -> None:
     assert kinds_named(text) == kinds
+
+
+@pytest.mark.parametrize("key", KEYS[:10])
+def test_a_key_is_found_in_an_identifier(key: tuple[str, ...]) -> None:
+    assert key_in(f"session {''.join(key)}") == "API key"
+    assert key_in(JWT) == "token"
+
+
+@pytest.mark.parametrize(
+    "identifier",
+    [
+        "123e4567-e89b-12d3-a456-426614174000", "018f4e6c7a3b7c1d9e2f0123456789ab", "ana.martin@example.org",
+        "msg_01XFDUDYJgAACzvnptvVoYEL", "chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT", "4111111111111111", "+33612345678",
+        "wamid.HBgLMTY1MDM4Nzk0MzkVAgARGBI5QTNDQTVCM0Q0Q0Q2RTY3RTcA", "glass-collectors-of-the-north-of-france",
+        "resp_67ccd2bed1ec8190b14f964abc0542670bb6a6b452d3795b", "<CAF_zeP=4Qx8aB3d@mail.gmail.com>", "sk-learn-2-users",
+        "thread_aB3dE5gH7jK9mN1pQ2rS4tU6", "2026-01-17T10:23:00+01:00/lobby", "!roomid:matrix.example.org", HEXADECIMAL,
+    ],
+)  # fmt: skip
+def test_an_identifier_is_no_key(identifier: str) -> None:
+    assert key_in(identifier) is None
 
 
 @pytest.mark.parametrize("text", INNOCENT)

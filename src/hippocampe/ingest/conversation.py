@@ -44,6 +44,7 @@ from hippocampe.validation import (
     MAX_TOOL_CHARACTERS,
     MAX_TOOL_RESULTS,
     check_id,
+    check_identifiers,
     check_list,
     clean_text,
     is_injection,
@@ -108,6 +109,9 @@ def make_message(
         if value is not None:
             clean_text(value, what=name, limit=MAX_LABEL_CHARACTERS)
     place = Scope(space=space, channel=channel)
+    check_identifiers(
+        space=space, channel=channel, author=author, external_id=external_id, reply_to=reply_to
+    )
     return Message(
         id=str(uuid7()),
         space=place.space,

@@ -17,6 +17,7 @@ from hippocampe.validation import (
     MAX_EVIDENCE,
     MAX_REPLACES,
     check_collection,
+    check_identifiers,
     check_importance,
     check_list,
     check_new_key,
@@ -52,6 +53,7 @@ def make_draft(
     Raises:
         InvalidInput: An argument is invalid.
     """
+    check_identifiers(space=scope.space, user=scope.user, channel=scope.channel)
     replaced = check_list("replaces", replaces, most=MAX_REPLACES)
     now = corpus.store.now()
     lifetime = (

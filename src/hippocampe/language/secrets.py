@@ -80,7 +80,7 @@ _WORDS_AFTER_SIGN = re.compile(
     rf"{_PASSWORDS}{_BETWEEN}{_SIGN}(?P<bare>[^\W\d_]{{2,20}}(?:[ -][^\W\d_]{{2,20}}){{3,9}})(?=\s*(?:[.,;:!?)\n]|$))",
     re.IGNORECASE,
 )
-# "my password is blue horse": two or three words to the end of the clause, none of which describes a password.
+# "my password is blue horse": two or three words to the end of the clause, no word describing a password.
 _WORDS_AFTER_IS = re.compile(
     rf"{_PASSWORDS}{_BETWEEN}{_IS}(?P<bare>[^\W\d_]{{3,20}}(?:[ -][^\W\d_]{{3,20}}){{1,2}})(?=\s*(?:[.,;:!?)\n]|$))",
     re.IGNORECASE,
@@ -425,7 +425,7 @@ def _is_random(match: re.Match[str]) -> bool:
 
 def _has_random_run(key: str) -> bool:
     """Return whether a long run of letters and digits is in a key, unlike in a name: "sk-learn-pipeline-2-steps"."""
-    run = max(re.split("[-_]", key), key=len)
+    run = max(re.split("[-_.]", key), key=len)
     return len(run) >= 16 and bool(re.search(r"\d", run)) and bool(re.search("[A-Za-z]", run))
 
 
@@ -665,6 +665,17 @@ def _value_span(match: re.Match[str]) -> tuple[int, int]:
     if match.re in (_PASSWORD, _SETTING, _NAMED_KEY, _PASSWORD_BESIDE) and group == "bare":
         end = start + len(match[group].rstrip(".,;:)"))
     return start, end
+
+
+def key_in(identifier: str) -> SecretKind | None:
+    """Return the kind of the key or token in an identifier; None without one.
+
+    Only formats of issuers with a random part count: ids of messages and sessions are random too, and have digits like
+    those of a card.
+    """
+    if any(_has_random_run(match[0]) for match in _API_KEY.finditer(identifier)):
+        return "API key"
+    return "token" if _JWT.search(identifier) else None
 
 
 def kinds_named(text: str) -> frozenset[SecretKind]:
