@@ -19,7 +19,7 @@ from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from hippocampe.errors import InvalidInput, SpaceElsewhere, StoreError, StoreMissing
+from hippocampe.errors import InvalidInput, SpaceElsewhere, StoreBusy, StoreError, StoreMissing
 from hippocampe.system import private
 from hippocampe.system.local_socket import DIVISION
 
@@ -200,15 +200,16 @@ class Fence:
         """Check that this cell has a space, and that it accepts writes, or an erasure.
 
         Raises:
-            SpaceElsewhere: Another cell has it, it is being moved, or its former cell still has a copy, which
-                an erasure here would not reach.
+            SpaceElsewhere: Another cell has it, or it is being moved.
+            StoreBusy: Its former cell still has a copy, which an erasure here would not reach.
         """
         division = self.divided.read()
         cell = division.cell_of(space)
         if cell == self.cell and erases and space in division.stale:
-            raise SpaceElsewhere(
+            raise StoreBusy(
                 f"nothing was erased: the move of space {space!r} has left a copy in cell {division.stale[space]}, "
-                "which is removed when the moves under way end, or when the server starts again. Try again then."
+                "which the server removes within a minute of the last move, if its disk has room to write the files "
+                "of that cell again. Its log says what is in the way. Try again then."
             )
         if cell == self.cell and not (writes and space in division.moving):
             return

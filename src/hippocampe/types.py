@@ -429,6 +429,7 @@ class Receipt:
     and they are removed by themselves; `pages` of PostgreSQL, until other rows overwrite
     them or `hippocampe scrub`; vectors in `segments` of Qdrant, until it rewrites them or `hippocampe scrub`; and the
     write-ahead `log` of PostgreSQL with its archives, the backups and the snapshots of both, as long as they are kept.
+    Exported files and copies of backups elsewhere are not known here: they keep it until they are deleted.
     """
 
     counts: Mapping[str, int]

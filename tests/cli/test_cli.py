@@ -929,7 +929,9 @@ class TestForgetting:
         assert {tuple(item["matched"]) for item in shown} == {("name",)}
         done = run("erase", "--subject", "Zoé", typing="40\n").out
         assert done.count(said[7]) == 1
-        assert done.endswith("erased: 40 memories\n")
+        assert done.endswith(
+            "erased: 40 memories\nexported files and copies of backups elsewhere keep it: delete them\n"
+        )
 
     def test_erasing_one(self, run: Run, said: Callable[..., str]) -> None:
         id = said("Zoé joue du tuba")

@@ -1,5 +1,6 @@
 """A data folder divided among cells: nothing is lost or doubled, whenever a process is killed."""
 
+import asyncio
 import json
 import shutil
 import signal
@@ -7,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
 
+import httpx
 import pytest
 from typer.testing import CliRunner
 
@@ -21,6 +23,7 @@ from hippocampe import (
     Remembered,
     Scope,
     SpaceElsewhere,
+    StoreBusy,
     StoreMissing,
 )
 from hippocampe.cells import Divided, Division, Fence, folder_of, hashed
@@ -29,6 +32,7 @@ from hippocampe.cli.call import Call
 from hippocampe.cli.cells import cells_of
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.hippocampe import divide
+from hippocampe.server.cells import moves
 from hippocampe.system.local_socket import DIVISION
 
 EMBEDDER = "hashed:32"
@@ -131,7 +135,7 @@ def test_a_cell_refuses_the_spaces_of_others(hashed: None, folder: Path) -> None
         divided.write(divided.read().marked(stale={own.space: 1}))
         id = hippo.recall("chat", scope=own)[0].id
         assert hippo.erase(id=id, scope=own, dry_run=True).ids
-        with pytest.raises(SpaceElsewhere, match=r"nothing was erased.* cell 1"):
+        with pytest.raises(StoreBusy, match=r"nothing was erased.* cell 1"):
             hippo.erase(id=id, scope=own)
         assert hippo.get(id, scope=own)
         divided.write(divided.read().marked(stale={}))
@@ -321,6 +325,29 @@ def test_a_kill_while_moving_leaves_one_copy(
         assert process.wait(60) == 0
     assert contents(folder)[SPACES[0]] == [cell]
     assert json.loads((folder / DIVISION).read_text())["stale"] == {}
+
+
+def test_a_copy_that_could_not_be_removed_is_removed_later(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(moves, "TIDY_SECONDS", 0.01)
+    folder.mkdir()
+    divided = Divided(folder)
+    divided.write(Division(2, stale={"a": 1}))
+    answers = iter([(507, {"detail": "no room"}), (200, {})])
+
+    async def ask(*_: object) -> httpx.Response:
+        status, content = next(answers)
+        return httpx.Response(status, json=content)
+
+    async def tidied() -> None:
+        tidying = asyncio.create_task(moves.Mover(divided, ask, None).stay_tidy())
+        while divided.read().stale:
+            await asyncio.sleep(0.01)
+        tidying.cancel()
+
+    asyncio.run(tidied())
+    assert [each.getMessage().rpartition(": ")[2] for each in caplog.records] == ["no room"]
 
 
 @pytest.mark.usefixtures("hashed")

@@ -80,7 +80,7 @@ _WORDS_AFTER_SIGN = re.compile(
     rf"{_PASSWORDS}{_BETWEEN}{_SIGN}(?P<bare>[^\W\d_]{{2,20}}(?:[ -][^\W\d_]{{2,20}}){{3,9}})(?=\s*(?:[.,;:!?)\n]|$))",
     re.IGNORECASE,
 )
-# "my password is blue horse": two or three words to the end of the clause, no word describing a password.
+# "my password is blue horse": two or three words to the end of the clause that describe no password.
 _WORDS_AFTER_IS = re.compile(
     rf"{_PASSWORDS}{_BETWEEN}{_IS}(?P<bare>[^\W\d_]{{3,20}}(?:[ -][^\W\d_]{{3,20}}){{1,2}})(?=\s*(?:[.,;:!?)\n]|$))",
     re.IGNORECASE,

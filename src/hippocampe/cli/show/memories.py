@@ -249,7 +249,10 @@ def receipt(done: Receipt, verb: str, *, timezone: str, listed: bool = True) -> 
         shown.append(
             say("what they said themselves stays: {names} (see erase --of-user)", names=names)
         )
-    return lines(*shown, *(label("remains", place) for place in done.remains))
+    shown += [label("remains", place) for place in done.remains]
+    if verb == "erased" and done.ids and not done.dry_run:
+        shown.append(say("exported files and copies of backups elsewhere keep it: delete them"))
+    return lines(*shown)
 
 
 def _metadata(item: Memory) -> "list[Text]":

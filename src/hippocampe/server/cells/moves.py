@@ -23,12 +23,14 @@ from typing import Any
 import httpx
 
 from hippocampe.cells import FOLDER, Divided, hashed
-from hippocampe.errors import HippocampeError, InvalidInput, ServerUnavailable
+from hippocampe.errors import HippocampeError, InvalidInput, ServerUnavailable, StoreError
 
 log = logging.getLogger("hippocampe.cells")
 PREFIX = "moving-"
 SPREAD = 100
 """Fewest spaces of one `spread`."""
+TIDY_SECONDS = 60.0
+"""Interval at which the removal of stale copies is tried again."""
 Ask = Callable[[int, str, dict[str, Any] | None], Awaitable[httpx.Response]]
 """Sends a request of the router to a cell: its number, the name of the step, and the arguments; without, it reads."""
 
@@ -78,8 +80,7 @@ class Mover:
             if space in division.stale:
                 await self._tidy([division.stale[space]])
             moved = await self._moved(space, source, target)
-            with suppress(HippocampeError):
-                await self._tidy([source])
+            await self._try_tidy([source])
             return moved
 
     async def spread(self) -> list[Moved]:
@@ -111,8 +112,7 @@ class Mover:
                     await self._moved(*each) for each in astray[: max(SPREAD, len(astray) // 2)]
                 ]
             finally:
-                with suppress(HippocampeError):
-                    await self._tidy(self._divided.read().stale.values())
+                await self._try_tidy(self._divided.read().stale.values())
 
     async def _moved(self, space: str, source: int, target: int) -> Moved:
         started = time.monotonic()
@@ -138,14 +138,26 @@ class Mover:
             for each in path.parent.glob(f"{path.name}*"):
                 each.unlink(missing_ok=True)
 
+    async def stay_tidy(self) -> None:
+        """Remove stale copies, now and whenever a cell could not: its disk was full, or it was away. Never returns."""
+        while True:
+            with suppress(StoreError):
+                await self.tidy()
+            await asyncio.sleep(TIDY_SECONDS)
+
     async def tidy(self) -> None:
-        """Remove stale copies; retry those of unavailable cells later."""
+        """Remove stale copies; those of a cell that fails stay."""
         async with self._moving:
             for path in (self._divided.root / FOLDER).glob(f"{PREFIX}*"):
                 path.unlink(missing_ok=True)
             for cell in set(self._divided.read().stale.values()):
-                with suppress(HippocampeError):
-                    await self._tidy([cell])
+                await self._try_tidy([cell])
+
+    async def _try_tidy(self, cells: Iterable[int]) -> None:
+        try:
+            await self._tidy(cells)
+        except HippocampeError as exc:
+            log.warning("copies of moved spaces stay, which cannot be erased meanwhile: %s", exc)
 
     async def _tidy(self, cells: Iterable[int]) -> None:
         """Remove the stale copies of some cells, those of a cell at once: it then writes its files again once."""

@@ -165,7 +165,7 @@ async def _run(
         # A signal interrupts it: nobody waits for a request yet.
         await supervisor.start()
         signals.enter_context(signals_taken())
-        tidying = asyncio.create_task(router.mover.tidy())
+        tidying = asyncio.create_task(router.mover.stay_tidy())
         background = set[asyncio.Task[None]]()
         server = Server(
             app,
