@@ -35,6 +35,7 @@ from hippocampe.errors import (
     HippocampeError,
     IndexUnavailable,
     InvalidInput,
+    StoreBusy,
     StoreError,
 )
 from hippocampe.extraction.jobs.work import JOBS
@@ -45,7 +46,7 @@ from hippocampe.protocols import Point
 from hippocampe.server.api.operation import Probe
 from hippocampe.server.app import create_app
 from hippocampe.server.http.limits import Buckets
-from hippocampe.store import driver, erasure, job_runs, listening, meta, outbox, schema
+from hippocampe.store import driver, erasure, job_runs, listening, meta, outbox, postgres, schema
 from hippocampe.store.embeddings import unpack_words
 from hippocampe.store.postgres import PostgresStore
 from hippocampe.store.postgres_schema import PARTITIONS
@@ -622,6 +623,27 @@ def test_the_database_may_be_restarted(join: Joiner) -> None:
     hippo.remember("Nadia répare des vélos", scope=ME)
     assert contents(hippo, "vélos") == ["Nadia répare des vélos"]
     assert hippo.verify().ok
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [("lock_timeout", "wrote for too long"), ("statement_timeout", "Try again")],
+)
+def test_a_time_limit_of_the_database_is_named(
+    join: Joiner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, setting: str, said: str
+) -> None:
+    monkeypatch.setattr(postgres, "LOCK_SECONDS", 20 if setting == "statement_timeout" else 1)
+    hippo = join()
+    hippo.remember("le chat dort", scope=ME)
+    url = tier.current().settings(tmp_path)["database_url"]
+    with psycopg.connect(url) as other:
+        other.execute("LOCK TABLE memory IN ACCESS EXCLUSIVE MODE")
+        if setting == "statement_timeout":
+            store_of(hippo).engine.dispose()
+            monkeypatch.setenv("PGOPTIONS", "-c statement_timeout=500")
+        for call in (lambda: contents(hippo, "chat"), lambda: hippo.remember("il dort", scope=ME)):
+            with pytest.raises(StoreBusy, match=said):
+                call()
 
 
 def test_an_erasure_leaves_what_its_receipt_says(join: Joiner) -> None:

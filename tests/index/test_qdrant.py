@@ -9,7 +9,7 @@ from qdrant_client import QdrantClient, models
 
 import qdrant
 from hippocampe.config import Config
-from hippocampe.errors import IndexUnavailable
+from hippocampe.errors import EmbedderMismatch, IndexUnavailable
 from hippocampe.index.qdrant import QdrantIndex
 from hippocampe.protocols import KINDS, Filter
 from hippocampe.testing.contracts import SharedIndexContract
@@ -98,6 +98,15 @@ def test_a_collection_that_scores_otherwise_is_refused(
         )
         with pytest.raises(IndexUnavailable, match="was not made by this version of Hippocampe"):
             open_index(node, tmp_path / "other", "foreign")
+        opened.remove()
+
+
+def test_a_collection_of_other_dimensions_is_refused_with_a_remedy(
+    node: Node, tmp_path: Path
+) -> None:
+    with closing(open_index(node, tmp_path / "index", "sized")) as opened:
+        with pytest.raises(EmbedderMismatch, match=r"of 7 as.* qdrant_collection.* delete"):
+            QdrantIndex.open(opened._config, dimensions=7, model=opened._model)
         opened.remove()
 
 

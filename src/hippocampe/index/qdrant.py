@@ -337,7 +337,8 @@ class QdrantIndex:
         if dense.size != self._dimensions:
             raise EmbedderMismatch(
                 f"the collection {self.collection} in Qdrant has vectors of {dense.size} dimensions, "
-                f"not of {self._dimensions} as {self._model}."
+                f"not of {self._dimensions} as {self._model}: another program uses this name, or the embedder has "
+                "changed. Choose another qdrant_collection, or delete that one: the next start fills it from the store."
             )
         self._index_fields(node)
 

@@ -47,6 +47,11 @@ def translated() -> Generator[None]:
         ) from exc
     except OSError as exc:
         raise free_space.refusal(exc, "the data folder cannot be used") from exc
+    except Exception as exc:
+        # Reads of the hot path bypass it too. The driver of PostgreSQL may be absent, so it is not imported.
+        if type(exc).__module__.partition(".")[0] != "psycopg":
+            raise
+        raise _translate(exc) from exc
 
 
 def _first_line(error: BaseException | None) -> str:
@@ -65,6 +70,11 @@ _STATES: dict[str, tuple[type[StoreError], str]] = {
         StoreError,
         "the user of the database may not use this table, or the row belongs to another space. Let the user of "
         "database_url own the database and its tables.",
+    ),
+    "57014": (
+        StoreBusy,
+        "the database ended an operation that took longer than its statement_timeout; nothing was changed. Try again, "
+        "or raise it for the user of database_url.",
     ),
     "57P01": (StoreError, "the database is being shut down. Try again."),
     "57P03": (StoreError, "the database is starting. Try again."),
