@@ -72,3 +72,34 @@ def test_all_answers_of_a_list_are_given(
     hippo.update_settings(scope=Scope(), hook_timeout_ms=10_000, recent_hours=0, always_on_limit=0)
     given = hippo.before_turn(question, scope=Scope(user="sam", channel="room"))
     assert {each.content for each in given.items} >= set(told.values())
+
+
+@pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize(
+    ("told", "question"),
+    [
+        (
+            ("J'ai lu La Peste de Camus, un choc", "J'ai lu L'Étranger en deux soirs"),
+            "combien de livres j'ai lus ?",
+        ),
+        (
+            ("I've read Beloved by Toni Morrison", "I finished reading Dune last night"),
+            "how many books have I read?",
+        ),
+    ],
+)
+def test_all_that_is_counted_is_given(
+    hippo: Hippocampe, told: tuple[str, ...], question: str
+) -> None:
+    ana, bob = (Scope(user=user, channel="room") for user in ("ana", "bob"))
+    for text in told:
+        hippo.remember(text, scope=ana)
+    hippo.remember("Je joue au tennis le jeudi", scope=bob)
+    hippo.update_settings(
+        scope=Scope(),
+        auto_retrieve_min_score=Settings().auto_retrieve_min_score,
+        recent_hours=0,
+        always_on_limit=0,
+    )
+    given = hippo.before_turn(question, scope=ana)
+    assert {each.content for each in given.items} == set(told)

@@ -6,6 +6,7 @@ from hippocampe.language.questions import (
     asked_in,
     is_about_told,
     is_telling,
+    listing,
     only_asks,
     refers,
     stated_in,
@@ -169,3 +170,20 @@ def test_a_statement_may_open_like_a_question(statement: str) -> None:
 )
 def test_what_a_message_states_is_told_from_what_it_asks(message: str, stated: str) -> None:
     assert stated_in(message) == stated
+
+
+@pytest.mark.parametrize(
+    ("counting", "listed"),
+    [
+        ("combien de livres j'ai lus ?", "quels livres j'ai lus ?"),
+        ("combien j'ai lu de livres ?", "quels livres j'ai lu ?"),
+        ("how many books did I read?", "which books did I read?"),
+        ("How many times did I swim?", None),
+        ("combien de temps je cours ?", None),
+        ("do we know how many chairs the church has?", None),
+        ("how many calories are in an apple?", None),
+        ("which books did I read?", None),
+    ],
+)
+def test_what_is_counted_is_asked_for_one_by_one(counting: str, listed: str | None) -> None:
+    assert listing(counting) == listed

@@ -26,6 +26,7 @@ TABLES_OF_WORDS: Final = frozenset(
         *("words.elided", "words.clitics", "words.contracted", "words.numbers"),
         *(
             "questions.idioms",
+            "questions.counting",
             "questions.haste",
             "questions.memory.macros",
             "questions.memory.rewritten",

@@ -41,6 +41,10 @@ _IDIOMS: Final = tuple(
     (re.compile(rf"\b{idiom}\b", re.IGNORECASE), meaning)
     for idiom, meaning in table_of("idioms", file="questions").items()
 )
+_COUNTING: Final = tuple(
+    (re.compile(rf"\b{counting}", re.IGNORECASE), listing)
+    for counting, listing in table_of("counting", file="questions").items()
+)
 
 
 _IN_FULL: Final = table_of("haste", file="questions")
@@ -171,6 +175,15 @@ def asks(question: str) -> frozenset[str]:
     folded = fold(question)
     found = {name for name, pattern in _ASKS.items() if pattern.search(folded)}
     return frozenset(found | {"first_person"} if is_first_person(question) else found)
+
+
+def listing(question: str) -> str | None:
+    """Return the question for which things, if a question asks how many of the speaker's: "which books did I read?"."""
+    for counting, which in _COUNTING:
+        # "Do we know how many chairs the church has?" is about the church.
+        if (found := counting.search(question)) and is_first_person(question[found.start() :]):
+            return counting.sub(which, question, count=1)
+    return None
 
 
 def in_full(question: str) -> str:

@@ -21,7 +21,7 @@ from hippocampe.language.follow_ups import (
 )
 from hippocampe.language.names import named_in
 from hippocampe.language.open_questions import speaks_of_memory
-from hippocampe.language.questions import asked_in, is_about_told, refers
+from hippocampe.language.questions import asked_in, is_about_told, listing, refers
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.statement import parse
 from hippocampe.language.subjects import fold_subjects, proper_names_in
@@ -50,12 +50,15 @@ def parts_of(corpus: Corpus, message: str, request: RecallRequest, now: datetime
     "Nora comes tonight. What does she eat?" becomes "What does she eat? (Nora)". One that does not say what it is about gets
     all that was said: "When is swimming?", "What time?" becomes "swimming What time?". Both may have been said in the last
     turns, if the request `follows` them. One about a relative gets their name: "Where does my sister live?"
-    becomes "Where does Beth live?". One that names somebody with aliases is searched for with these too.
+    becomes "Where does Beth live?". One that names somebody with aliases is searched for with these too. One for how many is
+    searched for as the one for which if nothing likely answers it: "How many books did I read?".
     """
     parts: list[Part] = []
     for question in asked_in(message):
         for named in (question, *_by_other_names(corpus, question, request)):
-            parts += _complete(corpus, named, message, request, now)
+            for part in _complete(corpus, named, message, request, now):
+                which = listing(part[-1])
+                parts.append((*part, which) if which else part)
         if _around(question, message) and is_about_told(question):
             parts.append((message,))
     return list(dict.fromkeys(parts))
