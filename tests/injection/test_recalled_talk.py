@@ -199,3 +199,23 @@ def test_what_is_planned_for_a_day_was_not_told_on_that_day(
     hippo.after_turn(told, "Noted.", scope=LEA)
     clock.advance(hours=5)
     assert told in given(hippo, message)
+
+
+@pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize(
+    ("known", "asked"),
+    [
+        ("Camille garde le chien en mai", "qui s'occupe de Rex pendant nos vacances ?"),
+        ("Camille keeps the dog in May", "who looks after Rex during our holidays?"),
+    ],
+)
+def test_questions_that_nobody_answered_are_not_read_in_place_of_the_answer(
+    hippo: Hippocampe, known: str, asked: str
+) -> None:
+    hippo.remember(known, scope=LEA)
+    for user in ("Nora", "David"):
+        for _ in range(10):
+            hippo.after_turn(asked, "Ok.", scope=Scope(user=user, channel="desk"))
+    considered = hippo.before_turn(asked, scope=LEA).trace.considered
+    (answer,) = (each for each in considered if each.recollection.content == known)
+    assert "reader" in [signal.name for signal in answer.recollection.why]

@@ -66,6 +66,10 @@ class Asker:
             return concerns(item.memory, self.names)
         return self.took_part(item)
 
+    def may_answer(self, item: Recollection) -> bool:
+        """Return whether an item says something: small talk and questions that nobody answered resemble a question."""
+        return item.kind not in TALK or self.is_told(item)
+
     def is_told(self, item: Recollection) -> bool:
         """Return whether talk is more than small talk, and a turn more than a question that nobody answered."""
         users = (name for name in (item.author, self.scope.user) if name)

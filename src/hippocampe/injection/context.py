@@ -191,14 +191,10 @@ class ContextReader:
     def admits(self, item: Recollection) -> bool:
         """Return whether an item that a search found may answer the message.
 
-        Small talk and earlier questions resemble a question, but do not answer it. A question about the asker, about
-        events or about the talk of a time is answered by what concerns them.
+        A question about the asker, about events or about the talk of a time is answered by what concerns them.
         """
-        if item.kind in TALK:
-            if not self.asker.is_told(item):
-                return False
-            of_talk = self.question is not None and self.question.about == "talk"
-            if of_talk and self.window is not None and not (item.at and item.at in self.window):
+        if item.kind in TALK and self.question is not None and self.question.about == "talk":
+            if self.window is not None and not (item.at and item.at in self.window):
                 return False
         if self.of_asker and not self.asker.is_concerned(item):
             return False

@@ -17,6 +17,7 @@ from hippocampe.engine.corpus import Corpus, Retired
 from hippocampe.engine.outages import log
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.errors import EmbedderUnavailable, HippocampeError, IndexUnavailable
+from hippocampe.injection.asker import Asker
 from hippocampe.injection.channel_history import Channel
 from hippocampe.injection.context import ContextReader
 from hippocampe.injection.context_cache import ContextItem
@@ -283,7 +284,8 @@ class Turn:
 
     def _search(self) -> _PathResult:
         """Search memories, talk, live messages and notes for the message."""
-        request = self._request()
+        asker = Asker(self.corpus, self.scope, self.settings)
+        request = replace(self._request(), admits=asker.may_answer)
         outages, stopwatch = (
             self.corpus.outages,
             _SearchStopwatch(self.abandoned, self._seconds_to_read),

@@ -1,6 +1,6 @@
 """The checked arguments of a recall."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import inf
@@ -9,7 +9,14 @@ from typing import get_args
 from hippocampe.errors import InvalidInput
 from hippocampe.language.subjects import fold_subjects
 from hippocampe.protocols import Filter
-from hippocampe.types import DEFAULT_IMPORTANCE, MEMORY_COLLECTIONS, RECALL_COLLECTIONS, Mode, Scope
+from hippocampe.types import (
+    DEFAULT_IMPORTANCE,
+    MEMORY_COLLECTIONS,
+    RECALL_COLLECTIONS,
+    Mode,
+    Recollection,
+    Scope,
+)
 from hippocampe.validation import (
     MAX_CHOICES,
     check_choice,
@@ -32,6 +39,7 @@ class RecallRequest:
         read_within: It skips those whose log-odds are lower than the best by more than this.
         typed: Whether somebody typed the query: it is spelled as the texts are, and its questions are searched for.
         follows: Whether the query may refer to the last turn of its channel: "and where does she live?".
+        admits: Whether a loaded item may be a result; others are dropped before the first ones are read.
     """
 
     scope: Scope
@@ -52,6 +60,7 @@ class RecallRequest:
     read_within: float = inf
     typed: bool = False
     follows: bool = False
+    admits: Callable[[Recollection], bool] | None = None
 
     def kinds(self) -> dict[str, tuple[str, ...]]:
         """The kinds of points to search, each with its collections.

@@ -3,6 +3,8 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import compress
+from operator import not_
 
 from sqlalchemy import Connection
 
@@ -51,19 +53,36 @@ def load(
 ) -> list[Recollection]:
     """Load the best results from the store: those that the request wants, and those to read.
 
-    Items that the store hides meanwhile, although the index returned them, are skipped.
+    Items that the store hides meanwhile, although the index returned them, and those that the request does not admit are
+    skipped.
 
     Args:
         ranked: All results, best first.
     """
-    found: list[Recollection] = []
     first, limit = max(request.min_results, request.read), max(request.limit, request.read)
     least = request.min_score or 0.0
-    good = [each for rank, each in enumerate(ranked) if each[2] >= least or rank < first]
-    for batch in parts(good, limit):
+    wanted = [rank < first or each[2] >= least for rank, each in enumerate(ranked)]
+    found = _admitted(connection, list(compress(ranked, wanted)), limit, request, now)
+    if len(found) < first:
+        others = list(compress(ranked, map(not_, wanted)))
+        found += _admitted(connection, others, first - len(found), request, now)
+    return found
+
+
+def _admitted(
+    connection: Connection,
+    ranked: Sequence[Ranked],
+    most: int,
+    request: RecallRequest,
+    now: datetime,
+) -> list[Recollection]:
+    """Load the first items that the store shows and the request admits."""
+    found: list[Recollection] = []
+    for batch in parts(ranked, most):
         rows = _rows(connection, batch, request.scope.space, now)
-        found += [replace(rows[id], score=score) for id, _, score in batch if id in rows]
-        if len(found) >= limit:
+        shown = [replace(rows[id], score=score) for id, _, score in batch if id in rows]
+        found += [each for each in shown if request.admits is None or request.admits(each)]
+        if len(found) >= most:
             break
     return found
 
