@@ -118,6 +118,13 @@ def test_a_follow_up_asks_for_the_events_of_another_time(
         ("what's on tonight?", "Ivo calls every Tuesday at 9pm"),
         ("what's on on Thursday?", "Ivo calls on Thursdays"),
         ("on a quoi demain matin ?", "Ivo appelle le mercredi matin"),
+        ("what are we doing on Saturday?", "Ivo calls at weekends"),
+        ("what's on on Sunday?", "Ivo calls every weekend"),
+        ("on fait quoi samedi ?", "Le week-end Ivo appelle"),
+        ("on a quoi dimanche ?", "Ivo appelle un week-end sur deux"),
+        ("what's on on Thursday?", "Ivo calls every other Thursday"),
+        ("on a quoi jeudi ?", "Ivo appelle un jeudi sur deux"),
+        ("on a quoi jeudi ?", "Ivo appelle le jeudi de 14h à 16h"),
     ],
 )
 def test_plans_are_asked_for_in_many_ways(hippo: Hippocampe, question: str, told: str) -> None:
@@ -137,6 +144,10 @@ def test_plans_are_asked_for_in_many_ways(hippo: Hippocampe, question: str, told
         ("on a quoi demain matin ?", "Ivo appelle le mercredi soir"),
         ("what's on on Friday?", "Ivo calls every Thursday"),
         ("on a quoi vendredi ?", "Ivo appelle tous les jeudis"),
+        ("what's on on Friday?", "Ivo calls at weekends"),
+        ("on a quoi jeudi ?", "Le week-end Ivo appelle"),
+        ("on a quoi samedi ?", "Ivo appelle le week-end du 12 décembre"),
+        ("on a quoi vendredi ?", "Ivo appelle un jeudi sur deux"),
     ],
 )
 def test_a_habit_of_another_time_is_not_planned(
@@ -212,3 +223,24 @@ def test_what_is_in_an_evening_is_not_on_the_next_day(hippo: Hippocampe) -> None
     hippo.after_turn("We dine with Ivo on Wednesday evening", "Noted.", scope=scope)
     given = hippo.before_turn("what do we have on Thursday?", scope=scope).items
     assert not any("Ivo" in each.content for each in given)
+
+
+@pytest.mark.parametrize(
+    ("told", "question"),
+    [
+        ("Le week-end je garde ma nièce", "je suis libre samedi ?"),
+        ("On weekends I look after my niece", "am I free on Sunday?"),
+        ("I see my physio every other Thursday", "do I have anything on Thursday?"),
+    ],
+)
+def test_a_habit_told_long_ago_is_planned(
+    hippo: Hippocampe, clock: FakeClock, told: str, question: str
+) -> None:
+    mia, rob = (Scope("home", user=user, channel="den") for user in ("mia", "rob"))
+    hippo.remember(told, scope=mia)
+    clock.advance(days=200)
+    given = {
+        user: [each.content for each in hippo.before_turn(question, scope=scope).items]
+        for user, scope in (("mia", mia), ("rob", rob))
+    }
+    assert given == {"mia": [told], "rob": []}

@@ -193,12 +193,15 @@ class ContextReader:
 
         A question about the asker, about events or about the talk of a time is answered by what concerns them.
         """
-        if item.kind in TALK and self.question is not None and self.question.about == "talk":
-            if self.window is not None and not (item.at and item.at in self.window):
-                return False
+        of_talk = self.question is not None and self.question.about == "talk"
+        if of_talk and item.kind in TALK and not self._is_then(item):
+            return False
         if self.of_asker and not self.asker.is_concerned(item):
             return False
         return self.events is None or self.events.may_include(item)
+
+    def _is_then(self, item: Recollection) -> bool:
+        return self.window is None or (item.at is not None and item.at in self.window)
 
     def _share(self) -> int:
         """Always-on memories of one kind; an open question, which few kinds answer, gets twice as many."""

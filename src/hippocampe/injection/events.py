@@ -13,12 +13,13 @@ from hippocampe.language.open_questions import OpenQuestion
 from hippocampe.language.person import is_about_speaker
 from hippocampe.language.statement import parse
 from hippocampe.language.subjects import fold_subjects
-from hippocampe.language.temporal.habits import recurring
+from hippocampe.language.temporal.habits import names_of_days, recurring
 from hippocampe.language.temporal.window import TimeWindow, parse_window
 from hippocampe.language.tense import is_over
 from hippocampe.language.text import words
+from hippocampe.protocols import Filter
 from hippocampe.retrieval import results
-from hippocampe.store import always_on, message_rows, turn_rows
+from hippocampe.store import always_on, memories, message_rows, turn_rows
 from hippocampe.types import Recollection
 
 MAX_OF_PERIOD = 100
@@ -62,6 +63,7 @@ class Events:
         )
         found = {each.id: results.of_memory(each) for each in dated}
         if self.question.planned:
+            found |= {each.id: each for each in self._habits(connection)}
             periods = [(self.now - PLANNED_BEFORE, self.now, MAX_PARSED)]
         else:
             periods = [
@@ -74,6 +76,16 @@ class Events:
         theirs = [each for each in found.values() if self._is_theirs(each) and self._is_event(each)]
         theirs.sort(key=lambda item: item.at or self.now)
         return theirs[-self.asker.settings.always_on_limit :]
+
+    def _habits(self, connection: Connection) -> list[Recollection]:
+        """Memories that name a day of the window, however long ago they were told: they may be of habits."""
+        corpus, space = self.asker.corpus, self.asker.scope.space
+        named = " ".join(names_of_days(self.window, timezone=self.asker.settings.timezone))
+        where = Filter(space, ("memory",), self.now.timestamp(), channel=self.asker.channel)
+        hits = corpus.index.matching("memory", named, limit=MAX_PARSED, where=where)
+        rows = memories.get(connection, space, [hit.id for hit in hits])
+        items = [results.of_memory(each) for each in rows.values() if each.current]
+        return [each for each in items if self._recurs(each)]
 
     def may_include(self, item: Recollection) -> bool:
         """Return whether an item that a search found may tell of the events: not if it is of another time."""
@@ -153,8 +165,8 @@ class Events:
         if dated and item.at in self.window:
             return True
         said = self._time(item)
-        if said is not None:
-            return _overlap(said, self.window)
+        if said is not None and _overlap(said, self.window):
+            return True
         return self.question.planned and self._recurs(item)
 
     def _recurs(self, item: Recollection) -> bool:

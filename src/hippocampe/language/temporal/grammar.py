@@ -136,6 +136,7 @@ _MONTH_WORD = _any_name(MONTHS)
 _MONTH_FIRST = _any_name(_of_languages("months", "month_first"))
 _WEEKDAY_WORD = _any_name(WEEKDAYS)
 _SHORT_OR_FULL_WEEKDAY = _any_name(WEEKDAYS | SHORT_WEEKDAYS)
+WEEKEND: tuple[str, ...] = tuple(_EXPRESSIONS["weekend"])
 _WEEKEND = _phrases("weekend")
 _PART_WORD = rf"(?: (?:{_phrases('part_links')} )?(?P<@part>{_any_name(PARTS)}))?"
 _QUANTITY = rf"(?:\d{{1,3}}(?:[.,]5)?|{_any_name(AMOUNTS)})"

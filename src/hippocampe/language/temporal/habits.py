@@ -1,4 +1,4 @@
-"""Find the days on which a habit of a statement recurs: "yoga is every Wednesday", "le mardi soir"."""
+"""Find the days on which a habit of a statement recurs: "yoga is every Wednesday", "le mardi soir", "on weekends"."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -8,7 +8,8 @@ from zoneinfo import ZoneInfo
 
 from hippocampe.language.calendar import WEEKDAYS
 from hippocampe.language.datetimes import as_zone
-from hippocampe.language.temporal.grammar import DAY, HABIT, HOURS, PARTS, WAYS
+from hippocampe.language.lexicon import words_of
+from hippocampe.language.temporal.grammar import DAY, HABIT, HOURS, PARTS, UNITS, WAYS, WEEKEND
 from hippocampe.language.temporal.resolve import start_of_day
 from hippocampe.language.temporal.window import TimeWindow
 from hippocampe.language.text import fold
@@ -18,13 +19,19 @@ def _any_of(names: Iterable[str]) -> str:
     return "|".join(sorted(names, key=len, reverse=True))
 
 
-_BEFORE: Final = 12  # characters that may make a weekday a habit
+_BEFORE: Final = 16  # characters that may make a weekday a habit
+_WEEKEND: Final = (5, 6)
+_HOURS: Final = _any_of(name for name, length in UNITS.items() if length == timedelta(hours=1))
 _DAY: Final = re.compile(
-    rf"(?<!\w)(?P<name>{_any_of(WEEKDAYS)})(?P<several>s?)(?: (?P<part>{_any_of(PARTS)})(?P<often>s?))?(?!\w)"
+    rf"(?<!\w)(?:(?P<name>{_any_of(WEEKDAYS)})|(?:{'|'.join(WEEKEND)}))"
+    rf"(?P<several>s?)(?: (?P<part>{_any_of(PARTS)})(?P<often>s?))?(?!\w)"
     rf"(?! (?:\d|{_any_of((*WAYS, *HABIT['week_ahead'], *HABIT['fortnight_ahead']))})(?!\w))"
+    # "Le week-end du 21 mars", but "le mercredi de 14h à 16h".
+    rf"(?! (?:{_any_of(words_of('grammar.of'))})\b(?! ?\d+ ?(?:{_HOURS})))"
 )
 _ARTICLE: Final = re.compile(rf"(?<!\w)(?:{_any_of(HABIT['habit_articles'])}) $")
 _EACH: Final = tuple(HABIT["each"])
+_ALTERNATING: Final = re.compile(rf" (?:{'|'.join((*HABIT['alternating'], '(?!)'))})(?!\w)")
 LONGEST: Final = 8 * DAY
 """Longest time whose habits are found: those of a month are not what is planned in it."""
 
@@ -50,8 +57,8 @@ def recurring(statement: str, within: TimeWindow, *, timezone: str | ZoneInfo) -
     found: list[TimeWindow] = []
     day = start_of_day(within.start.astimezone(as_zone(timezone)))
     while day < within.end:
-        for weekday, part, span in days:
-            if day.weekday() == weekday:
+        for weekdays, part, span in days:
+            if day.weekday() in weekdays:
                 first, last = HOURS[part] if part else (0, 24)
                 start, end = (day + timedelta(hours=each) for each in (first, last))
                 kind = "part" if part else "day"
@@ -60,11 +67,32 @@ def recurring(statement: str, within: TimeWindow, *, timezone: str | ZoneInfo) -
     return found
 
 
-def _habits(folded: str) -> Iterator[tuple[int, str | None, tuple[int, int]]]:
+def names_of_days(within: TimeWindow, *, timezone: str | ZoneInfo) -> frozenset[str]:
+    """Return the folded words for the days of a window, by which a habit may name them; none if it is longer than `LONGEST`.
+
+    Args:
+        within: The window.
+        timezone: Zone of the speaker: days begin there.
+
+    Raises:
+        InvalidInput: `timezone` is unknown.
+    """
+    if within.end - within.start > LONGEST:
+        return frozenset()
+    day, days = start_of_day(within.start.astimezone(as_zone(timezone))), set[int]()
+    while day < within.end:
+        days.add(day.weekday())
+        day += DAY
+    names = frozenset(name for name, number in WEEKDAYS.items() if number in days)
+    return names if days.isdisjoint(_WEEKEND) else names | words_of("weekday.weekend", file="time")
+
+
+def _habits(folded: str) -> Iterator[tuple[tuple[int, ...], str | None, tuple[int, int]]]:
     """The weekdays of habits, each with the part of the day and its place in the text."""
     for found in _DAY.finditer(folded):
         before = f" {folded[max(0, found.start() - _BEFORE) : found.start()]}"
         name, part = found["name"], found["part"]
         habit = found["several"] or found["often"] or before.endswith(_EACH)
-        if habit or _ARTICLE.search(before):
-            yield WEEKDAYS[name], PARTS[part] if part else None, found.span()
+        if habit or _ARTICLE.search(before) or _ALTERNATING.match(folded, found.end()):
+            days = (WEEKDAYS[name],) if name else _WEEKEND
+            yield days, PARTS[part] if part else None, found.span()
