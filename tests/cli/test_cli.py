@@ -470,6 +470,15 @@ class TestMemories:
         assert (shown.code, shown.out) == (0, "Nothing found.\n")
         assert run("recall", "le tuba", "--json").json == []
 
+    def test_results_of_no_relevance_are_not_listed(self, run: Run) -> None:
+        run("remember", "Zoé joue du tuba")
+        shown = run("recall", "la recette des crêpes")
+        assert (shown.code, shown.out) == (
+            0,
+            "Nothing found.\n1 result of score 0.00 left out: see --explain\n",
+        )
+        assert "Zoé" in run("recall", "la recette des crêpes", "--explain").out
+
     def test_recall_is_narrowed(self, run: Run) -> None:
         run("remember", "Zoé vend son tuba", "--type", "decision", "--subject", "tuba")
         run("remember", "Zoé aime son tuba", "--type", "preference")

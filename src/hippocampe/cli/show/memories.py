@@ -48,13 +48,13 @@ SHOWN_SCORE = 0.005
 
 
 def recollections(found: Sequence[Recollection], *, timezone: str, took_ms: float) -> Shown:
-    """The results of a recall, best first; those of no relevance only with their reasons, or if there is no other."""
+    """The results of a recall, best first; those of no relevance only with their reasons."""
     relevant = [item for item in found if item.why or item.score >= SHOWN_SCORE]
     weak = len(found) - len(relevant)
+    left_out = say("{results} of score 0.00 left out: see --explain", results=count(weak, "result"))
     if not relevant:
-        relevant, weak = list(found), 0
-    if not relevant:
-        return say("Nothing found.")
+        nothing = say("Nothing found.")
+        return lines(nothing, text(left_out, "dim")) if weak else nothing
     rows = listing(
         relevant,
         "",
@@ -72,9 +72,7 @@ def recollections(found: Sequence[Recollection], *, timezone: str, took_ms: floa
     time = reader().milliseconds(took_ms)
     below = ["\n" + say("{results} in {time}", results=results, time=time)]
     if weak:
-        below.append(
-            say("{results} of score 0.00 left out: see --explain", results=count(weak, "result"))
-        )
+        below.append(left_out)
     return lines(rows, *(text(line, "dim") for line in below))
 
 
