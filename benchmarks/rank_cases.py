@@ -661,9 +661,19 @@ def measure(
     )
 
 
-def _kin(scope: Scope, rows: Sequence[int], kin: Kin) -> NDArray[np.bool_] | None:
-    named = [[not scope.sets[row].isdisjoint(names) for names in kin] for row in rows]
+def _kin(scope: Scope, rows: Sequence[int], kin: Sequence[Kin]) -> NDArray[np.bool_] | None:
+    named = [[_names(scope.words[row], each) for each in kin] for row in rows]
     return np.array(named, bool) if kin else None
+
+
+def _names(words: Sequence[str], kin: Kin) -> bool:
+    """Whether a text names a relative, as `features` computes it from the ids of its words."""
+    padded = ["", *words, ""]
+    return any(
+        (word in kin.words and kin.others.isdisjoint((before, after)))
+        or any(before in first and word in second for first, second in kin.pairs)
+        for before, word, after in zip(padded, words, padded[2:], strict=False)
+    )
 
 
 def _owner(scope: Scope, row: int) -> str | None:

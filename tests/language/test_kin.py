@@ -22,7 +22,23 @@ def names(bits: int) -> set[str]:
 )
 def test_a_relative_may_be_named_in_another_way(question: str, word: str) -> None:
     (relative,) = kin_asked(question)
-    assert word in relative
+    assert word in relative.words
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("où habite ma grand-mère ?", {"grand", "mere"}),
+        ("where does my mother-in-law live?", {"mother", "in", "law"}),
+        ("belle maman habite où ?", {"belle", "maman"}),
+        ("mon beau-frère travaille où ?", {"beau", "frere"}),
+        ("is my big brother in?", {"brother"}),
+        ("a beautiful mother", {"mother"}),
+    ],
+)
+def test_two_words_may_name_a_relative(question: str, said: set[str]) -> None:
+    (relative,) = kin_asked(question)
+    assert relative.said == said
 
 
 @pytest.mark.parametrize("question", ["qui est mon chef ?", "who is my doctor?", "il fait beau ?"])

@@ -6,16 +6,32 @@ The words are data: `kin`, `mine`, `owner_links` and `names_a_relative` in `lang
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate
 from typing import Final
 
 from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.text import fold, words, written_words
 
-Kin = tuple[frozenset[str], ...]
-"""For each relative, its folded names in all languages."""
+
+@dataclass(frozen=True, slots=True)
+class Kin:
+    """A relative that a question names, and how texts name them in all languages. All words are folded.
+
+    Attributes:
+        said: The words that name them in the question: "belle" and "mère".
+        words: Each names them alone.
+        others: Each, beside one of `words`, makes it the name of another relative: "grand", "belle", "law".
+        pairs: Two words in order that name them together, each as alternatives.
+    """
+
+    said: frozenset[str]
+    words: frozenset[str]
+    others: Set[str]
+    pairs: tuple[tuple[frozenset[str], frozenset[str]], ...]
+
 
 _NO_RELATIVES: Final = frozenset(
     {
@@ -43,6 +59,8 @@ _PARENTS: Final = ("mother", "father", "parents")
 _CHILDREN: Final = ("son", "daughter", "child")
 _SIBLINGS: Final = ("brother", "sister", "siblings")
 _PARTNERS: Final = ("wife", "husband", "partner")
+_BY_MARRIAGE: Final = frozenset((*_PARENTS, *_CHILDREN, *_SIBLINGS))
+"""The relatives of a partner that "in law" or "belle-" names."""
 _INVERSE: Final = {
     kin: others
     for these, others in (
@@ -62,6 +80,7 @@ _OWN_WORDS: Final[dict[str, frozenset[str]]] = {
     kin: frozenset(listed.split()) for kin, listed in load_all("words")["kin"].items()
 }
 """The words for each relative, friend or colleague."""
+_IN_LAW: Final = _OWN_WORDS["in_law"]
 _RELATION_OF: Final = {word: kin for kin, listed in _OWN_WORDS.items() for word in listed}
 _KIN_OF: Final = {word: kin for word, kin in _RELATION_OF.items() if kin not in _NO_RELATIVES}
 _WORDS_OF: Final = {
@@ -212,10 +231,57 @@ def _linked(spoken: Sequence[str], names: Collection[str]) -> str | None:
     return first if first in names else None
 
 
-def kin_asked(question: str) -> Kin:
-    """Return the words of each relative that a question names, in the order of the question."""
-    named = dict.fromkeys(kin for word in words(question) if (kin := _KIN_OF.get(word)))
-    return tuple(_WORDS_OF[kin] for kin in named)
+def kin_asked(question: str) -> tuple[Kin, ...]:
+    """Return each relative that a question names, in the order of the question."""
+    spoken = words(question)
+    found: dict[tuple[str, bool], Kin] = {}
+    at = 0
+    while at < len(spoken):
+        kin, in_law, length = _named_at(spoken, at)
+        if kin:
+            said = frozenset(spoken[at : at + length])
+            found.setdefault((kin, in_law), _asked(kin, in_law, said))
+        at += length
+    return tuple(found.values())
+
+
+def _named_at(spoken: Sequence[str], at: int) -> tuple[str, bool, int]:
+    """The relative that is named at a place, "" without one, whether by marriage, and the number of words."""
+    for size in (3, 2):
+        named = spoken[at : at + size]
+        if len(named) < size:
+            continue
+        if kin := _KIN_OF.get("".join(named)):
+            return kin, False, size
+        # "Mother in law", "belle-maman".
+        of, by_marriage = (0, -1) if size == 3 else (-1, 0)
+        kin = _KIN_OF.get(named[of], "")
+        if kin in _BY_MARRIAGE and named[by_marriage] in _IN_LAW:
+            return kin, True, size
+    return _KIN_OF.get(spoken[at], ""), False, 1
+
+
+@cache
+def _asked(kin: str, in_law: bool, said: frozenset[str]) -> Kin:
+    alone = _WORDS_OF[kin]
+    if in_law:
+        glued = frozenset(word for word in _IN_LAW if word.startswith(tuple(alone)))
+        return Kin(said, glued, frozenset(), ((_IN_LAW, alone), (alone, _IN_LAW)))
+    pairs = [
+        (frozenset({head}), frozenset({tail}))
+        for word in alone
+        for tail in _KIN_OF
+        if (head := word.removesuffix(tail)) not in ("", word)
+    ]
+    others = {
+        head
+        for word in _KIN_OF.keys() - alone
+        for tail in alone
+        if (head := word.removesuffix(tail)) not in ("", word)
+    }
+    return Kin(
+        said, alone, others | (_IN_LAW if kin in _BY_MARRIAGE else frozenset()), tuple(pairs)
+    )
 
 
 def begins_with_teller(statement: str) -> bool:

@@ -22,6 +22,7 @@ from sqlalchemy import (
     type_coerce,
 )
 
+from hippocampe.embed.word_space import Integers
 from hippocampe.engine.caches import CachedRows
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.language import traits as trait
@@ -39,6 +40,9 @@ from hippocampe.retrieval.query import AnalysedQuery
 from hippocampe.store.driver import read_by_ids
 from hippocampe.store.embeddings import unpack_all, unpack_words
 from hippocampe.store.schema import claim, memory, message, note, turn, vector
+
+_NO_WORD = -1
+"""In place of the id of a word: none before the first or after the last word of a text."""
 
 
 class _Row(NamedTuple):
@@ -346,16 +350,37 @@ def _owners(
     ]
 
 
-def _kin(vocabulary: Vocabulary, texts: Texts, kin: Kin, rows: int) -> NDArray[np.bool_] | None:
+def _kin(
+    vocabulary: Vocabulary, texts: Texts, kin: Sequence[Kin], rows: int
+) -> NDArray[np.bool_] | None:
     """Shape (candidates, relatives): whether each names a relative; None if the query names none."""
     if not kin:
         return None
-    return np.stack([_holds(texts, vocabulary.ids(sorted(k)), rows) for k in kin], axis=1)
+    before, after = np.roll(texts.ids, 1), np.roll(texts.ids, -1)
+    before[texts.starts[texts.starts < len(before)]] = _NO_WORD
+    after[texts.starts[texts.starts > 0] - 1] = _NO_WORD
+
+    def among(ids: Integers, names: Collection[str]) -> NDArray[np.bool_]:
+        return np.isin(ids, vocabulary.ids(sorted(names)))
+
+    def named(each: Kin) -> NDArray[np.bool_]:
+        here = among(texts.ids, each.words)
+        here &= ~(among(before, each.others) | among(after, each.others))
+        for first, second in each.pairs:
+            here |= among(before, first) & among(texts.ids, second)
+        return _with_one(texts, here, rows)
+
+    return np.stack([named(each) for each in kin], axis=1)
 
 
 def _holds(texts: Texts, ids: NDArray[np.int32], rows: int) -> NDArray[np.bool_]:
     """Shape (rows,): whether each text has one of these words."""
-    total = np.append(0, np.cumsum(np.isin(texts.ids, ids)))
+    return _with_one(texts, np.isin(texts.ids, ids), rows)
+
+
+def _with_one(texts: Texts, marked: NDArray[np.bool_], rows: int) -> NDArray[np.bool_]:
+    """Shape (rows,): whether each text has a marked word."""
+    total = np.append(0, np.cumsum(marked))
     return total[texts.starts[1 : rows + 1]] > total[texts.starts[:rows]]
 
 

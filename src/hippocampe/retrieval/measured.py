@@ -52,7 +52,7 @@ class QueryFeatures:
     asker: frozenset[str] = frozenset()
     values: int = 0
     value_words: frozenset[str] = frozenset()
-    kin: Kin = ()
+    kin: tuple[Kin, ...] = ()
     nothing: bool = False
 
 

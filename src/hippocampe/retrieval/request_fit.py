@@ -107,8 +107,8 @@ def with_meanings(query: QueryFeatures, candidates: CandidateFeatures, met: Floa
         named = _marks(query, query.value_words)
         met = np.maximum(met, VALUE_MET * stated[:, None] * named)
     if candidates.kin is not None:
-        for column, names in enumerate(query.kin):
-            met = np.maximum(met, candidates.kin[:, column, None] * _marks(query, names))
+        for column, kin in enumerate(query.kin):
+            met = np.maximum(met, candidates.kin[:, column, None] * _marks(query, kin.said))
     return met
 
 
