@@ -4,6 +4,7 @@ import pytest
 
 from hippocampe.language.questions import (
     asked_in,
+    in_full,
     is_about_told,
     is_telling,
     listing,
@@ -187,3 +188,18 @@ def test_what_a_message_states_is_told_from_what_it_asks(message: str, stated: s
 )
 def test_what_is_counted_is_asked_for_one_by_one(counting: str, listed: str | None) -> None:
     assert listing(counting) == listed
+
+
+@pytest.mark.parametrize(
+    ("typed", "full"),
+    [
+        ("jpese combien deja", "je pese combien deja"),
+        ("Jsuis libre mardi ?", "je suis libre mardi ?"),
+        ("jte dois combien", "je te dois combien"),
+        ("whats the code", "what is the code"),
+        ("jquery ou react ?", "jquery ou react ?"),
+        ("j'ai un js et un jpeg, un jeu", "j'ai un js et un jpeg, un jeu"),
+    ],
+)
+def test_what_is_typed_in_haste_is_written_out(typed: str, full: str) -> None:
+    assert in_full(typed) == full

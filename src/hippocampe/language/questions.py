@@ -51,6 +51,12 @@ _IN_FULL: Final = table_of("haste", file="questions")
 _HASTE: Final = re.compile(rf"\b(?:{'|'.join(map(re.escape, _IN_FULL))})\b", re.IGNORECASE)
 
 
+_GLUED: Final = tuple(
+    (re.compile(rf"\b{beginning}", re.IGNORECASE), full)
+    for beginning, full in table_of("glued", file="questions").items()
+)
+
+
 def is_question(text: str) -> bool:
     """Return whether `text` has a question mark or opens with a question word or verb."""
     if "?" in text:
@@ -187,7 +193,9 @@ def listing(question: str) -> str | None:
 
 
 def in_full(question: str) -> str:
-    """Write out the words of a question typed in haste: "whats the code" becomes "what is the code"."""
+    """Write out the words of a question typed in haste: "whats the code" becomes "what is the code", "jpars" "je pars"."""
+    for beginning, full in _GLUED:
+        question = beginning.sub(full, question)
     return _HASTE.sub(lambda found: _IN_FULL[found[0].lower()], question)
 
 
