@@ -29,6 +29,11 @@ def topics_of(word: str) -> int:
     return found
 
 
+def topic(name: str) -> int:
+    """Return the bit of a topic, by its name in the data."""
+    return 1 << tuple(topic_words()).index(name)
+
+
 def topic_numbers(topics: Iterable[int]) -> list[int]:
     """Return the numbers of all topics set in any of these bit sets, except small talk."""
     union = 0

@@ -23,6 +23,7 @@ from hippocampe.language.roles import only_order_differs
 from hippocampe.language.statement import Statement, parse
 from hippocampe.language.text import fold
 from hippocampe.language.word_classes import word_classes
+from hippocampe.updates.occasions import is_left_for_the_day
 from hippocampe.updates.outcomes import outcome
 from hippocampe.updates.supersession import ValueChange, value_change
 
@@ -188,6 +189,8 @@ def _relation(new: Statement, old: Statement) -> Decision | None:
         if change == "known" and _other_trade(new, old):
             change = "perhaps"
         if change == "replaced" and other_unit(new, old):
+            change = "perhaps"
+        if change == "negated" and is_left_for_the_day(new, old):
             change = "perhaps"
         if change is not None:
             reason = _explain(change, now, then)

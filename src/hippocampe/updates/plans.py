@@ -184,14 +184,23 @@ def _minutes(time: Token) -> int:
 
 
 def _recurs(statement: Statement, at: int) -> bool:
-    """Return whether a word is a day of each week: "every Monday", "on Mondays", "le lundi", "they are fed on Monday"."""
+    """Return whether a word is a day of each week, also by its verb: "they are fed on Monday"."""
     tokens = statement.tokens
-    norm, before = tokens[at].norm, tokens[at - 1].norm if at else ""
     if tokens[at].kind != "weekday":
         return False
-    if norm not in WEEKDAYS or before in HABIT["habit_articles"] or f" {before} " in HABITS[norm]:
+    if is_each_week(tokens, at):
         return True
     if at < 3 or "at" not in tokens[at - 1].roles or "be" not in tokens[at - 3].roles:
         return False
     endings = words_of("participle_endings", language=statement.language)
     return tokens[at - 2].norm.endswith(tuple(endings))
+
+
+def is_each_week(tokens: Sequence[Token], at: int) -> bool:
+    """Return whether a word says that it is a day of each week: "every Monday", "on Mondays", "le lundi"."""
+    if tokens[at].kind != "weekday":
+        return False
+    norm, before = tokens[at].norm, tokens[at - 1].norm if at else ""
+    return (
+        norm not in WEEKDAYS or before in HABIT["habit_articles"] or f" {before} " in HABITS[norm]
+    )

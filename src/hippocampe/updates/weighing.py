@@ -32,6 +32,7 @@ from hippocampe.updates.alignment import Alignment, align
 from hippocampe.updates.decide import Decision, Verdict
 from hippocampe.updates.evidence import common_subsequence, evidence_of, substituted
 from hippocampe.updates.learnt import MERGING, OUTCOMES, SAME, SEPARATE, Floats, Model
+from hippocampe.updates.occasions import is_only_done_again, occasion
 from hippocampe.updates.plans import may_both_hold, share_to_merge, share_to_review
 
 _ALTERNATIVE: Final = words_of("alternative")
@@ -174,7 +175,7 @@ def conclude(
     if 1 - float(shares[SEPARATE]) < thresholds["review"]:
         # Another value of a relation is worth a review however little the two resemble each other.
         return apart(rule) if rule.change is None else rule
-    if other_relative(aligned.new, aligned.old):
+    if other_relative(aligned.new, aligned.old) or is_only_done_again(aligned):
         return apart(rule)
     why = veto(aligned, evidence, rule)
     outcome = likeliest(shares, evidence)
@@ -345,7 +346,7 @@ def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> s
         return "another unit"
     if _goes_on_after_its_end(aligned):
         return "perhaps from before the end"
-    return None
+    return occasion(aligned)
 
 
 def _is_in_another_unit(aligned: Alignment) -> bool:

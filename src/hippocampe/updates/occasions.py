@@ -1,0 +1,71 @@
+"""Tell what happened once from what holds: a dose that was taken, a piano that was sold, an office left at six.
+
+Such an event resembles the end of a habit, an activity or a home, and ends none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from hippocampe.language.statement import CHANGE, Statement
+from hippocampe.language.tense import is_past
+from hippocampe.language.tokens import Token
+from hippocampe.language.topics import topic, topics_of
+from hippocampe.language.word_classes import word_classes
+from hippocampe.updates.alignment import Alignment
+from hippocampe.updates.plans import is_each_week
+
+
+def occasion(aligned: Alignment) -> str | None:
+    """Return why the new statement may tell of one occasion, after which the old one still holds; None if it does not."""
+    old, new = aligned.old, aligned.new
+    classes = word_classes()
+    if classes.occurs("activities", old.norms) and classes.occurs("parted", new.norms):
+        return "a thing is no activity"
+    if classes.occurs("visits", new.norms) and not classes.occurs("visits", old.norms):
+        return "a visit"
+    if is_left_for_the_day(new, old):
+        return "left for the day"
+    return "done once" if _is_done_once(aligned) else None
+
+
+def is_only_done_again(aligned: Alignment) -> bool:
+    """Return whether the new statement tells nothing but that a habit was kept: "I took my pills this morning"."""
+    classes = word_classes()
+    added = [aligned.new.tokens[at] for at in aligned.open_new]
+    added = [each for each in added if each.kind == "word" and each.norm not in classes.times]
+    return _is_done_once(aligned) and len(added) <= 1
+
+
+def _is_done_once(aligned: Alignment) -> bool:
+    old, new = aligned.old, aligned.new
+    if CHANGE & new.signs or new.negations or not is_past(new) or is_past(old):
+        return False
+    return _recurs(old) and not _recurs(new)
+
+
+def is_left_for_the_day(new: Statement, old: Statement) -> bool:
+    """Return whether somebody only went away: "I left Google at 6 pm" ends no job."""
+    left = word_classes().occurs("departing", new.norms)
+    return left and _has_time(new.tokens) and not _has_time(old.tokens)
+
+
+def _has_time(tokens: Sequence[Token]) -> bool:
+    return any(token.kind == "time" for token in tokens)
+
+
+def _recurs(statement: Statement) -> bool:
+    """Return whether a statement tells what is done again and again; a treatment is, whatever it says."""
+    classes, tokens = word_classes(), statement.tokens
+    if classes.occurs("often", statement.norms):
+        return True
+    for at, after in enumerate((*tokens[1:], None)):
+        # "Le lundi 4 mai" is one day.
+        if is_each_week(tokens, at) and not (after and after.kind in _DAYS):
+            return True
+    takes = classes.occurs("takes", statement.norms)
+    return takes and any(topics_of(norm) & topic("medication") for norm in statement.norms)
+
+
+_DAYS: Final = {"date", "number", "rank"}

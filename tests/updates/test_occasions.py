@@ -1,0 +1,56 @@
+"""What happened once leaves what holds as it is: a dose that was taken, a piano that was sold, an office left at six."""
+
+import pytest
+
+from hippocampe import Hippocampe, Scope
+
+# (old, new): the old one still holds.
+ONCE = [
+    ("Je dois prendre mon traitement", "J'ai pris mon traitement"),
+    ("Lucas doit sortir le chien le matin", "Lucas a sorti le chien"),
+    ("Je cours 5 km tous les matins", "J'ai couru 12 km aujourd'hui"),
+    ("Je fais du vélo le dimanche", "J'ai vendu mon vélo"),
+    ("Je joue au tennis", "J'ai perdu au tennis"),
+    ("Je travaille chez Orange", "J'ai quitté Orange à 18h aujourd'hui"),
+    ("J'ai une maison à Nice", "J'ai quitté la maison à 8h"),
+    ("Ma sœur habite à Metz", "Ma sœur est en vacances à Metz"),
+    ("I must take my pills", "I took my pills"),
+    ("I have to walk the dog every day", "I walked the dog"),
+    ("Tom plays the drums", "Tom sold his drums"),
+    ("I work at Google", "I left Google at 6 pm today"),
+    ("My sister lives in Leeds", "My sister is visiting Leeds"),
+]
+
+# (old, new): the old one is over.
+OVER = [
+    ("Je dois rendre le rapport le lundi 4 mai", "J'ai rendu le rapport"),
+    ("Je dois toujours appeler le plombier", "J'ai appelé le plombier"),
+    ("Je dois acheter mes médicaments", "J'ai acheté mes médicaments"),
+    ("Je fais du tennis le mardi", "J'ai arrêté le tennis"),
+    ("J'ai une trompette", "J'ai vendu ma trompette"),
+    ("I have to return the books on Monday", "I returned the books"),
+    ("I run every morning", "I stopped running"),
+    ("I work at Google", "I left Google in May"),
+    ("I own a trumpet", "I sold my trumpet"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), ONCE)
+def test_what_happened_once_replaces_nothing(hippo: Hippocampe, old: str, new: str) -> None:
+    mine = Scope(user="cam")
+    hippo.remember(old, scope=mine)
+    assert hippo.remember(new, scope=mine).action == "inserted"
+
+
+@pytest.mark.parametrize(("old", "new"), OVER)
+def test_what_is_over_is_replaced(hippo: Hippocampe, old: str, new: str) -> None:
+    mine = Scope(user="cam")
+    hippo.remember(old, scope=mine)
+    assert hippo.remember(new, scope=mine).action == "updated"
+
+
+def test_a_habit_that_was_kept_asks_nobody(hippo: Hippocampe) -> None:
+    mine = Scope(user="cam")
+    hippo.remember("Je dois prendre mon traitement chaque soir", scope=mine)
+    hippo.remember("J'ai pris mon traitement", scope=mine)
+    assert hippo.reviews(scope=mine) == []
