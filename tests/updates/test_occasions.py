@@ -1,4 +1,4 @@
-"""What happened once leaves what holds as it is: a dose that was taken, a piano that was sold, an office left at six."""
+"""What happened once leaves what holds as it is: a dose that was taken, a piano that was sold, an office left at six, a price that rose by 5 euros."""
 
 import pytest
 
@@ -19,6 +19,7 @@ ONCE = [
     ("Tom plays the drums", "Tom sold his drums"),
     ("I work at Google", "I left Google at 6 pm today"),
     ("My sister lives in Leeds", "My sister is visiting Leeds"),
+    ("The train ticket is 40 euros", "The train ticket went up by 5 euros"),
 ]
 
 # (old, new): the old one is over.

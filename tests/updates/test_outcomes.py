@@ -42,6 +42,22 @@ ENDS = [
     ("On garde la vieille Kangoo", "On vend la vieille Kangoo"),
     ("Je vis avec ma sœur", "Je vis seul maintenant"),
     ("Zoe is sick", "Zoe has recovered"),
+    # A habit that is no more, of which the old one tells how often.
+    ("Je cours tous les matins", "Je ne cours plus"),
+    ("Je bois du café tous les matins", "J'ai arrêté le café"),
+    ("On commande des pizzas le vendredi", "On ne commande plus de pizzas"),
+    ("I run every morning", "I stopped running"),
+    ("I drink coffee every morning", "I've given up coffee"),
+    # One thing for another.
+    ("Tom a une Fiat", "Tom a échangé sa Fiat contre un van"),
+    ("J'ai un iPhone 12", "Je viens d'acheter un Pixel 9 pour remplacer mon iPhone 12"),
+    ("I drive a Corolla", "I traded the Corolla in for a Model 3"),
+    ("I have an iPad", "I bought a Surface to replace my iPad"),
+    # Another amount.
+    ("Le loyer est de 720 euros", "Le loyer passe à 745 euros au 1er janvier"),
+    ("Le délai est de 30 jours", "Le délai est prolongé à 45 jours"),
+    ("The timeout is 30 seconds", "The timeout was raised to 60 seconds"),
+    ("The pass is $14 a week", "The pass went up to $16"),
     ("I'm a tenant", "I'm a homeowner now"),
     ("I live with my boyfriend", "I've been living alone since May"),
 ]
@@ -73,6 +89,20 @@ GOES_ON = [
     ("I live with my boyfriend", "I live alone on weekdays"),
     ("Paul lives with Tom", "Tom lives alone"),
     ("Zoe is sick", "Tom has recovered"),
+    ("Je cours le lundi et le jeudi", "Je ne cours plus le jeudi"),
+    ("Je cours tous les matins", "Je ne cours plus que le dimanche"),
+    ("J'aime le café le matin", "J'ai arrêté le café"),
+    ("I run every morning", "I want to stop running"),
+    ("Tom runs every day", "Tom quit"),
+    ("Emma plays tennis on Saturdays", "Emma no longer plays tennis with Tom"),
+    ("Tom a une Fiat", "Ma sœur a échangé sa Fiat contre un van"),
+    ("J'ai une guitare", "J'ai remplacé les cordes de ma guitare par des neuves"),
+    ("I have an iPad", "I'm saving up for a Surface to replace my iPad"),
+    ("We have two cars", "We traded one car for a bike"),
+    ("Le loyer est de 720 euros", "Le loyer du garage passe à 80 euros"),
+    ("Our rent is $1,450", "The garage rent went up to $90"),
+    ("My plan is 20 euros", "My brother's plan went up to 25 euros"),
+    ("The train ticket is 40 euros", "The train ticket went up by 5 euros"),
 ]
 
 

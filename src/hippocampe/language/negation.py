@@ -17,6 +17,7 @@ _NEGATES: Final = words_of("negation.alone")
 _AFTER_PARTICLE: Final = words_of("negation.after_particle")
 _DETERMINER: Final = words_of("negation.determiner")
 _COMPARED: Final = words_of("negation.compared")
+_ENDED: Final = words_of("negation.ended")
 _TAIL: Final = words_of("negation.tail")
 _UNCLEAR: Final = words_of("negation.unclear")
 _NEGATING: Final = _PARTICLE | _NEGATES | _AFTER_PARTICLE | _DETERMINER | _UNCLEAR
@@ -67,6 +68,19 @@ def without_negation(words: Sequence[Word], text: str) -> tuple[list[Word], int,
     do = {at for at, norm in enumerate(norms) if norm in _SUPPORT and at + 1 in dropped}
     core = [word for at, word in enumerate(words) if at not in dropped | do]
     return core, count, unclear or count > 1
+
+
+def has_ceased(words: Sequence[Word]) -> bool:
+    """Return whether a negation says that something is over: "ne joue plus", not "ne joue pas"."""
+    return any(
+        word.norm in _ENDED
+        and any(
+            each.norm in _PARTICLE and _is_particle(words, before)
+            for before, each in enumerate(words[:at])
+            if before >= at - _MAX_PARTICLE_DISTANCE
+        )
+        for at, word in enumerate(words)
+    )
 
 
 def _negating_role(

@@ -21,7 +21,7 @@ from hippocampe.language.detect import language_of
 from hippocampe.language.grammar import grammar, stem
 from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.names import NO_ALIASES, CanonicalNames, Renaming, renamed
-from hippocampe.language.negation import without_negation
+from hippocampe.language.negation import has_ceased, without_negation
 from hippocampe.language.text import fold, without_capitals
 from hippocampe.language.tokenizer import Word, tokenize
 from hippocampe.language.tokens import (
@@ -179,6 +179,8 @@ class Statement:
         """The signs of change, and "negation" and "future"."""
         known, tokens = grammar(self.language), self.tokens
         found = known.signs([token.norm for token in tokens], [token.stem for token in tokens])
+        if self.negations and not self.unclear and has_ceased(self.words):
+            found |= {"no_longer"}
         return found | moods_of(tokens, known)
 
     @cached_property

@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from hippocampe.language.difference import names_another
-from hippocampe.language.grammar import plain_stem
+from hippocampe.language.grammar import grammar, plain_stem
 from hippocampe.language.lexicon import languages, load_all, words_of
 from hippocampe.language.negation import are_contraries, may_reverse
+from hippocampe.language.relations import TASTE, relations
 from hippocampe.language.roles import roles_swapped
 from hippocampe.language.statement import Statement
 from hippocampe.language.tense import Tense, is_past, tense_of
+from hippocampe.language.text import fold
 from hippocampe.language.tokens import Token
 from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.alignment import HIT, Alignment, align
@@ -42,43 +44,167 @@ _FOR: Final = words_of("before_purpose")
 _DENIED: Final = frozenset({"negation", "no_longer", "ended"})
 _PERSONAL: Final = frozenset({"speaker", "third", "name"})
 _OTHERS: Final = frozenset({"third_person", "second_person", "others_own"})
+_CEASING: Final = frozenset(
+    fold(each).split()[0] for each in load_all("words")["classes"]["ceasing"]
+)
+_EXCHANGED_FOR: Final = words_of("exchanged_for")
+_REACHING: Final = words_of("reaching")
+_AMOUNTS: Final = frozenset({"number", "money"})
+_TIMES: Final = frozenset({"time", "weekday", "month", "date"})
 _AFTER_FOR: Final = 3
 """Words after "for" that may name somebody: "for my brother"."""
 
 
 def outcome(new: Statement, old: Statement) -> str | None:
     """Return what the event of a new statement does to the state that an old one tells; None if it is no such event."""
-    if (
-        new.question
-        or old.question
-        or new.hedged
-        or new.negations
-        or new.ironic
-        or "doubt" in new.signs
-    ):
+    doubtful = new.question or new.hedged or new.ironic or "doubt" in new.signs
+    if old.question or doubtful or tense_of(new) is Tense.FUTURE:
         return None
-    told, known = new.stems, old.stems
-    events = [(state, event) for state, event in _OUTCOMES if known & state and told & event]
-    if old.negations:
-        events = [(_ABLE, _ACQUIRED)] if told & _ACQUIRED and known & _ABLE else []
+    events = _events(new, old)
     ended = bool(old.negations) or not _DENIED.isdisjoint(old.signs)
-    resumes = ended and "again" in new.signs
-    alone = not _ALONE.isdisjoint(new.norms)
-    reverses = not old.negations and may_reverse(new.counts.keys(), old.counts.keys())
-    if not (events or resumes or alone or reverses) or tense_of(new) is Tense.FUTURE:
+    resumes = ended and "again" in new.signs and not new.negations
+    alone = not (new.negations or _ALONE.isdisjoint(new.norms))
+    reverses = not (old.negations or new.negations)
+    reverses = reverses and may_reverse(new.counts.keys(), old.counts.keys())
+    ceases = not ended and _says_it_ended(new)
+    changes = not (new.negations or old.negations) and _says_it_changed(new)
+    if not (events or resumes or alone or reverses or ceases or changes):
         return None
     aligned = align(old, new)
     if roles_swapped(new, old) or (old.subject != new.subject and new.subject in _PERSONAL):
         return None
     if reverses and _reverses(aligned):
         return "the contrary"
+    if changes and not _names_another_owner(aligned) and (why := _changed(aligned)):
+        return why
     if names_another(new, old) or _is_of_another(aligned):
         return None
     if resumes and _DENIED.isdisjoint(new.signs) and _goes_on(aligned):
         return "it began again"
     if alone and _parts_company(aligned):
         return "the contrary"
+    if ceases and _ceases(aligned):
+        return "it ended"
     return "it is done" if any(_ends(aligned, state, event) for state, event in events) else None
+
+
+def _events(new: Statement, old: Statement) -> list[tuple[frozenset[str], frozenset[str]]]:
+    """The states that an old statement may tell, each with its event that the new one may tell."""
+    told, known = new.stems, old.stems
+    if new.negations:
+        return []
+    if old.negations:
+        return [(_ABLE, _ACQUIRED)] if told & _ACQUIRED and known & _ABLE else []
+    return [(state, event) for state, event in _OUTCOMES if known & state and told & event]
+
+
+def _says_it_ended(statement: Statement) -> bool:
+    """Return whether a statement says that an activity ended: "no longer runs", "gave up running"."""
+    if statement.negations:
+        return "no_longer" in statement.signs and not statement.unclear
+    return word_classes().occurs("ceasing", statement.norms)
+
+
+def _ceases(aligned: Alignment) -> bool:
+    """Return whether the new statement tells nothing but the end of a habit, of which the old one also tells how often."""
+    old, new = aligned.old, aligned.new
+    if old.hedged or is_past(old) or any(each.name == TASTE for each in relations(old)):
+        return False
+    gone, came = _words_of(aligned)
+    told = [at for at in new.content if new.tokens[at] not in came]
+    ends = all(each.norm in _CEASING for each in came)
+    limited = any(_is_time(new.tokens[at]) for at in told)
+    named = any(at >= new.verb and not _is_person(new.tokens[at]) for at in told)
+    often = any(map(_is_time, gone)) and all(
+        _is_time(each) or each.kind == "number" or each.stem in old.verbs for each in gone
+    )
+    return ends and named and often and not limited
+
+
+def _says_it_changed(statement: Statement) -> bool:
+    """Return whether a statement may name what something became, and what it was: "traded it for", "rose to"."""
+    classes = word_classes()
+    says_so = any(classes.occurs(name, statement.norms) for name in ("exchanging", "replacing"))
+    return says_so or "became" in statement.signs
+
+
+def _changed(aligned: Alignment) -> str | None:
+    if is_past(aligned.new) and _is_exchanged(aligned):
+        return "exchanged"
+    return "another amount" if _has_another_amount(aligned) else None
+
+
+def _is_exchanged(aligned: Alignment) -> bool:
+    """Return whether all that the old statement names was given for something else: "traded the Corolla in for a bike"."""
+    old, new = aligned.old, aligned.new
+    classes, norms = word_classes(), [token.norm for token in new.tokens]
+    if classes.occurs("activities", old.norms):
+        return False
+    for at in range(len(norms)):
+        if length := classes.match("exchanging", norms, at):
+            begins = at + length
+            ends = next(
+                (k for k in range(begins, len(norms)) if norms[k] in _EXCHANGED_FOR), begins
+            )
+            given, taken = range(begins, ends), range(ends, len(norms))
+        elif length := classes.match("replacing", norms, at):
+            given, taken = range(at + length, len(norms)), range(new.verb, at)
+        else:
+            continue
+        things = {old.tokens[k].stem for k in old.content if old.tokens[k].stem not in old.verbs}
+        owner = {new.tokens[k].stem for k in new.content if k < min(new.verb, given.start)}
+        gone = {new.tokens[k].stem for k in new.content if k in given}
+        came = {new.tokens[k].stem for k in new.content if k in taken} - new.verbs - things
+        if gone and came and gone == things - owner:
+            return True
+    return False
+
+
+def _has_another_amount(aligned: Alignment) -> bool:
+    """Return whether the only amount of the old statement reached another one, and nothing else differs: "the rent rose to 850"."""
+    old, new = aligned.old, aligned.new
+    known = [token for token in old.tokens if token.kind in _AMOUNTS]
+    if len(known) != 1 or "became" not in new.signs:
+        return False
+    amounts = [at for at, token in enumerate(new.tokens) if token.kind in _AMOUNTS]
+    reached = [at for at in amounts if _is_reached(new.tokens, at, known[0])]
+    others = [at for at in amounts if at not in reached and new.tokens[at].stem != known[0].stem]
+    gone, _ = _words_of(aligned)
+    lost = [each for each in gone if each is not known[0] and not _is_time(each)]
+    things = [
+        at for at in new.content if at not in aligned.open_new and new.tokens[at].kind == "word"
+    ]
+    return (
+        len(reached) == 1
+        and bool(things)
+        and not (others or lost or _are_of_another(aligned, things))
+    )
+
+
+def _are_of_another(aligned: Alignment, things: Sequence[int]) -> bool:
+    """Return whether new words belong to repeated ones: "the garage rent", "le loyer du garage"."""
+    new = aligned.new
+    added = [at for at in aligned.open_new if at >= min(things) or at + 1 in things]
+    plain = [at for at in added if new.tokens[at].kind == "word" and not _is_time(new.tokens[at])]
+    changing = grammar(new.language)
+    return any(
+        new.tokens[at].stem not in new.verbs
+        and "became" not in changing.signs([new.tokens[at].norm], [new.tokens[at].stem])
+        for at in plain
+    )
+
+
+def _is_reached(tokens: Sequence[Token], at: int, known: Token) -> bool:
+    """Return whether a token is another amount in the same unit behind "to"."""
+    token, before = tokens[at], tokens[at - 1] if at else None
+    another = token.kind == known.kind and token.unit == known.unit and token.stem != known.stem
+    return another and before is not None and before.norm in _REACHING
+
+
+def _is_time(token: Token) -> bool:
+    classes = word_classes()
+    often = any(classes.has(name, token.norm) for name in ("often", "recurring"))
+    return often or token.kind in _TIMES or token.norm in classes.times
 
 
 def _ends(aligned: Alignment, state: frozenset[str], event: frozenset[str]) -> bool:
@@ -180,14 +306,19 @@ def _is_part(aligned: Alignment, at: int) -> bool:
 def _is_of_another(aligned: Alignment) -> bool:
     """Return whether the new statement is about, or for, somebody whom the old one is not about."""
     new = aligned.new
-    opened = ((at, new.tokens[at]) for at in aligned.open_new)
-    if any(token.kin or (token.name and at < new.verb) for at, token in opened):
-        return True
-    return any(
+    return _names_another_owner(aligned) or any(
         token.norm in _FOR
         and any(_is_person(each) for each in new.tokens[at + 1 : at + 1 + _AFTER_FOR])
         for at, token in enumerate(new.tokens)
     )
+
+
+def _names_another_owner(aligned: Alignment) -> bool:
+    new = aligned.new
+    # "I" is the owner, whatever stands before the verb that was found.
+    end = 0 if new.subject == "speaker" else new.verb
+    opened = ((at, new.tokens[at]) for at in aligned.open_new)
+    return any(token.kin or (token.name and at < end) for at, token in opened)
 
 
 def _is_person(token: Token) -> bool:

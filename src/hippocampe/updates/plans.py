@@ -131,6 +131,25 @@ def share_to_merge(aligned: Alignment) -> float:
     return _SAID if values and one and _says_changed(aligned) else 1
 
 
+def tells_a_difference(aligned: Alignment) -> bool:
+    """Return whether the only new amount is by how much the old one changed: "went up by 5 euros"."""
+    old, new = aligned.old, aligned.new
+    by = words_of("differing_by", language=new.language)
+    added = [at for at in aligned.open_new if new.tokens[at].kind in _NUMBERS]
+    units = {(each.kind, each.unit) for each in old.tokens if each.kind in _NUMBERS}
+    return (
+        "became" in new.signs
+        and bool(added)
+        and all(
+            at > 1
+            and new.tokens[at - 1].norm in by
+            and new.tokens[at - 2].kind == "word"
+            and (new.tokens[at].kind, new.tokens[at].unit) in units
+            for at in added
+        )
+    )
+
+
 def _prepositions(statement: Statement) -> set[str]:
     return {token.norm for token in statement.tokens if "at" in token.roles}
 
