@@ -29,6 +29,9 @@ ENDS = [
     ("I don't have a car", "I bought a car"),
     ("I don't have a driver's license", "I got my driver's license"),
     ("I can't swim", "I learned to swim this summer"),
+    ("Je cherche un nouveau canapé", "J'ai acheté un canapé"),
+    ("La chaudière est en panne", "La chaudière est réparée depuis hier"),
+    ("I'm looking for a new desk", "I bought a desk"),
     # What had ended begins again.
     ("J'ai arrêté le café", "Je rebois du café"),
     ("J'ai arrêté de boire", "J'ai recommencé à boire"),
@@ -82,6 +85,8 @@ GOES_ON = [
     ("I'm waiting for a call from Tom", "Tom got a call"),
     ("I don't have a car", "I bought a car seat"),
     ("I don't have a car", "I got in a car crash"),
+    ("I'm looking for a dog", "I bought a dog bed"),
+    ("Je cherche un chien", "J'ai acheté une laisse pour chien"),
     ("I don't have a car", "Should I say that I bought a car?"),
     ("I quit smoking", "I dreamed I was smoking again"),
     ("My mother stopped smoking", "My mother is back from Rome"),

@@ -538,3 +538,13 @@ def test_what_is_told_of_two_relatives_is_neither_merged_nor_asked(old: str, new
 def test_a_reason_without_a_contrast_has_none() -> None:
     _, reason = concluded("La piscine ferme tard", "La piscine ferme tard", {"update": 0.5})
     assert reason == "perhaps update, 50%"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("Léa dort mal", "Léa dort très mal"), ("Tom sleeps badly", "Tom sleeps very badly")],
+)
+def test_another_degree_is_no_repetition(hippo: Hippocampe, old: str, new: str) -> None:
+    hippo.remember(old, scope=SCOPE)
+    written = hippo.remember(new, scope=SCOPE)
+    assert (written.action, written.memory.content) == ("updated", new)

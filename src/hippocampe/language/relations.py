@@ -256,7 +256,11 @@ def _may_follow(extra: Sequence[str], kind: ValueKind) -> bool:
     """Return whether the words after a value leave it intact. They do not in "works for Acme's rival"."""
     if extra[0] == "'s":
         return False
-    return kind != "choice" or is_time(extra) or extra[0] in _AFTER_CHOICE
+    if kind != "choice" or is_time(extra) or extra[0] in _AFTER_CHOICE:
+        return True
+    # "Un paquet par jour", "ten a day".
+    counted = any(norm.isdigit() or norm in NUMBERS for norm in extra[:-1])
+    return counted and extra[-1] in word_classes().times
 
 
 def _is_sure(

@@ -298,7 +298,12 @@ def clear_caches() -> None:
 
 def is_hedged(words: Sequence[Word]) -> bool:
     """Return whether the words express a wish, a guess, a condition or another person's claim."""
-    return word_classes().occurs("hedges", [word.norm for word in words]) or any(
+    norms, classes = [word.norm for word in words], word_classes()
+    hedged = classes.may_occur("hedges", norms) and any(
+        classes.match("hedges", norms, at) and not classes.match("no_hedges", norms, at)
+        for at in range(len(norms))
+    )
+    return hedged or any(
         word.norm in _MONTH_VERBS and not _is_month(words, at) for at, word in enumerate(words)
     )
 

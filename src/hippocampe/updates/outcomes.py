@@ -38,6 +38,7 @@ _ABLE: Final = _stems(load_all("words")["able"])
 _ENDED: Final = _stems(" ".join(load_all("words")["signs"]["ended"]))
 _PAST_FORMS: Final = words_of("past_forms")
 _PAST_ENDINGS: Final = tuple(words_of("past_endings"))
+_NEW: Final = frozenset(map(fold, load_all("relations")["macros"]["NEW"]))
 _ALONE: Final = words_of("alone")
 _WITH: Final = words_of("beside")
 _FOR: Final = words_of("before_purpose")
@@ -210,7 +211,9 @@ def _is_time(token: Token) -> bool:
 def _ends(aligned: Alignment, state: frozenset[str], event: frozenset[str]) -> bool:
     """Return whether the new statement tells an event of all that the old one says, but for the words of its state."""
     old, new = aligned.old, aligned.new
-    said = [at for at in old.content if old.tokens[at].stem not in state]
+    known = [at for at in old.content if old.tokens[at].stem not in state]
+    # What is got is new, so that the event need not say so.
+    said = [at for at in known if old.tokens[at].norm not in _NEW]
     found = next(at for at, token in enumerate(new.tokens) if token.stem in event)
     if not (
         said and _repeats(aligned, said) and (is_past(new) or _is_past_form(new.tokens[found]))

@@ -274,12 +274,15 @@ def _weighed(verdict: Verdict, why: str, aligned: Alignment, merge: float) -> De
 def _adds(aligned: Alignment) -> bool:
     """Return whether the new statement has a word that the old one lacks, in the same form, or lacks a letter of it.
 
-    "le chien est vacciné" is the news of "il faut vacciner le chien"; a letter may be a value: "a B in history".
+    "le chien est vacciné" is the news of "il faut vacciner le chien"; a letter may be a value: "a B in history"; a degree
+    is one: "very ill".
     """
     old, new = (
         {_spelled(each.tokens[at]) for at in each.content} for each in (aligned.old, aligned.new)
     )
-    return bool(new - old) or any(len(word) == 1 for word in old - new)
+    degrees = {each for each in aligned.new.norms if word_classes().has("degrees", each)}
+    more = (new - old) or degrees.difference(aligned.old.norms)
+    return bool(more) or any(len(word) == 1 for word in old - new)
 
 
 def _chooses(aligned: Alignment) -> bool:
