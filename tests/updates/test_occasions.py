@@ -29,6 +29,11 @@ OVER = [
     ("Je dois acheter mes médicaments", "J'ai acheté mes médicaments"),
     ("Je fais du tennis le mardi", "J'ai arrêté le tennis"),
     ("J'ai une trompette", "J'ai vendu ma trompette"),
+    (
+        "Le devis de la cuisine s'élève à 8 900 €",
+        "Le montant du devis de la cuisine est de 9 640 €",
+    ),
+    ("Firmine reçoit un panier chaque semaine", "Firmine a cédé son panier à une voisine"),
     ("I have to return the books on Monday", "I returned the books"),
     ("I run every morning", "I stopped running"),
     ("I work at Google", "I left Google in May"),

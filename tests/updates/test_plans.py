@@ -67,6 +67,8 @@ def test_another_date_alone_needs_less_to_be_listed(old: str, new: str, share: f
         ("Dinner is tomorrow", "Dinner is moved to next week", True),
         ("Le dîner est demain", "Le dîner est reporté à la semaine prochaine", True),
         ("We meet at 3", "Actually we meet at 4", True),
+        ("My flight is on Tuesday at 7am", "My flight was moved to Friday at 9am", True),
+        ("Mon vol est mardi à 7h", "Mon vol a été décalé à jeudi 9h", True),
         ("On se voit le 3", "On se voit le 4 finalement", True),
         # Nothing says so, and it is about another matter or tells more.
         ("The choir sings on 4 May", "The choir sings on 11 May", False),

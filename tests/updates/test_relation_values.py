@@ -128,6 +128,7 @@ VALUES = [
     ("Je pèse 82 kilos", "Je suis descendu à 78 kilos"),
     ("I weigh 190 lb", "I'm down to 178 lb"),
     ("J'habite dans un studio à Lille", "J'ai emménagé dans un T3 à Rennes"),
+    ("J'habite un deux-pièces à Lyon", "Je viens d'emménager dans une maison à Metz"),
     ("I live in a studio in Leeds", "I just moved into a flat in Hull"),
     ("Je fume un paquet par jour", "J'ai arrêté de fumer"),
     ("I smoke ten a day", "I've been smoke-free since May"),

@@ -21,28 +21,23 @@ def occasion(aligned: Alignment) -> str | None:
     """Return why the new statement may tell of one occasion, after which the old one still holds; None if it does not."""
     old, new = aligned.old, aligned.new
     classes = word_classes()
-    if classes.occurs("activities", old.norms) and classes.occurs("parted", new.norms):
+    active = not old.negations and classes.occurs("activities", old.norms)
+    if active and classes.occurs("parted", new.norms):
         return "a thing is no activity"
     if classes.occurs("visits", new.norms) and not classes.occurs("visits", old.norms):
         return "a visit"
-    if is_left_for_the_day(new, old):
-        return "left for the day"
-    return "done once" if _is_done_once(aligned) else None
+    return "left for the day" if is_left_for_the_day(new, old) else None
 
 
 def is_only_done_again(aligned: Alignment) -> bool:
     """Return whether the new statement tells nothing but that a habit was kept: "I took my pills this morning"."""
-    classes = word_classes()
-    added = [aligned.new.tokens[at] for at in aligned.open_new]
-    added = [each for each in added if each.kind == "word" and each.norm not in classes.times]
-    return _is_done_once(aligned) and len(added) <= 1
-
-
-def _is_done_once(aligned: Alignment) -> bool:
     old, new = aligned.old, aligned.new
     if CHANGE & new.signs or new.negations or not is_past(new) or is_past(old):
         return False
-    return _recurs(old) and not _recurs(new)
+    times = word_classes().times
+    added = [new.tokens[at] for at in aligned.open_new]
+    added = [each for each in added if each.kind == "word" and each.norm not in times]
+    return len(added) <= 1 and _recurs(old) and not _recurs(new)
 
 
 def is_left_for_the_day(new: Statement, old: Statement) -> bool:

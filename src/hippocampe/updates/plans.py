@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
+from itertools import pairwise
 from typing import Final
 
 from hippocampe.language.calendar import WEEKDAYS
@@ -21,6 +22,8 @@ from hippocampe.updates.alignment import Alignment
 
 _CHANGED: Final = frozenset({"became", "correction", "now"})
 _DATES: Final = {"date", "month", "year"}
+_TIMES: Final = _DATES | {"time", "weekday"}
+_BEEN: Final = words_of("been")
 _LAST_DAY: Final = 31  # of a month
 _HALF_YEAR: Final = 182  # days
 _NUMBERS: Final = {"number", "money", "rank"}
@@ -72,11 +75,13 @@ def differing(aligned: Alignment) -> tuple[list[_Place], list[_Place]]:
     """Return the places in which two statements differ, but for the words of the new one that say that it changed."""
     new, known = aligned.new, grammar(aligned.new.language)
 
-    def says_so(token: Token) -> bool:
-        return not known.signs([token.norm], [token.stem]).isdisjoint(_CHANGED)
+    def says_so(at: int) -> bool:
+        token = new.tokens[at]
+        changed = not known.signs([token.norm], [token.stem]).isdisjoint(_CHANGED)
+        return changed or (token.norm in _BEEN and at > 0 and "have" in new.tokens[at - 1].roles)
 
     gone = [(aligned.old, at) for at in aligned.open_old]
-    return gone, [(new, at) for at in aligned.open_new if not says_so(new.tokens[at])]
+    return gone, [(new, at) for at in aligned.open_new if not says_so(at)]
 
 
 def _says_changed(aligned: Alignment) -> bool:
@@ -143,7 +148,7 @@ def tells_a_difference(aligned: Alignment) -> bool:
         and all(
             at > 1
             and new.tokens[at - 1].norm in by
-            and new.tokens[at - 2].kind == "word"
+            and "be" not in new.tokens[at - 2].roles
             and (new.tokens[at].kind, new.tokens[at].unit) in units
             for at in added
         )
@@ -151,7 +156,13 @@ def tells_a_difference(aligned: Alignment) -> bool:
 
 
 def _prepositions(statement: Statement) -> set[str]:
-    return {token.norm for token in statement.tokens if "at" in token.roles}
+    """The prepositions, but for those of a time: "on Tuesday", "moved to Friday"."""
+    tokens = (*statement.tokens, None)
+    return {
+        token.norm
+        for token, after in pairwise(tokens)
+        if token and "at" in token.roles and not (after and after.kind in _TIMES)
+    }
 
 
 def _is_value(statement: Statement, at: int) -> bool:
