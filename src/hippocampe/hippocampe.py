@@ -511,18 +511,26 @@ class Verbs:
     jobs = bound(store_of, ledger.jobs)
 
     @own
-    def run_jobs(self, *, scope: Scope) -> list[JobRun]:
+    def run_jobs(self, *, scope: Scope, job: str | None = None) -> list[JobRun]:
         """Queue the scheduled jobs that are due, and run all due jobs of the space now.
 
         With `Config(background=True)`, a thread does the same. A job that fails does not raise: its
         run says why and when it is retried.
 
+        Args:
+            scope: The space.
+            job: Run only this job: `extract`, `digest`, `compact`, `settle`, `expire`, `decay` or `prune`; those
+                but `extract` and `compact` also before they are due.
+
         Returns:
             The runs, as they ended.
+
+        Raises:
+            InvalidInput: There is no such job.
         """
         return self._execute(
             "run_jobs",
-            lambda context: self._runner.run_due(context, space=scope.space),
+            lambda context: self._runner.run_due(context, space=scope.space, job=job),
             {"scope": scope},
         )
 

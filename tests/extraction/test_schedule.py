@@ -10,6 +10,7 @@ from ledgers import HERE, Handler, clear_live, context_of, handle
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, JobRun, Scope, Settings
 from hippocampe.engine.context import Context
+from hippocampe.errors import InvalidInput
 from hippocampe.extraction.jobs import schedule
 from hippocampe.extraction.jobs.schedule import is_digest_due, next_hour
 from hippocampe.store import associations, spaces
@@ -318,3 +319,25 @@ def test_expiry_every_hour(hippo: Hippocampe, clock: FakeClock) -> None:
     assert [run.outcome for run in hippo.run_jobs(scope=HERE)] == ["1 hidden"]
     for id in (first, second):
         assert hippo.get(id, scope=HERE).forgotten_reason == "expired"
+
+
+def test_a_job_that_is_asked_for_runs_alone_and_now(
+    hippo: Hippocampe, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handle(monkeypatch, "digest", Handler(ValueError()))
+    hippo.update_settings(scope=HERE, digest_hours=[])
+    hippo.observe("le four chauffe", scope=HERE)
+    hippo.remember("Il pleut", scope=HERE, ttl="1h")
+    clock.advance(hours=2)
+    [failed] = hippo.run_jobs(scope=HERE, job="digest")
+    assert (failed.job, failed.state) == ("digest", "failed")
+    # It would be tried again later; asked for again, it is the same run.
+    [done] = hippo.run_jobs(scope=HERE, job="digest")
+    assert (done.id, done.state, done.attempts) == (failed.id, "done", 2)
+    [again] = hippo.run_jobs(scope=HERE, job="digest")
+    assert again.id != done.id
+    assert [run.job for run in hippo.run_jobs(scope=HERE)] == ["expire"]
+    # Without input there is nothing to do for it.
+    assert hippo.run_jobs(scope=HERE, job="extract") == []
+    with pytest.raises(InvalidInput, match="extract, digest"):
+        hippo.run_jobs(scope=HERE, job="lost")

@@ -35,7 +35,7 @@ _TEXTS: Mapping[str, tuple[Callable[[Any], str], Callable[[Any], str]]] = {
 UNEMBEDDED = "unembedded"
 """The `meta` entry of an import that stopped before its rows were embedded."""
 _WAITING = "waiting"
-"""That of an earlier version, of a process that stopped before it embedded its pending rows."""
+"""The entry of an earlier version, for a process that stopped before it embedded its pending rows."""
 
 
 def has_unembedded(connection: Connection) -> bool:

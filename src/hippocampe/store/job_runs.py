@@ -48,6 +48,15 @@ def add(
     return id
 
 
+def ask(connection: Connection, job: str, space: str, at: datetime) -> None:
+    """Make the run of a job due, or add one, unless it is running."""
+    if (job, space) not in pending(connection, [job]):
+        add(connection, job, space, due_at=at)
+    ready = job_run.c.state.in_(READY)
+    which = (job_run.c.job == job, job_run.c.space == space, ready)
+    connection.execute(update(job_run).where(*which).values(due_at=at))
+
+
 def due(
     connection: Connection, at: datetime, *, jobs: Collection[str], space: str | None = None
 ) -> JobRun | None:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -23,6 +23,7 @@ from hippocampe.extraction.jobs.work import JOBS
 from hippocampe.store import job_runs
 from hippocampe.store.store import Store
 from hippocampe.types import JobRun
+from hippocampe.validation import check_choice
 
 BEAT_SECONDS = 1.0
 """Poll interval for due runs."""
@@ -115,16 +116,27 @@ class Runner:
             if not self._stopping.is_set():
                 raise
 
-    def run_due(self, context: Context, *, space: str) -> list[JobRun]:
+    def run_due(self, context: Context, *, space: str, job: str | None = None) -> list[JobRun]:
         """Queue the scheduled jobs of a space, execute all due runs; return them with their outcomes.
 
+        Args:
+            job: Execute only this one, a scheduled one also before it is due.
+
         Raises:
+            InvalidInput: There is no such job.
             Retired: The embedder was changed; the run under way waits for the next call.
             StoreError: The ledger cannot be written.
         """
-        self._prepare(context, space)
+        if job is None:
+            self._prepare(context, space)
+        else:
+            check_choice("job", job, JOBS)
+        if job in schedule.SCHEDULED:
+            store = context.corpus.store
+            with store.scheduling(), store.write() as connection:
+                job_runs.ask(connection, job, space, store.now())
         ended: list[JobRun] = []
-        while (run := self._run_next(context, space)) is not None:
+        while (run := self._run_next(context, space, job)) is not None:
             ended.append(run)
         return ended
 
@@ -148,7 +160,9 @@ class Runner:
                     self._tidied_at = now if tidying else self._tidied_at
             self._looked_at.add(space)
 
-    def _run_next(self, context: Context, space: str | None) -> JobRun | None:
+    def _run_next(
+        self, context: Context, space: str | None, job: str | None = None
+    ) -> JobRun | None:
         """Execute the run that has been due longest, if any; return it with its outcome."""
         corpus = context.corpus
         with self._one_at_a_time:
@@ -156,23 +170,23 @@ class Runner:
                 return None
             corpus.check_serving()
             self._take_back(corpus.store)
-            run = self._claim(corpus.store, space)
+            run = self._claim(corpus.store, space, JOBS.keys() if job is None else (job,))
             if run is None:
                 return None
             with corpus.store.fenced(run.space), self._leased(corpus.store, run):
                 return self._execute(context, run)
 
-    def _claim(self, store: Store, space: str | None) -> JobRun | None:
-        """Claim the run that has been due longest, if any."""
+    def _claim(self, store: Store, space: str | None, jobs: Collection[str]) -> JobRun | None:
+        """Claim the run of some jobs that has been due longest, if any."""
         now = store.now()
         if not store.shared:
             # A write transaction only if there is something to claim.
             with store.read() as connection:
-                run = job_runs.due(connection, now, jobs=JOBS.keys(), space=space)
+                run = job_runs.due(connection, now, jobs=jobs, space=space)
             if run is None:
                 return None
         with store.write(durable=False) as connection:
-            run = job_runs.due(connection, now, jobs=JOBS.keys(), space=space)
+            run = job_runs.due(connection, now, jobs=jobs, space=space)
             if run is not None:
                 leased = LEASE if store.shared else None
                 job_runs.claim(connection, run.id, now, leased=leased)

@@ -11,6 +11,8 @@ from hippocampe.language.datetimes import as_zone
 from hippocampe.store import job_runs, spaces
 from hippocampe.types import Settings
 
+SCHEDULED = ("digest", "settle", "expire", "decay", "prune")
+"""The jobs of a space that need no input."""
 CATCH_UP = timedelta(hours=4)
 """Age of the last digest above which one is made at start."""
 SETTLE_EVERY = timedelta(minutes=10)

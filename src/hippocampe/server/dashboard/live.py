@@ -1,51 +1,19 @@
 """Observed rooms, the messages since the last digest, and the memories of that digest; digests started from a page."""
 
 import asyncio
-from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from starlette.responses import Response
 
-from hippocampe.aio import AsyncHippocampe
-from hippocampe.errors import HippocampeError
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Visit
-from hippocampe.types import Distilled, Memory, Scope, Settings
+from hippocampe.types import JobRun, Memory, Settings
 from hippocampe.validation import MAX_EVIDENCE
 
 router = page_router()
-
-
-@dataclass(slots=True)
-class Digesting:
-    """A digest that was started from a page.
-
-    Attributes:
-        waiting: The number of live messages at the start.
-        ended_at: When it ended; None while it runs.
-        task: It, which the event loop alone would not keep.
-    """
-
-    started_at: datetime
-    waiting: int
-    ended_at: datetime | None = None
-    done: Distilled | None = None
-    error: str | None = None
-    task: asyncio.Task[None] | None = None
-
-    @property
-    def running(self) -> bool:
-        """True if it has not ended."""
-        return self.ended_at is None
-
-    async def run(self, hippo: AsyncHippocampe, scope: Scope) -> None:
-        """Digest the live messages of a space, and note the outcome."""
-        try:
-            self.done = await hippo.digest(scope=scope)
-        except HippocampeError as exc:
-            self.error = str(exc)
-        self.ended_at = await hippo.now()
+Begun = dict[str, "asyncio.Task[list[JobRun]]"]
+"""The digests that were started from a page, by space."""
 
 
 def next_digest(settings: Settings, now: datetime) -> datetime | None:
@@ -61,53 +29,42 @@ def next_digest(settings: Settings, now: datetime) -> datetime | None:
 
 
 @router.get("/digest")
-async def digest_state(page: ReadPage, watched: bool = False) -> Response:
+async def digest_state(page: ReadPage, of: int = 0) -> Response:
     """The state of the digest.
 
     Args:
-        watched: Whether it was running at the last poll of the page.
+        of: The number of live messages at the start of one that the page watches.
     """
-    latest = _latest(page)
-    ended = watched and latest is not None and not latest.running
     stats = await page.hippo.stats(scope=page.scope)
     runs = await page.hippo.jobs(scope=page.scope, job="digest", limit=1)
     run = runs[0] if runs else None
-    if latest and run and latest.ended_at and run.ended_at and run.ended_at > latest.ended_at:
-        # A run of the schedule ended after the digest by hand.
-        latest = None
+    task = _begun(page).get(page.scope.space)
+    running = (task is not None and not task.done()) or (run is not None and run.state == "running")
+    ended = bool(of) and not running
     return page.part(
         "digest.html",
         changed="digested" if ended else None,
-        toast=_outcome(page, latest) if ended and latest is not None else None,
-        latest=latest,
+        toast=page.recorded(run.outcome) if ended and run and run.outcome else None,
         run=run,
+        running=running,
+        of=max(of, stats.live),
         live=stats.live,
         next_at=next_digest(page.settings, page.now),
     )
 
 
-def _outcome(page: Visit, latest: Digesting) -> str | None:
-    if latest.done is None:
-        return None
-    return page.count(
-        "{number} message digested.", "{number} messages digested.", latest.done.messages
-    )
-
-
 @router.post("/digest")
 async def start(page: AdminPage) -> Response:
-    """Start a digest, and show its progress."""
-    stats = await page.hippo.stats(scope=page.scope)
-    latest = _latest(page)
-    if latest is None or not latest.running:
-        begun = page.request.app.state.digests[page.scope.space] = Digesting(page.now, stats.live)
-        begun.task = asyncio.create_task(begun.run(page.hippo, page.scope))
+    """Run the job now, and show its progress."""
+    begun, space = _begun(page), page.scope.space
+    if space not in begun or begun[space].done():
+        running = page.hippo.run_jobs(scope=page.scope, job="digest")
+        begun[space] = asyncio.create_task(running)
     return await digest_state(page)
 
 
-def _latest(page: Visit) -> Digesting | None:
-    """The latest digest of the space that was started from a page."""
-    return page.request.app.state.digests.get(page.scope.space)
+def _begun(page: Visit) -> Begun:
+    return page.request.app.state.digests
 
 
 MOST = 500
@@ -152,10 +109,6 @@ async def made(page: ReadPage) -> Response:
 
 
 async def _last_digest(page: Visit) -> datetime | None:
-    """The start of the last successful digest: scheduled, or from a page."""
+    """The start of the last successful digest."""
     runs = await page.hippo.jobs(scope=page.scope, job="digest", states=["done"], limit=1)
-    started = [each.started_at for each in runs if each.started_at is not None]
-    latest = _latest(page)
-    if latest is not None and latest.done is not None and latest.done.messages:
-        started.append(latest.started_at)
-    return max(started, default=None)
+    return runs[0].started_at if runs else None

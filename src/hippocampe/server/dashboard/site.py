@@ -78,7 +78,7 @@ def install(app: FastAPI) -> None:
     """Add the pages and their files to an application whose errors are problems."""
     # Pages are not compressed: their length would tell whether words of a search are near the token that they carry.
     app.mount(STATIC.rstrip("/"), GZipMiddleware(StaticFiles(directory=STATIC_FOLDER)))
-    app.state.digests = dict[str, live.Digesting]()
+    app.state.digests = live.Begun()
     app.state.imports = data.Imports()
     app.state.log_tail = LogTail()
     app.add_api_route("/", _home, include_in_schema=False)
