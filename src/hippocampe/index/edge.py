@@ -35,7 +35,7 @@ from hippocampe.errors import EmbedderMismatch, IndexUnavailable, StoreFull
 from hippocampe.index import plans, shards
 from hippocampe.index.bm25 import sparse_query
 from hippocampe.index.plans import DEFAULT_PLAN, SearchPlan
-from hippocampe.index.points import check_dimensions, indexable, one_by_one
+from hippocampe.index.points import check_dimensions, indexable, one_by_one, required
 from hippocampe.protocols import KINDS, Filter, Hit, Point, Search, Vector, is_point_id
 from hippocampe.system import free_space, page_cache, private
 from hippocampe.system.free_space import FLOOR
@@ -48,6 +48,8 @@ REPLAN_AFTER_CHANGES = 1_000
 """Changes after which search plans are recomputed, which takes 0.2 ms per space."""
 MAX_CACHED_PLANS = 10_000
 """Spaces whose plan is cached, per kind."""
+_BEFORE_ID = 'ScoredPoint(id="'
+_ID = slice(len(_BEFORE_ID), len(_BEFORE_ID) + 36)
 CATCH_UP_ROUNDS = 20
 """Rounds of copying recorded changes to a new generation without the writers' lock. If writes are faster than
 copying, the rest is copied under the lock."""
@@ -434,20 +436,19 @@ class EdgeIndex:
         where: Filter,
         plan: SearchPlan = DEFAULT_PLAN,
     ) -> list[Hit]:
-        condition = plans.condition(where)
-        if condition is None or limit < 1:
+        if required(where) is None or limit < 1:
             self._check_open()
             return []
         request = engine.QueryRequest(
             limit=limit,
             query=query,
-            filter=None if self._matches_all(kind, where) else condition,
+            filter=None if self._matches_all(kind, where) else plans.condition(where),
             params=plans.parameters(plan, limit),
             with_payload=False,
             with_vector=False,
         )
         found = self._read(kind, lambda serving: serving.query(request)) or []
-        hits = sorted([(-point.score, str(point.id)) for point in found])
+        hits = sorted([(-point.score, _id(point)) for point in found])
         return [Hit(id, -below) for below, id in hits]
 
     def _read(self, kind: str, ask: Callable[[engine.EdgeShard], Answer]) -> Answer | None:
@@ -518,6 +519,11 @@ class EdgeIndex:
         for path in (self._folder / kind).glob("*"):
             if path.name not in current:
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def _id(point: engine.ScoredPoint) -> str:
+    """The id of a hit, out of its text form: writing out the `UUID` that the engine makes of it takes three times as long."""
+    return repr(point)[_ID]
 
 
 def _may_flush(folder: Path, shard: _Shard) -> bool:
