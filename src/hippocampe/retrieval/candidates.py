@@ -71,9 +71,10 @@ def search(index: Index, query: AnalysedQuery, request: RecallRequest, now: date
     searches = _searches(query, request, now)
     found = index.search([each for _, each in searches])
     for (source, each), hits in zip(searches, found, strict=True):
-        rankings[f"{source} {each.kind}"] = [hit.id for hit in hits]
-        kinds |= {hit.id: each.kind for hit in hits}
-        scores.get(source, {}).update((hit.id, hit.score) for hit in hits)
+        ids = [hit.id for hit in hits]
+        rankings[f"{source} {each.kind}"] = ids
+        kinds |= dict.fromkeys(ids, each.kind)
+        scores.get(source, {}).update(hits)
     return Hits(rankings, kinds, scores)
 
 

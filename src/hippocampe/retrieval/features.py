@@ -416,6 +416,10 @@ def _neighbours(
     found: list[list[int]] = []
     for row in rows:
         beside = [-1, -1, -1, -1]
+        found.append(beside)
+        if row.session is None:
+            # Only turns have neighbours.
+            continue
         if (before := known.get(row.previous_id or "")) and before.session == row.session:
             beside[1] = places[before.id]
             if (second := known.get(before.previous_id or "")) and second.session == row.session:
@@ -424,7 +428,6 @@ def _neighbours(
             beside[2] = places[after.id]
             if (second := known.get(after.next_id or "")) and second.session == row.session:
                 beside[3] = places[second.id]
-        found.append(beside)
     return np.array(found, np.int64).reshape(len(rows), 4)
 
 

@@ -19,6 +19,6 @@ def fuse(rankings: Mapping[str, Sequence[str]], weights: Mapping[str, float]) ->
     scores: dict[str, float] = {}
     for source, ranking in rankings.items():
         weight = weights.get(source.partition(" ")[0], 1.0)
-        for position, item in enumerate(ranking, 1):
-            scores[item] = scores.get(item, 0.0) + weight / (RRF_K + position)
+        for damped, item in enumerate(ranking, RRF_K + 1):
+            scores[item] = scores.get(item, 0.0) + weight / damped
     return sorted(scores, key=scores.__getitem__, reverse=True)

@@ -381,7 +381,8 @@ def rank(
         to_read: list[int] = np.lexsort((latest, -odds)).tolist()[: request.read]
         others: list[int] = np.lexsort((latest, -scores)).tolist()
         order = dict.fromkeys([*to_read, *others])
-        ranked = [(loaded.ids[i], loaded.kinds[i], float(scores[i])) for i in order]
+        probabilities: list[float] = scores.tolist()
+        ranked = [(loaded.ids[i], loaded.kinds[i], probabilities[i]) for i in order]
         ranked = results.live_among(ranked, request.read)
         stopwatch.end("score")
         items = results.load(connection, ranked, request, now)
