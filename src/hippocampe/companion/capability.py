@@ -1,6 +1,5 @@
 """Long-term memory for any Pydantic AI agent: `Agent(..., capabilities=[LongTermMemory(hippo)])`."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -18,6 +17,7 @@ from hippocampe.companion.tools import toolset
 from hippocampe.companion.turn import Turn, record_run, remind
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.language.prompts import prompt
+from hippocampe.system.recent import Recent
 from hippocampe.types import Scope, Settings
 
 MAX_REMINDERS = 1_000
@@ -49,7 +49,7 @@ class LongTermMemory(AbstractCapability[Any]):
         self._scope = Scope() if scope is None else scope
         self.tools = tools
         self.store = store
-        self.reminders = OrderedDict[str, str]()
+        self.reminders = Recent[str, str](MAX_REMINDERS)
 
     async def for_run(self, ctx: RunContext[Any]) -> "AbstractCapability[Any]":
         """Prepare one run: its scope, its settings, its reminder."""
@@ -92,9 +92,6 @@ class _Run(Attend):
         reminders = self._memory.reminders
         if self._turn.reminder and (part := last_prompt(request_context.messages)) is not None:
             reminders[_key(part)] = self._turn.reminder
-            reminders.move_to_end(_key(part))
-            while len(reminders) > MAX_REMINDERS:
-                reminders.popitem(last=False)
         messages = with_reminders(request_context.messages, lambda part: reminders.get(_key(part)))
         return replace(request_context, messages=messages)
 

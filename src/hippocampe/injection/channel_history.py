@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hippocampe.protocols import Vector, Vectors
+from hippocampe.system.recent import Recent
 from hippocampe.types import Outcome, Recollection, Scope
 from hippocampe.updates.decide import Verdict, decide
 
@@ -82,11 +83,11 @@ class Channel:
 
     turn: int = 0
     active_at: datetime | None = None
-    last_injected: dict[str, int] = field(default_factory=dict[str, int])
-    last_heard: dict[str, int] = field(default_factory=dict[str, int])
+    last_injected: Recent[str, int] = field(default_factory=lambda: Recent(MAX_INJECTED_IDS))
+    last_heard: Recent[str, int] = field(default_factory=lambda: Recent(MAX_INJECTED_IDS))
     waiting: list[str] | None = None
     reminders: OrderedDict[str, Reminder] = field(default_factory=OrderedDict[str, Reminder])
-    exchanges: OrderedDict[str, Exchanged] = field(default_factory=OrderedDict[str, Exchanged])
+    exchanges: Recent[str, Exchanged] = field(default_factory=lambda: Recent(MAX_EXCHANGED))
     lock: threading.Lock = field(default_factory=threading.Lock)
     _before: deque[_Injected] = field(default_factory=deque[_Injected])
     _now: deque[_Injected] = field(default_factory=deque[_Injected])
@@ -155,7 +156,7 @@ class Channel:
 
     def give(self, item: Recollection, vector: Vector | None, most: int) -> None:
         """Record an item as injected in this turn; the latest `most` vectors stay."""
-        self._note(self.last_injected, item.id)
+        self.last_injected[item.id] = self._spoken
         self._injected_now.add(item.id)
         if vector is not None and most:
             # A copy: the vector is a view of the results, which would all stay in memory.
@@ -194,17 +195,11 @@ class Channel:
             for _ in range(MAX_REMINDERS // 2):
                 self.reminders.popitem(last=False)
 
-    def exchanged(self, name: str, exchange: Exchanged) -> None:
-        """Cache a stored exchange."""
-        self.exchanges[name] = exchange
-        while len(self.exchanges) > MAX_EXCHANGED:
-            self.exchanges.popitem(last=False)
-
     def heard(self, id: str, at: datetime) -> None:
         """Record a turn of talk that took place in the channel itself. Takes the lock."""
         with self.lock:
             self.active_at = at
-            self._note(self.last_heard, id)
+            self.last_heard[id] = self._spoken
 
     def told(self, items: Sequence[Told], at: datetime, *, served: bool) -> None:
         """Record what another process injected in a turn, or a turn of talk that it heard. Takes the lock."""
@@ -213,7 +208,7 @@ class Channel:
             self.turn += served
             self._compared = None
             for id, content, vector in items:
-                self._note(self.last_injected if served else self.last_heard, id)
+                (self.last_injected if served else self.last_heard)[id] = self._spoken
                 if served and vector is not None:
                     half = vector.astype(np.float16)
                     self._before.append(_Injected(id, self.turn, content, half))
@@ -226,24 +221,22 @@ class Channel:
             return Channel(
                 turn=self.turn,
                 active_at=self.active_at,
-                last_injected=dict(self.last_injected),
-                last_heard=dict(self.last_heard),
+                last_injected=Recent(MAX_INJECTED_IDS, self.last_injected.items()),
+                last_heard=Recent(MAX_INJECTED_IDS, self.last_heard.items()),
                 _before=deque(self._before),
             )
 
-    def _note(self, last: dict[str, int], id: str) -> None:
-        last.pop(id, None)
-        # Talk before the first turn counts as part of it.
-        last[id] = max(self.turn, 1)
-        if len(last) > MAX_INJECTED_IDS:
-            del last[next(iter(last))]
+    @property
+    def _spoken(self) -> int:
+        """The turn that goes on; talk before the first one counts as part of it."""
+        return max(self.turn, 1)
 
 
 class ChannelHistories:
     """The histories by space, channel and user, evicted least recently used first. Thread-safe."""
 
     def __init__(self) -> None:
-        self._channels: OrderedDict[tuple[str, str | None, str | None], Channel] = OrderedDict()
+        self._channels = Recent[tuple[str, str | None, str | None], Channel](MAX_CHANNELS)
         self._lock = threading.Lock()
         self.tell: Callable[[Scope, str, Sequence[tuple[str, str]]], None] = _tell_nobody
         """Broadcasts an event to the other processes: the scope, what happened (`given`, `heard`, `restarted`), and
@@ -253,10 +246,7 @@ class ChannelHistories:
         """The history of the user of a scope in its channel: items injected for others do not count."""
         name = _name(scope)
         with self._lock:
-            found = self._channels.pop(name, None) or Channel()
-            self._channels[name] = found
-            while len(self._channels) > MAX_CHANNELS:
-                self._channels.popitem(last=False)
+            found = self._channels[name] = self._channels.get(name) or Channel()
         return found
 
     def copy(self, scope: Scope) -> Channel:

@@ -62,7 +62,7 @@ def store_exchange(
         return
     for name, each in _known(hippo, scope, path).items():
         each.left = name not in path
-    channel.exchanged(path[-1], Exchanged(path[0], turn_id, external_id))
+    channel.exchanges[path[-1]] = Exchanged(path[0], turn_id, external_id)
 
 
 def _known(hippo: Hippocampe, scope: Scope, path: Names) -> Mapping[str, Exchanged]:

@@ -3,7 +3,6 @@
 import hashlib
 import math
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -12,6 +11,7 @@ from typing import TypeVar, cast
 
 from hippocampe.errors import InvalidInput
 from hippocampe.language.text import without_lone_surrogates
+from hippocampe.system.recent import Recent
 from hippocampe.types import (
     MAX_LABEL_CHARACTERS,
     MAX_MESSAGE_CHARACTERS,
@@ -148,16 +148,14 @@ class ExternalIds:
 
     def __init__(self, source: str) -> None:
         self._source = source
-        self._repeats: OrderedDict[bytes, int] = OrderedDict()
+        self._repeats = Recent[bytes, int](_MAX_REPEATS)
 
     def derive(self, *parts: str | None) -> str:
         """Hash the parts of a message; identical messages are numbered in order."""
         whole = "\x00".join("\x01" if part is None else part for part in parts)
         key = hashlib.blake2b(whole.encode(errors="surrogatepass"), digest_size=16).digest()
-        count = self._repeats.pop(key, 0)
+        count = self._repeats.get(key, 0)
         self._repeats[key] = count + 1
-        if len(self._repeats) > _MAX_REPEATS:
-            self._repeats.popitem(last=False)
         numbered = hashlib.blake2b(key + count.to_bytes(8, "big"), digest_size=16)
         return f"{self._source}:{numbered.hexdigest()}"
 

@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import ipaddress
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from math import ceil
 
@@ -17,6 +16,7 @@ from hippocampe.actor import ACTOR
 from hippocampe.server.http import problems
 from hippocampe.server.http.access import CREDENTIALS, LOGIN, is_public
 from hippocampe.server.http.middleware import Middleware, at_start
+from hippocampe.system.recent import Recent
 from hippocampe.types import ApiKey
 
 MAX_KNOWN = 10_000
@@ -48,7 +48,7 @@ class Buckets:
         self._whole_burst = burst
         self._clock = clock
         self._shares = shares
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._left = Recent[str, tuple[float, float]](MAX_KNOWN)
         """By name: tokens, and the time of the count."""
 
     @property
@@ -69,9 +69,6 @@ class Buckets:
         if tokens < 1:
             return (1 - tokens) / self._rate
         self._left[name] = tokens - 1, self._clock()
-        self._left.move_to_end(name)
-        while len(self._left) > MAX_KNOWN:
-            self._left.popitem(last=False)
         return 0.0
 
     def _tokens(self, name: str) -> float:
@@ -113,7 +110,7 @@ class GuessLimit(Middleware):
     def __init__(self, app: ASGIApp) -> None:
         super().__init__(app)
         self._guesses = Buckets(GUESSES_PER_SECOND, GUESSES)
-        self._right: OrderedDict[bytes, None] = OrderedDict()
+        self._right = Recent[bytes, None](MAX_KNOWN)
 
     async def serve(self, connection: Connection, receive: Receive, send: Send) -> None:
         path: str = connection["path"]
@@ -143,9 +140,6 @@ class GuessLimit(Middleware):
             self._right.pop(credential, None)
         elif checked and status < 300:
             self._right[credential] = None
-            self._right.move_to_end(credential)
-            if len(self._right) > MAX_KNOWN:
-                self._right.popitem(last=False)
 
 
 class BodyLimit(Middleware):

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from hippocampe.aio import AsyncHippocampe
 from hippocampe.config import Config
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.http.metrics import Metrics
+from hippocampe.system.recent import Recent
 from hippocampe.system.workers import Lane, Workers
 from hippocampe.types import Injection
 from hippocampe.validation import check_scope
@@ -37,7 +37,7 @@ class CountCache:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._counts: OrderedDict[Hashable, _Count] = OrderedDict()
+        self._counts = Recent[Hashable, _Count](MAX_CACHED)
 
     async def get(self, name: Hashable, count: Callable[[], Awaitable[tuple[Any, float]]]) -> Any:
         """A count, cached or computed now.
@@ -65,14 +65,12 @@ class CountCache:
         before.pop(name, None)
         if seconds >= EXPENSIVE_SECONDS:
             before[name] = _Count(value, self._clock() + seconds / SHARE)
-            if len(before) > MAX_CACHED:
-                before.popitem(last=False)
         return value
 
     def clear(self) -> None:
         """Invalidate all counts, also those under way, after an erasure or a digest."""
         # Counts under way write to the old table.
-        self._counts = OrderedDict()
+        self._counts = Recent[Hashable, _Count](MAX_CACHED)
 
 
 LANES = {

@@ -4,9 +4,10 @@ import hashlib
 import hmac
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from hippocampe.system.recent import Recent
 
 COOKIE = "hippocampe_session"
 TOKEN_HEADER = "x-csrf-token"
@@ -38,7 +39,7 @@ class Sessions:
     ) -> None:
         self._clock = clock
         self._signing = signing or secrets.token_bytes(32)
-        self._logins: OrderedDict[str, _Login] = OrderedDict()
+        self._logins = Recent[str, _Login](MOST)
 
     def open(self, secret: str) -> str:
         """Start a login with a key; return the value of its cookie."""
@@ -49,8 +50,6 @@ class Sessions:
     def adopt(self, session: str, secret: str) -> None:
         """Take over a login that another process started."""
         self._logins[session] = _Login(secret, self._clock())
-        while len(self._logins) > MOST:
-            self._logins.popitem(last=False)
 
     def secret(self, session: str) -> str | None:
         """The text of the key of a login; None if there is no such login, or it ended."""
