@@ -157,16 +157,17 @@ def label(value: object) -> str | None:
     return text or None
 
 
-def joined(text: str, content: Any, part: Callable[[str], Any]) -> Any:
+def joined(text: str, content: Any, part: Callable[[str], Any], at: int = 0) -> Any:
     """The content of a message with a text before it.
 
     Args:
         content: A text, or a list of parts.
         part: Makes a part of a text.
+        at: Its place among the parts.
     """
     if isinstance(content, str):
         return f"{text}\n\n{content}"
-    return [part(text), *content]
+    return [*content[:at], part(text), *content[at:]]
 
 
 def _in_channel(scope: Scope, talk: Conversation) -> Scope:

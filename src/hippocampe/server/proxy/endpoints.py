@@ -25,7 +25,7 @@ from hippocampe.server.http.bodies import Body
 from hippocampe.server.http.dependencies import Hippo
 from hippocampe.server.http.events import EVENTS
 from hippocampe.server.http.metrics import CLOSED, METHODS
-from hippocampe.server.proxy.protocols import PROTOCOLS, Protocol, parsed
+from hippocampe.server.proxy.protocols import PROTOCOLS, ClientProtocol, parsed
 from hippocampe.server.proxy.providers import DESCRIBED, provider_of
 from hippocampe.server.proxy.remembered_chat import MEMORY_SECONDS, RememberedChat
 from hippocampe.server.proxy.upstream import Upstream, passed_on
@@ -52,7 +52,7 @@ paths may be lists."""
 router = APIRouter(prefix=PROXY.rstrip("/"), tags=["Proxy"], responses=DESCRIBED)
 
 
-def _with_memory(protocol: Protocol) -> Callable[..., Coroutine[Any, Any, Response]]:
+def _with_memory(protocol: ClientProtocol) -> Callable[..., Coroutine[Any, Any, Response]]:
     """The endpoint of a supported protocol, with memory."""
 
     async def endpoint(request: Request, hippo: Hippo) -> Response:
@@ -70,7 +70,7 @@ def _with_memory(protocol: Protocol) -> Callable[..., Coroutine[Any, Any, Respon
 
 
 async def _remembered(
-    request: Request, hippo: AsyncHippocampe, protocol: Protocol, body: Body
+    request: Request, hippo: AsyncHippocampe, protocol: ClientProtocol, body: Body
 ) -> Response:
     upstream, asked = _upstream(request), parsed(body.kept)
     if _is_forgotten(request, protocol.conversation(asked)):
@@ -154,7 +154,7 @@ _HEADERS = (
 )
 
 
-def _described(protocol: Protocol) -> dict[str, Any]:
+def _described(protocol: ClientProtocol) -> dict[str, Any]:
     """The request of a protocol in the OpenAPI document."""
     types = {str: "string", int: "integer"}
     fields = {
@@ -239,7 +239,9 @@ class _Relay(StreamingResponse):
     A disconnect of the client ends the stream of the upstream too; the part it has read is stored.
     """
 
-    def __init__(self, answer: httpx.Response, chat: RememberedChat, protocol: Protocol) -> None:
+    def __init__(
+        self, answer: httpx.Response, chat: RememberedChat, protocol: ClientProtocol
+    ) -> None:
         super().__init__(self._pieces(), answer.status_code)
         self.raw_headers = passed_on(answer, decoded=True)
         self._answer = answer

@@ -16,7 +16,7 @@ from hippocampe.integrations.conversation import Conversation
 from hippocampe.integrations.reminders import Reminders
 from hippocampe.integrations.turns import channel_of
 from hippocampe.model.prices import price_of
-from hippocampe.server.proxy.protocols import Answer, Json, Protocol
+from hippocampe.server.proxy.protocols import Answer, ClientProtocol, Json
 from hippocampe.types import Scope
 
 log = logging.getLogger("hippocampe")
@@ -103,7 +103,7 @@ class RememberedChat:
         scope: Scope,
         asked: Json,
         *,
-        protocol: Protocol,
+        protocol: ClientProtocol,
         threads: Threads,
         url: str,
     ) -> None:

@@ -2,9 +2,9 @@
 
 from hippocampe.server.proxy.protocols.chat_completions import ChatCompletions
 from hippocampe.server.proxy.protocols.messages import Messages
-from hippocampe.server.proxy.protocols.protocol import Answer, Json, Protocol, parsed
+from hippocampe.server.proxy.protocols.protocol import Answer, ClientProtocol, Json, parsed
 from hippocampe.server.proxy.protocols.responses import Responses
 
-__all__ = ["PROTOCOLS", "Answer", "Json", "Protocol", "parsed"]
+__all__ = ["PROTOCOLS", "Answer", "ClientProtocol", "Json", "parsed"]
 
-PROTOCOLS: tuple[Protocol, ...] = (ChatCompletions(), Responses(), Messages())
+PROTOCOLS: tuple[ClientProtocol, ...] = (ChatCompletions(), Responses(), Messages())

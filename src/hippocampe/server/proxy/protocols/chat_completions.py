@@ -6,8 +6,8 @@ from typing import ClassVar
 from hippocampe.integrations.conversation import Message, of_chat, text_of
 from hippocampe.server.proxy.protocols.protocol import (
     Answer,
+    ClientProtocol,
     Json,
-    Protocol,
     as_count,
     as_object,
     as_text,
@@ -15,7 +15,7 @@ from hippocampe.server.proxy.protocols.protocol import (
 )
 
 
-class ChatCompletions(Protocol):
+class ChatCompletions(ClientProtocol):
     """`POST /v1/chat/completions`: the client sends the whole history each time."""
 
     name = "chat_completions"

@@ -8,8 +8,8 @@ from hippocampe.integrations.conversation import Message, text_of
 from hippocampe.language.machine_made import MACHINE_MADE
 from hippocampe.server.proxy.protocols.protocol import (
     Answer,
+    ClientProtocol,
     Json,
-    Protocol,
     as_count,
     as_object,
     as_text,
@@ -23,7 +23,7 @@ _INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_token
 """The token counts of a request; a stream has them at its start, or corrects them at its end."""
 
 
-class Messages(Protocol):
+class Messages(ClientProtocol):
     """`POST /v1/messages`: the client sends the whole history, or only the continuation of a stored thread."""
 
     name = "messages"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeGuard, cast
 
 from hippocampe.integrations.conversation import Conversation, Message, conversation
+from hippocampe.integrations.turns import joined
 from hippocampe.server.http.json_limit import has_too_many_values
 
 Json = dict[str, Any]
@@ -114,7 +115,7 @@ class Answer(ABC):
         """Parse an event of a stream."""
 
 
-class Protocol(ABC):
+class ClientProtocol(ABC):
     """One way in which clients talk with models.
 
     Attributes:
@@ -154,12 +155,8 @@ class Protocol(ABC):
             item = items[position]
             content = item["content"]
             # Inserted into the user's message: some models refuse two user messages in a row.
-            if isinstance(content, str):
-                content = f"{text}\n\n{content}"
-            else:
-                at = self._place(content)
-                part = {"type": self.text_type, "text": text}
-                content = [*content[:at], part, *content[at:]]
+            at = 0 if isinstance(content, str) else self._place(content)
+            content = joined(text, content, lambda part: {"type": self.text_type, "text": part}, at)
             items[position] = {**item, "content": content}
         return self._with_items(request, items)
 

@@ -6,8 +6,8 @@ from typing import ClassVar
 from hippocampe.integrations.conversation import CALL_OUTPUT, Message, of_response, text_of
 from hippocampe.server.proxy.protocols.protocol import (
     Answer,
+    ClientProtocol,
     Json,
-    Protocol,
     all_objects,
     as_count,
     as_object,
@@ -19,7 +19,7 @@ _APPROVAL = "mcp_approval_request"
 """An item that the client answers although it is not a call of a client's tool."""
 
 
-class Responses(Protocol):
+class Responses(ClientProtocol):
     """`POST /v1/responses`: the client sends the whole history, or only the continuation of a stored one."""
 
     name = "responses"
