@@ -4,7 +4,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeGuard, cast
 
 from hippocampe.integrations.conversation import Conversation, Message, conversation
@@ -83,7 +83,8 @@ class Answer(ABC):
     model: str | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
-    _line: bytes = b""
+    _line: bytearray = field(default_factory=bytearray)
+    """The line that has not ended; only new pieces are searched for its end, as a line may be millions of bytes long."""
 
     def read(self, body: bytes) -> None:
         """Parse a whole answer."""
@@ -93,14 +94,15 @@ class Answer(ABC):
 
     def feed(self, piece: bytes) -> None:
         """Parse the next piece of a stream of events."""
-        *lines, rest = _LINE_END.split(self._line + piece)
-        self._line = rest[:MAX_LINE_BYTES]
-        for line in lines:
-            name, _, value = line.strip().partition(b":")
+        *ends, rest = _LINE_END.split(piece)
+        for end in ends:
+            name, _, value = bytes(self._line + end).strip().partition(b":")
+            self._line.clear()
             self.failed |= name == b"event" and value.strip() == b"error"
             if name == b"data" and (event := parsed(value)):
                 self._judge(event)
                 self._event(event)
+        self._line += rest[: MAX_LINE_BYTES - len(self._line)]
 
     def _judge(self, found: Json) -> None:
         """Note an error; all protocols name it so, in an answer and in an event."""
