@@ -39,3 +39,37 @@ def test_a_later_correction_needs_half_of_the_score(old: str, new: str, plain: s
     # Only the reply says so.
     assert outcomes([said(0.7, old, 0), said(0.11, plain, 5)]) == ONE
     assert outcomes([said(0.19, old, 0), said(0.11, new, 5)]) == ["below_threshold"] * 2
+
+
+def memory(score: float, text: str, minutes: int, *, author: str = "ana") -> Candidate:
+    at = NOW - timedelta(days=3) + timedelta(minutes=minutes)
+    return Candidate("search", Recollection(text, "turn", text, score, author=author, at=at), None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "other"),
+    [
+        (
+            "Mon exposé sur Robespierre est le 12 octobre",
+            "Mon exposé est reporté au 19 octobre",
+            "Mon rendez-vous est reporté au 19 octobre",
+        ),
+        (
+            "My talk on Robespierre is on 12 October",
+            "My talk has been pushed back to 19 October",
+            "My lesson has been pushed back to 19 October",
+        ),
+        (
+            "The barbecue is on Saturday with the Lows",
+            "The barbecue has been moved to Sunday",
+            "The barbecue has been sold",
+        ),
+    ],
+)
+def test_another_value_of_the_same_needs_no_score(old: str, new: str, other: str) -> None:
+    assert outcomes([memory(0.7, old, 0), memory(0.01, new, 5)]) == BOTH
+    assert outcomes([memory(0.7, old, 5), memory(0.01, new, 0)]) == ONE
+    assert outcomes([memory(0.7, old, 0), memory(0.01, other, 5)]) == ONE
+    assert outcomes([memory(0.1, old, 0), memory(0.01, new, 5)]) == ["below_threshold"] * 2
+    if new.startswith("M"):
+        assert outcomes([memory(0.7, old, 0), memory(0.01, new, 5, author="bob")]) == ONE

@@ -1,12 +1,13 @@
 """Merge the candidates of all paths, select those to inject, and record every outcome."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from hippocampe.injection.channel_history import Channel
 from hippocampe.language.equality import repeated
-from hippocampe.language.statement import CHANGE, parse
+from hippocampe.language.statement import CHANGE, Statement, parse
+from hippocampe.language.tokens import Token
 from hippocampe.protocols import Vector
 from hippocampe.store.retrievals import Line
 from hippocampe.types import (
@@ -165,23 +166,52 @@ def _is_below(candidate: Candidate, settings: Settings, share: float = 1.0) -> b
     return candidate.path == "search" and candidate.item.score < least
 
 
-def _is_unlikely(candidate: Candidate, settings: Settings, *, several: bool, since: float) -> bool:
+def _is_unlikely(
+    candidate: Candidate, settings: Settings, *, several: bool, likely: Sequence[Candidate]
+) -> bool:
     """Return whether a candidate is below its least score.
 
     Args:
         candidate: The candidate.
         settings: The settings with the minimum score.
         several: Whether a likely result of a message that asks for several lets less likely ones through.
-        since: The time of the oldest likely result, in seconds since 1970: later corrections need less.
+        likely: The results of that score: what corrects an older one of them needs less, or nothing if it names the same.
     """
     if several:
         return _is_below(candidate, settings, SEVERAL_SHARE)
     if not _is_below(candidate, settings):
         return False
-    if _is_below(candidate, settings, CORRECTION_SHARE) or _told_at(candidate) <= since:
+    older = [each for each in likely if _told_at(each) < _told_at(candidate)]
+    if not older:
         return True
-    said = candidate.item.content.partition("\n")[0]
-    return parse(said).signs.isdisjoint(CHANGE)
+    said = parse(_said(candidate))
+    if said.signs.isdisjoint(CHANGE):
+        return True
+    if not _is_below(candidate, settings, CORRECTION_SHARE):
+        return False
+    return not any(_is_about(said, candidate, each) for each in older)
+
+
+def _said(candidate: Candidate) -> str:
+    return candidate.item.content.partition("\n")[0]
+
+
+def _is_about(correction: Statement, candidate: Candidate, older: Candidate) -> bool:
+    """Return whether a correction gives another value of all that it names before its verb, which an older text names too:
+    "the dinner has been moved to Friday"."""
+    corrected = parse(_said(older)).tokens
+    if _kinds_of_values(correction.tokens).isdisjoint(_kinds_of_values(corrected)):
+        return False
+    subject = list(takewhile(lambda token: "auxiliary" not in token.roles, correction.tokens))
+    own = any("own" in token.roles for token in subject)
+    if own and candidate.item.author != older.item.author:
+        return False
+    named = {subject[at].stem for at in correction.content if at < len(subject)}
+    return bool(named) and named <= {token.stem for token in corrected}
+
+
+def _kinds_of_values(tokens: Sequence[Token]) -> set[str]:
+    return {token.kind for token in tokens} - {"word"}
 
 
 def select(
@@ -196,10 +226,9 @@ def select(
     results = [
         each for each in candidates if each.path == "search" and not _is_below(each, settings)
     ]
-    likely = any(each.several for each in results)
-    since = min(map(_told_at, results), default=math.inf)
+    several = any(each.several for each in results)
     room: dict[Part, int] = {
-        "search": settings.auto_retrieve_max_results * (SEVERAL_RESULTS if likely else 1),
+        "search": settings.auto_retrieve_max_results * (SEVERAL_RESULTS if several else 1),
         "live": settings.live_limit,
         "always_on": settings.always_on_limit,
         "named": settings.max_injection_count,
@@ -209,7 +238,7 @@ def select(
         if each.also is not None and room[each.part] < 1:
             each.path = each.also
         part = each.part
-        if _is_unlikely(each, settings, several=likely, since=since):
+        if _is_unlikely(each, settings, several=several, likely=results):
             each.outcome = "below_threshold"
         elif _is_found_summary(each) and any(other.path == "search" for other in selected):
             each.outcome = "too_similar"
