@@ -125,6 +125,13 @@ def test_a_follow_up_asks_for_the_events_of_another_time(
         ("what's on on Thursday?", "Ivo calls every other Thursday"),
         ("on a quoi jeudi ?", "Ivo appelle un jeudi sur deux"),
         ("on a quoi jeudi ?", "Ivo appelle le jeudi de 14h à 16h"),
+        ("on est libres jeudi pour un ciné ?", "Ivo appelle jeudi"),
+        ("are we free on Thursday to help Zoe?", "Ivo calls on Thursday"),
+        ("are we around on Thursday?", "Ivo calls on Thursday"),
+        ("on fait quoi le samedi d'habitude ?", "Le week-end Ivo appelle"),
+        ("qu'est-ce qu'on fait le jeudi ?", "Ivo appelle tous les jeudis"),
+        ("what do we usually do on Thursdays?", "Ivo calls every Thursday"),
+        ("what do we do at weekends?", "Ivo calls at weekends"),
     ],
 )
 def test_plans_are_asked_for_in_many_ways(hippo: Hippocampe, question: str, told: str) -> None:
@@ -148,6 +155,8 @@ def test_plans_are_asked_for_in_many_ways(hippo: Hippocampe, question: str, told
         ("on a quoi jeudi ?", "Le week-end Ivo appelle"),
         ("on a quoi samedi ?", "Ivo appelle le week-end du 12 décembre"),
         ("on a quoi vendredi ?", "Ivo appelle un jeudi sur deux"),
+        ("on fait quoi le mardi d'habitude ?", "Ivo appelle le jeudi"),
+        ("what do we do on Mondays?", "Ivo calls on Thursdays"),
     ],
 )
 def test_a_habit_of_another_time_is_not_planned(

@@ -27,6 +27,7 @@ from hippocampe.injection.turn_state import TurnState
 from hippocampe.language import open_questions
 from hippocampe.language.follow_ups import MOST_ELLIPTICAL, asks_other_time, continues
 from hippocampe.language.open_questions import OpenQuestion
+from hippocampe.language.temporal.habits import next_time
 from hippocampe.language.temporal.window import TimeWindow, parse_window
 from hippocampe.retrieval import recall
 from hippocampe.retrieval.parts import said_before
@@ -223,9 +224,11 @@ class Turn:
     def _window(self, text: str, *, ahead: bool = False) -> TimeWindow | None:
         """The time that a text names; each is parsed once in a turn."""
         if (text, ahead) not in self._windows:
-            self._windows[text, ahead] = parse_window(
-                text, now=self.now, timezone=self.settings.timezone, ahead=ahead
-            )
+            zone = self.settings.timezone
+            found = parse_window(text, now=self.now, timezone=zone, ahead=ahead)
+            if found is None and ahead:
+                found = next_time(text, now=self.now, timezone=zone)
+            self._windows[text, ahead] = found
         return self._windows[text, ahead]
 
     def _request(self) -> RecallRequest:

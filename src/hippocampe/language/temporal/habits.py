@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -26,8 +27,8 @@ _DAY: Final = re.compile(
     rf"(?<!\w)(?:(?P<name>{_any_of(WEEKDAYS)})|(?:{'|'.join(WEEKEND)}))"
     rf"(?P<several>s?)(?: (?P<part>{_any_of(PARTS)})(?P<often>s?))?(?!\w)"
     rf"(?! (?:\d|{_any_of((*WAYS, *HABIT['week_ahead'], *HABIT['fortnight_ahead']))})(?!\w))"
-    # "Le week-end du 21 mars", but "le mercredi de 14h à 16h".
-    rf"(?! (?:{_any_of(words_of('grammar.of'))})\b(?! ?\d+ ?(?:{_HOURS})))"
+    # "Le week-end du 21 mars", but "le mercredi de 14h à 16h" and "le samedi d'habitude".
+    rf"(?! (?:{_any_of(words_of('grammar.of'))})(?![\w'])(?! ?\d+ ?(?:{_HOURS})))"
 )
 _ARTICLE: Final = re.compile(rf"(?<!\w)(?:{_any_of(HABIT['habit_articles'])}) $")
 _EACH: Final = tuple(HABIT["each"])
@@ -65,6 +66,24 @@ def recurring(statement: str, within: TimeWindow, *, timezone: str | ZoneInfo) -
                 found.append(TimeWindow(start, end, folded[slice(*span)], span, kind))
         day += DAY
     return found
+
+
+def next_time(question: str, *, now: datetime, timezone: str | ZoneInfo) -> TimeWindow | None:
+    """Find the next time of the habits that a question asks for: "what do I do on Saturdays?"; None if it names none.
+
+    Args:
+        question: A question, of any length.
+        now: Time of the question; aware.
+        timezone: Zone of the speaker: days begin there.
+
+    Raises:
+        InvalidInput: `timezone` is unknown.
+    """
+    week = TimeWindow(now, now + 7 * DAY, "", (0, 0), "day")
+    found = next(iter(recurring(question, week, timezone=timezone)), None)
+    if found is None or len(fold(question)) != len(question):
+        return found
+    return replace(found, text=question[slice(*found.span)])
 
 
 def names_of_days(within: TimeWindow, *, timezone: str | ZoneInfo) -> frozenset[str]:
