@@ -14,6 +14,7 @@ ONCE = [
     ("Je travaille chez Orange", "J'ai quitté Orange à 18h aujourd'hui"),
     ("J'ai une maison à Nice", "J'ai quitté la maison à 8h"),
     ("Ma sœur habite à Metz", "Ma sœur est en vacances à Metz"),
+    ("L'utilisateur a un budget de 900 euros", "L'utilisateur a dépassé son budget"),
     ("I must take my pills", "I took my pills"),
     ("I have to walk the dog every day", "I walked the dog"),
     ("Tom plays the drums", "Tom sold his drums"),

@@ -30,6 +30,8 @@ ENDS = [
     ("I don't have a driver's license", "I got my driver's license"),
     ("I can't swim", "I learned to swim this summer"),
     ("Je cherche un nouveau canapé", "J'ai acheté un canapé"),
+    ("Je cherche un stage à Lyon", "J'ai trouvé un stage chez Orange"),
+    ("I'm looking for a job in Boston", "I found a job at Fidelity"),
     ("La chaudière est en panne", "La chaudière est réparée depuis hier"),
     ("I'm looking for a new desk", "I bought a desk"),
     # What had ended begins again.
@@ -86,6 +88,8 @@ GOES_ON = [
     ("I don't have a car", "I bought a car seat"),
     ("I don't have a car", "I got in a car crash"),
     ("I'm looking for a dog", "I bought a dog bed"),
+    ("I'm looking for a gift for Ann", "I found a gift for Tom"),
+    ("Je cherche un studio à Lille", "J'ai trouvé un studio à Pau"),
     ("Je cherche un chien", "J'ai acheté une laisse pour chien"),
     ("I don't have a car", "Should I say that I bought a car?"),
     ("I quit smoking", "I dreamed I was smoking again"),

@@ -29,8 +29,10 @@ def _stems(side: str) -> frozenset[str]:
     return frozenset(plain_stem(word, each) for word in side.split() for each in languages())
 
 
-_OUTCOMES: Final = tuple(
-    tuple(_stems(side) for side in each.split("/")) for each in load_all("words")["outcomes"]
+_SEEKING: Final = _stems(load_all("words")["seeking"])
+_OUTCOMES: Final = (
+    (_SEEKING, _stems(load_all("words")["found"])),
+    *(tuple(_stems(side) for side in each.split("/")) for each in load_all("words")["outcomes"]),
 )
 """The stems of a state, and of the event that ends it."""
 _ACQUIRED: Final = _stems(load_all("words")["acquired"])
@@ -45,6 +47,7 @@ _FOR: Final = words_of("before_purpose")
 _DENIED: Final = frozenset({"negation", "no_longer", "ended"})
 _PERSONAL: Final = frozenset({"speaker", "third", "name"})
 _OTHERS: Final = frozenset({"third_person", "second_person", "others_own"})
+_BEFORE_PLACE: Final = frozenset(map(fold, load_all("words")["before_place"]))
 _CEASING: Final = frozenset(
     fold(each).split()[0] for each in load_all("words")["classes"]["ceasing"]
 )
@@ -78,7 +81,8 @@ def outcome(new: Statement, old: Statement) -> str | None:
         return "the contrary"
     if changes and not _names_another_owner(aligned) and (why := _changed(aligned)):
         return why
-    if names_another(new, old) or _is_of_another(aligned):
+    other = names_another(new, old) and not _is_found_elsewhere(aligned)
+    if other or _is_of_another(aligned):
         return None
     if resumes and _DENIED.isdisjoint(new.signs) and _goes_on(aligned):
         return "it began again"
@@ -97,6 +101,27 @@ def _events(new: Statement, old: Statement) -> list[tuple[frozenset[str], frozen
     if old.negations:
         return [(_ABLE, _ACQUIRED)] if told & _ACQUIRED and known & _ABLE else []
     return [(state, event) for state, event in _OUTCOMES if known & state and told & event]
+
+
+def _is_found_elsewhere(aligned: Alignment) -> bool:
+    """Return whether the old statement names nothing more than the place of a search, and the new one no other such place."""
+    old, new = aligned.old, aligned.new
+    lost = {at for at in aligned.open_old if old.tokens[at].name or old.tokens[at].kind != "word"}
+    places = _places(old)
+    if _SEEKING.isdisjoint(old.stems) or not lost or not lost <= places.keys():
+        return False
+    return set(places.values()).isdisjoint(_places(new).values())
+
+
+def _places(statement: Statement) -> dict[int, str]:
+    """The positions of the names behind a preposition of place, each with that preposition."""
+    tokens = statement.tokens
+    return {
+        at: tokens[at - 1].norm
+        for at, token in enumerate(tokens)
+        if at and tokens[at - 1].norm in _BEFORE_PLACE
+        if token.name or word_classes().has("towns", token.norm)
+    }
 
 
 def _says_it_ended(statement: Statement) -> bool:
@@ -213,7 +238,8 @@ def _ends(aligned: Alignment, state: frozenset[str], event: frozenset[str]) -> b
     old, new = aligned.old, aligned.new
     known = [at for at in old.content if old.tokens[at].stem not in state]
     # What is got is new, so that the event need not say so.
-    said = [at for at in known if old.tokens[at].norm not in _NEW]
+    elsewhere = _places(old) if _is_found_elsewhere(aligned) else ()
+    said = [at for at in known if old.tokens[at].norm not in _NEW and at not in elsewhere]
     found = next(at for at, token in enumerate(new.tokens) if token.stem in event)
     if not (
         said and _repeats(aligned, said) and (is_past(new) or _is_past_form(new.tokens[found]))

@@ -136,23 +136,36 @@ def share_to_merge(aligned: Alignment) -> float:
     return _SAID if values and one and _says_changed(aligned) else 1
 
 
-def tells_a_difference(aligned: Alignment) -> bool:
+def amount_kept(aligned: Alignment) -> str | None:
+    """Return why the new statement tells no other amount than the old one; None if it may: "the rent rose by 20 euros"."""
+    if _tells_a_difference(aligned):
+        return "by how much"
+    return "the amount stays" if _keeps_its_amount(aligned) else None
+
+
+def _tells_a_difference(aligned: Alignment) -> bool:
     """Return whether the only new amount is by how much the old one changed: "went up by 5 euros"."""
     old, new = aligned.old, aligned.new
     by = words_of("differing_by", language=new.language)
     added = [at for at in aligned.open_new if new.tokens[at].kind in _NUMBERS]
     units = {(each.kind, each.unit) for each in old.tokens if each.kind in _NUMBERS}
-    return (
-        "became" in new.signs
-        and bool(added)
-        and all(
-            at > 1
-            and new.tokens[at - 1].norm in by
-            and "be" not in new.tokens[at - 2].roles
-            and (new.tokens[at].kind, new.tokens[at].unit) in units
-            for at in added
-        )
+    differences = all(
+        at > 1
+        and new.tokens[at - 1].norm in by
+        and "be" not in new.tokens[at - 2].roles
+        and (new.tokens[at].kind, new.tokens[at].unit) in units
+        for at in added
     )
+    return bool(added) and differences and "became" in new.signs
+
+
+def _keeps_its_amount(aligned: Alignment) -> bool:
+    """Return whether the old statement tells how much money something is, and the new one neither that nor a change."""
+    old, new = aligned.old, aligned.new
+    verb = old.tokens[old.verb : old.verb + 1]
+    measures = any(each.roles & {"be", "have"} for each in verb)
+    tells = new.signs or new.negations or any(each.kind in _NUMBERS for each in new.tokens)
+    return measures and any(token.kind == "money" for token in old.tokens) and not tells
 
 
 def _prepositions(statement: Statement) -> set[str]:

@@ -33,12 +33,7 @@ from hippocampe.updates.decide import Decision, Verdict
 from hippocampe.updates.evidence import common_subsequence, evidence_of, substituted
 from hippocampe.updates.learnt import MERGING, OUTCOMES, SAME, SEPARATE, Floats, Model
 from hippocampe.updates.occasions import is_only_done_again, occasion
-from hippocampe.updates.plans import (
-    may_both_hold,
-    share_to_merge,
-    share_to_review,
-    tells_a_difference,
-)
+from hippocampe.updates.plans import amount_kept, may_both_hold, share_to_merge, share_to_review
 
 _ALTERNATIVE: Final = words_of("alternative")
 _NEVER_THE_SAME: Final = ("other_polarity", "hedged", "no_longer_hedged", "one_substituted")
@@ -350,13 +345,11 @@ def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> s
         return "a taste stays"
     if may_both_hold(aligned):
         return "another time"
-    if tells_a_difference(aligned):
-        return "by how much"
     if _is_in_another_unit(aligned):
         return "another unit"
     if _goes_on_after_its_end(aligned):
         return "perhaps from before the end"
-    return occasion(aligned)
+    return amount_kept(aligned) or occasion(aligned)
 
 
 def _is_in_another_unit(aligned: Alignment) -> bool:
