@@ -298,6 +298,7 @@ class Verbs:
     recall = bound(whole_context, recall.recall)
     recent = bound(store_of, lookup.recent)
     memories = bound(store_of, browse.memories)
+    about = bound(corpus_of, browse.about)
     changes = bound(store_of, browse.changes)
     spaces = bound(store_of, browse.spaces)
     users = bound(store_of, browse.users)

@@ -78,6 +78,11 @@ _GROUPS: Mapping[str, tuple[Verb, ...]] = {
         _read("recent", command="Show the newest memories."),
         _read("memories", http="GET /api/memories"),
         _read(
+            "about",
+            http="GET /api/about",
+            command="Show what is known about a person or a thing, the most important first; by default about --user.",
+        ),
+        _read(
             "get",
             http="GET /api/memories/{id}",
             command="Show all fields of a memory, current or not.",

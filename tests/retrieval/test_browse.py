@@ -431,3 +431,54 @@ def test_changes_newest_first(hippo: Hippocampe) -> None:
     for wrong in ({"kinds": ["lost"]}, {"types": ["lost"]}, {"skip": -1}):
         with pytest.raises(InvalidInput):
             hippo.changes(scope=HERE, **wrong)  # type: ignore[arg-type]
+
+
+class TestAbout:
+    """What is known about a person or a thing."""
+
+    @pytest.mark.parametrize(
+        ("name", "own", "told", "other"),
+        [
+            ("Inès", "J'habite à Pau", "Le frère d'Inès joue du cor", "Le port ferme à midi"),
+            ("Anne Bell", "I live in York", "Anne Bell plays the horn", "Anne-Marie rang the bell"),
+        ],
+    )
+    def test_what_others_say_and_what_they_say_of_themselves(
+        self, hippo: Hippocampe, name: str, own: str, told: str, other: str
+    ) -> None:
+        theirs = Scope(user=name)
+        remember(hippo, other, theirs)
+        remember(hippo, own, theirs, importance=0.9)
+        remember(hippo, told, subjects=["musique"], importance=0.5)
+        expected = [own, told]
+        assert [each.content for each in hippo.about(name, scope=HERE)] == expected
+        assert [each.content for each in hippo.about(name.lower(), scope=HERE)] == expected
+        assert [each.content for each in hippo.about(scope=theirs)] == expected
+        assert [each.content for each in hippo.about(name, scope=HERE, limit=1)] == [own]
+        assert hippo.about(name, scope=Scope(space="elsewhere")) == []
+
+    def test_all_names_of_one_person(self, hippo: Hippocampe) -> None:
+        remember(hippo, "dev = Mickael")
+        remember(hippo, "Mickael part en Grèce")
+        assert "Mickael part en Grèce" in [each.content for each in hippo.about("dev", scope=HERE)]
+
+    def test_a_thing_of_several_words_without_a_subject(self, hippo: Hippocampe) -> None:
+        about = remember(hippo, "Le gîte de Gavarnie coûte 80 €", subjects=["vacances"])
+        remember(hippo, "Gavarnie a un gîte fermé")
+        assert hippo.about("gîte de Gavarnie", scope=HERE) == [about]
+
+    def test_the_companion_says_i_of_itself(self, hippo: Hippocampe) -> None:
+        for each in ("Je surveille les allergies", "Je suis le compagnon d'Inès et dev"):
+            remember(hippo, each, collection="self", category="capability")
+        assert hippo.about(scope=HERE) == hippo.about("Inès", scope=HERE) == []
+
+    def test_what_was_replaced_or_forgotten_is_left_out(self, hippo: Hippocampe) -> None:
+        remember(hippo, "David habite à Ordizan")
+        new = remember(hippo, "David a déménagé à Toulouse")
+        gone = remember(hippo, "David joue du cor")
+        hippo.delete(gone.id, scope=HERE, reason="faux")
+        assert hippo.about("David", scope=HERE) == [new]
+
+    def test_it_needs_a_name(self, hippo: Hippocampe) -> None:
+        with pytest.raises(InvalidInput, match="give a name"):
+            hippo.about(scope=Scope())

@@ -147,6 +147,10 @@ def test_the_tools_of_an_assistant(client: httpx.Client, memory: Hippocampe) -> 
         assert kinds == {"memory", "turn"}
         scores = [each["score"] for each in found.structured_content["items"]]
         assert scores == sorted(scores, reverse=True)
+        known = await mcp.call_tool("memory__about", {"name": "Owen"})
+        [item] = known.structured_content["items"]
+        assert item["content"] == "Owen a un voilier"
+        assert "give a name" in await failed(mcp, "memory__about")
         said = await call(mcp, "memory__search_text", query='"le voilier"')
         [item] = said.structured_content["items"]
         assert (item["author"], item["channel"]) == ("dev", "port")
@@ -240,6 +244,7 @@ def test_two_spaces_never_meet(connect: Any, memory: Hippocampe) -> None:
     given: dict[str, Any] = {
         "query": "tarte rhubarbe",
         "topic": "tarte rhubarbe",
+        "name": "rhubarbe",
         "reason": "essai",
         "id": dessert.id,
         "content": "Owen a un voilier",

@@ -1,4 +1,4 @@
-"""Listing: memories page by page, and the spaces, users and subjects of the data."""
+"""Listing: memories page by page or about a name, and the spaces, users and subjects of the data."""
 
 import base64
 import hashlib
@@ -7,11 +7,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, get_args
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, and_, func, or_
 
+from hippocampe.engine.corpus import Corpus
 from hippocampe.errors import InvalidInput
 from hippocampe.language.datetimes import as_utc
+from hippocampe.language.person import is_about_speaker
 from hippocampe.language.relations import SPEAKER
+from hippocampe.language.text import fold, words, written_words
+from hippocampe.retrieval import lookup
 from hippocampe.retrieval.request import check_subjects, check_types
 from hippocampe.store import listing
 from hippocampe.store.schema import instant, memory, microseconds
@@ -22,6 +26,7 @@ from hippocampe.types import (
     Change,
     ChangeKind,
     Counts,
+    Memory,
     Metadata,
     Order,
     Page,
@@ -42,6 +47,9 @@ from hippocampe.validation import (
     check_skip,
     check_text,
 )
+
+MAX_ABOUT = 1_000
+"""Memories that a name finds in each way, before those of another name are left out."""
 
 
 def memories(
@@ -145,6 +153,63 @@ def memories(
     more = len(found) > limit
     after = _cursor(query, listing.position(items[-1], order)) if more else None
     return Page(items, after, None if states is None else states[state], states)
+
+
+def about(
+    corpus: Corpus, name: str | None = None, *, scope: Scope, limit: int = 50
+) -> list[Memory]:
+    """List what is known about a person or a thing, the most important first.
+
+    These are the memories that have any of its names as a subject or in their text, and what a user of this
+    name said of themselves ("I live in Lyon"). What the companion knows about itself is left out.
+
+    Args:
+        name: Whom or what; default: the user of the scope.
+        scope: Whose memory: its space alone counts for a name.
+        limit: At most this many, 1 to 1,000.
+
+    Raises:
+        InvalidInput: There is no name, or it is not text.
+    """
+    check_limit(limit)
+    if name is None:
+        name = scope.user
+    if name is None:
+        raise InvalidInput("Nobody is named: give a name, or the user who asks about themselves.")
+    names = lookup.names(corpus.aliases, check_id(name, name="name"), scope=scope)
+    named = [each for each in map(words, names) if each]
+    current = listing.in_state("current", corpus.store.now())
+    with corpus.store.read() as connection:
+
+        def found(*conditions: ColumnElement[bool]) -> list[Memory]:
+            shown = [current, memory.c.collection != "self", *conditions]
+            return listing.page(connection, scope.space, shown, "importance", None, MAX_ABOUT)
+
+        known = found(listing.has_subject(scope.space, list(map(fold, names))))
+        written = [and_(*map(listing.has_word, each)) for each in map(written_words, names) if each]
+        known += [
+            each
+            for each in (found(or_(*written)) if written else [])
+            if any(_has(each.content, name) for name in named)
+        ]
+        by_user = func.lower(memory.c.user).in_([each.lower() for each in names])
+        known += [
+            each
+            for each in found(by_user, memory.c.collection == "memory")
+            if is_about_speaker(each.content)
+        ]
+    ranked = sorted({each.id: each for each in known}.values(), key=_importance, reverse=True)
+    return ranked[:limit]
+
+
+def _importance(found: Memory) -> tuple[float, datetime, str]:
+    return (found.importance, found.created_at, found.id)
+
+
+def _has(text: str, name: list[str]) -> bool:
+    """Return whether a text contains the words of a name, one after the other."""
+    told = words(text)
+    return any(told[at : at + len(name)] == name for at in range(len(told)))
 
 
 def changes(

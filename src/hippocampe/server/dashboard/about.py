@@ -91,21 +91,19 @@ def _memories(counts: Counts | int) -> int:
 async def person(page: ReadPage, name: str) -> Response:
     """One person: what is known about them, by any of their names or in their own words, and what else they told."""
     names = await page.hippo.names(name, scope=page.scope)
-    told, about, own_changes, changes = await asyncio.gather(
+    told, known, own_changes, changes = await asyncio.gather(
         page.hippo.memories(scope=page.scope, user=name, order="importance", limit=KNOWN),
-        page.hippo.memories(
-            scope=page.scope, subjects=list(names), order="importance", limit=KNOWN
-        ),
+        page.hippo.about(name, scope=page.scope, limit=KNOWN),
         page.hippo.changes(scope=page.scope, user=name, limit=CHANGES),
         page.hippo.changes(scope=page.scope, subjects=list(names), limit=CHANGES),
     )
-    ids = {each.id for each in about.items}
-    others = [each for each in told.items if each.id not in ids]
-    known = [*about.items, *(each for each in others if is_about_speaker(each.content))]
+    ids = {each.id for each in known}
     changes += [
         each
         for each in own_changes
-        if each not in changes and is_about_speaker(each.memory.content)
+        if each not in changes
+        and each.memory.collection == "memory"
+        and is_about_speaker(each.memory.content)
     ]
     changes.sort(key=lambda each: each.at, reverse=True)
     return page.render(
@@ -113,7 +111,7 @@ async def person(page: ReadPage, name: str) -> Response:
         section="people",
         name=name,
         names=names[1:],
-        told=_by_type(each for each in others if each not in known),
+        told=_by_type(each for each in told.items if each.id not in ids),
         changes=by_day(page, changes[:CHANGES]),
         timeline=f"/timeline?user={quote(name, safe='')}",
         list=f"/memory?user={quote(name, safe='')}",

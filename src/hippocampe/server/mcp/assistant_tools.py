@@ -19,7 +19,7 @@ _LIMIT = {"ge": 1, "le": 50, "description": "At most this many, 1 to 50."}
 
 
 def _tool(
-    name: str, verb: Step, title: str, description: str, **arguments: Mapping[str, Any]
+    name: str, verb: Step, title: str, description: str, /, **arguments: Mapping[str, Any]
 ) -> MemoryTool[Arguments]:
     """Make a tool of a verb.
 
@@ -69,6 +69,17 @@ TOOLS = (
             "description": "Where to search. memory: facts; summary: of past talk; turn: past exchanges; live: "
             "overheard since the last digest; note: the person's notes; self and goal: statements about you.",
         },
+    ),
+    _tool(
+        "memory__about",
+        Hippocampe.about,
+        "List what is known about somebody",
+        'List the facts about one person, place or thing, the most important first. Call it for "what do you '
+        'know about X?" or "about me?"; memory__search answers a question instead.',
+        name={
+            "description": "Its name, one or a few words. Leave it out for the person who speaks."
+        },
+        limit={**_LIMIT, "default": 20},
     ),
     _tool(
         "memory__index",
