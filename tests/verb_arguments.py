@@ -26,6 +26,7 @@ ARGUMENTS: Mapping[str, Any] = {
     "other_id": OTHER,
     "content": "Il fait beau",
     "items": [{"content": "Il neige", "ttl": "2d"}, {"content": "Inès a un piano"}],
+    "name": "Owen",
     "query": "rhubarbe",
     "topic": "tarte",
     "message": "rhubarbe",

@@ -262,7 +262,7 @@ _OWN: dict[str, tuple[Arguments, ...]] = {
         _always(scope=ME, category="understanding", skip=1),
         _always(scope=ME, words="voilier"),
     ),
-    "about": (_always(name="voilier", scope=ME, limit=5), _always(scope=ME)),
+    "about": (_always(name="voilier", scope=ME, limit=5),),
     "changes": (
         _always(
             scope=ME,
