@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hippocampe.engine import documents
 from hippocampe.extraction.extractive import sentences
 from hippocampe.language import detect, person, questions, text, traits
+from hippocampe.language.equality import repeated
 from hippocampe.language.mentions import mentions
 
 
@@ -218,3 +219,8 @@ def test_a_run_of_spaces_is_cut_into_sentences_in_one_pass() -> None:
 )
 def test_capitals_alone_are_read_as_small_letters(typed: str, read: str) -> None:
     assert text.without_capitals(typed) == read
+
+
+def test_the_places_of_texts_with_one_spelling() -> None:
+    texts = ["Je nage.", "1 23", "je nage", "12 3", "Nora dort", "JE NAGE !"]
+    assert repeated(texts) == [[0, 2, 5]]
