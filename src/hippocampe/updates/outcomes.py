@@ -42,6 +42,7 @@ _PAST_FORMS: Final = words_of("past_forms")
 _PAST_ENDINGS: Final = tuple(words_of("past_endings"))
 _NEW: Final = frozenset(map(fold, load_all("relations")["macros"]["NEW"]))
 _ALONE: Final = words_of("alone")
+_ANOTHER: Final = words_of("another")
 _WITH: Final = words_of("beside")
 _FOR: Final = words_of("before_purpose")
 _DENIED: Final = frozenset({"negation", "no_longer", "ended"})
@@ -62,7 +63,8 @@ _AFTER_FOR: Final = 3
 def outcome(new: Statement, old: Statement) -> str | None:
     """Return what the event of a new statement does to the state that an old one tells; None if it is no such event."""
     doubtful = new.question or new.hedged or new.ironic or "doubt" in new.signs
-    if old.question or doubtful or tense_of(new) is Tense.FUTURE:
+    another = not _ANOTHER.isdisjoint(new.norms) and _ANOTHER.isdisjoint(old.norms)
+    if old.question or doubtful or another or tense_of(new) is Tense.FUTURE:
         return None
     events = _events(new, old)
     ended = bool(old.negations) or not _DENIED.isdisjoint(old.signs)
@@ -238,6 +240,8 @@ def _ends(aligned: Alignment, state: frozenset[str], event: frozenset[str]) -> b
     old, new = aligned.old, aligned.new
     known = [at for at in old.content if old.tokens[at].stem not in state]
     # What is got is new, so that the event need not say so.
+    if word_classes().occurs("not_detail", [each for each in new.norms if each not in old.norms]):
+        return False  # "too expensive"
     elsewhere = _places(old) if _is_found_elsewhere(aligned) else ()
     said = [at for at in known if old.tokens[at].norm not in _NEW and at not in elsewhere]
     found = next(at for at, token in enumerate(new.tokens) if token.stem in event)
@@ -347,7 +351,22 @@ def _names_another_owner(aligned: Alignment) -> bool:
     # "I" is the owner, whatever stands before the verb that was found.
     end = 0 if new.subject == "speaker" else new.verb
     opened = ((at, new.tokens[at]) for at in aligned.open_new)
-    return any(token.kin or (token.name and at < end) for at, token in opened)
+    return any(
+        token.kin or (token.name and (at < end or _owns(aligned, at))) for at, token in opened
+    )
+
+
+def _owns(aligned: Alignment, at: int) -> bool:
+    """Return whether a name is that of the owner of a repeated thing: "Paul's keys", "les clés de Paul"."""
+    tokens = aligned.new.tokens
+    if any("of" in each.roles and each.norm == "'s" for each in tokens[at + 1 : at + 2]):
+        return True
+    thing = at - 2
+    return (
+        thing in aligned.new.content
+        and thing not in aligned.open_new
+        and "of" in tokens[at - 1].roles
+    )
 
 
 def _is_person(token: Token) -> bool:
