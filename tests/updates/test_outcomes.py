@@ -47,7 +47,7 @@ ENDS = [
     ("On garde la vieille Kangoo", "On vend la vieille Kangoo"),
     ("Je vis avec ma sœur", "Je vis seul maintenant"),
     ("Zoe is sick", "Zoe has recovered"),
-    # A habit that is no more, of which the old one tells how often.
+    # A habit that is no more; the old one tells how often it was.
     ("Je cours tous les matins", "Je ne cours plus"),
     ("Je bois du café tous les matins", "J'ai arrêté le café"),
     ("On commande des pizzas le vendredi", "On ne commande plus de pizzas"),

@@ -134,7 +134,7 @@ def _says_it_ended(statement: Statement) -> bool:
 
 
 def _ceases(aligned: Alignment) -> bool:
-    """Return whether the new statement tells nothing but the end of a habit, of which the old one also tells how often."""
+    """Return whether the new statement tells nothing but the end of a habit whose frequency the old one tells as well."""
     old, new = aligned.old, aligned.new
     if old.hedged or is_past(old) or any(each.name == TASTE for each in relations(old)):
         return False
