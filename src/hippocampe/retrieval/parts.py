@@ -51,14 +51,13 @@ def parts_of(corpus: Corpus, message: str, request: RecallRequest, now: datetime
     all that was said: "When is swimming?", "What time?" becomes "swimming What time?". Both may have been said in the last
     turns, if the request `follows` them. One about a relative gets their name: "Where does my sister live?"
     becomes "Where does Beth live?". One that names somebody with aliases is searched for with these too. One for how many is
-    searched for as the one for which if nothing likely answers it: "How many books did I read?".
+    searched for as the one for which, too: "How many books did I read?".
     """
     parts: list[Part] = []
     for question in asked_in(message):
         for named in (question, *_by_other_names(corpus, question, request)):
-            for part in _complete(corpus, named, message, request, now):
-                which = listing(part[-1])
-                parts.append((*part, which) if which else part)
+            complete = _complete(corpus, named, message, request, now)
+            parts += [*complete, *((which,) for part in complete if (which := listing(part[-1])))]
         if _around(question, message) and is_about_told(question):
             parts.append((message,))
     return list(dict.fromkeys(parts))
