@@ -198,6 +198,7 @@ def test_what_is_counted_is_asked_for_one_by_one(counting: str, listed: str | No
         ("jte dois combien", "je te dois combien"),
         ("whats the code", "what is the code"),
         ("jquery ou react ?", "jquery ou react ?"),
+        ("jpensais faire des crêpes", "jpensais faire des crêpes"),
         ("j'ai un js et un jpeg, un jeu", "j'ai un js et un jpeg, un jeu"),
     ],
 )

@@ -194,9 +194,11 @@ def listing(question: str) -> str | None:
 
 def in_full(question: str) -> str:
     """Write out the words of a question typed in haste: "whats the code" becomes "what is the code", "jpars" "je pars"."""
-    for beginning, full in _GLUED:
-        question = beginning.sub(full, question)
-    return _HASTE.sub(lambda found: _IN_FULL[found[0].lower()], question)
+    written = _HASTE.sub(lambda found: _IN_FULL[found[0].lower()], question)
+    if _asks(written) or _INSIDE.search(fold(written)):
+        for beginning, full in _GLUED:
+            written = beginning.sub(full, written)
+    return written
 
 
 def rewrite_idioms(question: str) -> str:
