@@ -81,6 +81,8 @@ class Events:
         """Memories that name a day of the window, however long ago they were told: they may be of habits."""
         corpus, space = self.asker.corpus, self.asker.scope.space
         named = " ".join(names_of_days(self.window, timezone=self.asker.settings.timezone))
+        if not named:
+            return []
         where = Filter(space, ("memory",), self.now.timestamp(), channel=self.asker.channel)
         hits = corpus.index.matching("memory", named, limit=MAX_PARSED, where=where)
         rows = memories.get(connection, space, [hit.id for hit in hits])
