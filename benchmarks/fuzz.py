@@ -3,7 +3,8 @@
     python benchmarks/fuzz.py [--seconds 60] [--seed 0] [--target NAME ...] [--out results.json]
 
 Each target gets the same share of the processor time. Exports of every format are made here and mutated,
-as bytes and as JSON; the block is rendered from texts made of its own grammar; requests to each endpoint of
+as bytes and as JSON; the block is rendered from texts made of its own grammar; streams of models are parsed whole and in
+pieces; requests to each endpoint of
 the server are made from its OpenAPI description, with values that it does not expect. A case fails if it ends in
 another error than those of Hippocampe, takes more than `SLOW` seconds of the processor, or breaks a rule
 that its target checks. A finding has the number of its case: `--target NAME --only NUMBER` runs it again.
@@ -41,6 +42,7 @@ from hippocampe.language.markers import MARK, without_injection
 from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.language.secrets import mask
 from hippocampe.server.app import create_app
+from hippocampe.server.proxy.protocols import PROTOCOLS
 from hippocampe.types import MAX_LABEL_CHARACTERS, MAX_MESSAGE_CHARACTERS, Memory, Recollection
 
 SLOW = 5.0
@@ -475,6 +477,34 @@ def run_secrets(choose: random.Random) -> None:
     require(mask(masked) == masked, "a masked text is masked again")
 
 
+LONG_LINE = 8_000_000
+"""Characters of the one long line that some streams have: an image, or a provider that is broken."""
+
+
+def run_streams(choose: random.Random) -> None:
+    """Parse a mutated stream of a model's answer, in pieces of any size: they are parsed as the whole is."""
+    protocol = choose.choice(PROTOCOLS)
+    events: list[Any] = [
+        {"choices": [{"index": 0, "delta": {"content": text(choose, 4)}}]},
+        {"type": "response.output_text.delta", "delta": text(choose, 4)},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "a"}},
+    ]
+    if choose.random() < LARGE:
+        events.append({"choices": [{"index": 0, "delta": {"content": "A" * LONG_LINE}}]})
+    end = choose.choice((b"\n\n", b"\r\n\r\n", b"\r"))
+    sent = b"".join(
+        b"data: " + json.dumps(mutated_json(choose, event)).encode() + end
+        for event in choose.choices(events, k=choose.randint(1, 6))
+    )
+    sent = mutated_bytes(choose, sent)
+    whole, parts = protocol.answer(), protocol.answer()
+    whole.feed(sent)
+    size = choose.choice((1, 7, 1_000)) if len(sent) < 100_000 else 16_384
+    for start in range(0, len(sent), size):
+        parts.feed(sent[start : start + size])
+    require(parts == whole, "the pieces of a stream are parsed as another answer than the whole")
+
+
 SAVED: list[Any] = [
     *("../../etc/passwd", "..", ".", "a/b", "%2e%2e%2f", "%00", "{{7*7}}", "<script>alert(1)</script>", "' OR 1=1 --"),
     *("x\r\nSet-Cookie: a=b", "0000-01-01", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "2026-02-30", "7d", "-1d"),
@@ -601,6 +631,8 @@ def one(
                 run_messages(choose)
             case "secrets":
                 run_secrets(choose)
+            case "streams":
+                run_streams(choose)
             case "requests":
                 requests.run(choose)
             case _:
@@ -625,7 +657,7 @@ def one(
 
 TARGETS = (
     *("jsonl", "whatsapp", "chatgpt", "claude", "telegram", "hippocampe", "zip"),
-    *("block", "messages", "secrets", "requests"),
+    *("block", "messages", "secrets", "streams", "requests"),
 )
 
 

@@ -16,6 +16,7 @@ from conftest import Opener
 from hippocampe import Config
 from hippocampe.config import UPSTREAM_ANTHROPIC_KEY, UPSTREAM_KEY, UPSTREAM_URL
 from hippocampe.errors import InvalidInput
+from hippocampe.server.proxy.remembered_chat import MAX_COUNTED, count_tokens
 from proxying import ASK, DEV, talking
 from served import served
 
@@ -115,7 +116,8 @@ def _recording(seen: list[httpx.Headers]) -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             seen.append(httpx.Headers(dict(self.headers.items())))
-            self.send_response(302 if self.path.startswith("/moved") else 200)
+            statuses = {"moved": 302, "odd": 999}
+            self.send_response(statuses.get(self.path.split("/")[1], 200))
             self.send_header("content-type", "application/json")
             self.send_header("location", "http://127.0.0.1:9/v1/models")
             self.send_header("set-cookie", "a=b")
@@ -150,3 +152,20 @@ def test_redirects_and_cookies_of_the_upstream_stop_here(hashed: None, open_hipp
             answer = httpx.get(f"{address}/v1/models")
         assert answer.status_code == 502
         assert "redirects" in answer.json()["error"]["message"]
+
+
+def test_a_status_that_http_does_not_have_is_a_bad_gateway(
+    hashed: None, open_hippo: Opener
+) -> None:
+    with _recording([]) as url:
+        memory = open_hippo(embedder="hashed:32", upstream_url=f"{url}/odd")
+        with served(memory, loopback=True) as address:
+            answer = httpx.get(f"{address}/v1/models")
+    assert answer.status_code == 502
+    assert "unknown status 999" in answer.json()["error"]["message"]
+
+
+def test_the_tokens_of_a_very_long_text_are_estimated_from_its_beginning() -> None:
+    beginning = "un thé vert " * (MAX_COUNTED // 12)
+    beginning += "z" * (MAX_COUNTED - len(beginning))
+    assert count_tokens(beginning + "z" * MAX_COUNTED) == 2 * count_tokens(beginning)

@@ -23,6 +23,8 @@ log = logging.getLogger("hippocampe")
 
 MEMORY_SECONDS = 2.0
 """Time limit for memory in a chat, on top of the deadline of its injection."""
+MAX_COUNTED = 500_000
+"""Characters whose tokens are counted: 16 million take ten seconds and a gigabyte."""
 MAX_THREADS = 10_000
 MAX_THREAD_CHARACTERS = 32 * 2**20
 """Most characters of all threads together; the least recently used one is evicted."""
@@ -206,8 +208,8 @@ class RememberedChat:
             # A stream reports usage only at the client's request.
             messages = self._talk.messages if self._talk is not None else ()
             text = "\n".join(each.text for each in messages)
-            asked = await asyncio.to_thread(_tokens, text) + self._added
-            answered = await asyncio.to_thread(_tokens, answer.text)
+            asked = await asyncio.to_thread(count_tokens, text) + self._added
+            answered = await asyncio.to_thread(count_tokens, answer.text)
         model = answer.model or str(self._asked.get("model"))
         price = await asyncio.to_thread(price_of, model, asked, answered, url=self._url)
         await self._hippo.record_usage(
@@ -221,6 +223,9 @@ class RememberedChat:
         )
 
 
-def _tokens(text: str) -> int:
+def count_tokens(text: str) -> int:
+    """The number of tokens of a text; of a longer one than `MAX_COUNTED`, an estimate from its beginning."""
+    counted = text[:MAX_COUNTED]
     # JSON can contain lone surrogates.
-    return tokens.count(text.encode("utf-8", "replace").decode())
+    found = tokens.count(counted.encode("utf-8", "replace").decode())
+    return found if len(counted) == len(text) else found * len(text) // MAX_COUNTED

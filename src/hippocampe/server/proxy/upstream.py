@@ -116,6 +116,13 @@ class Upstream:
                 f"the upstream redirects, which would send the key elsewhere: set {self._variable} to "
                 "the address that it redirects to.",
             )
+        if not 200 <= answer.status_code < 600:
+            # The server cannot send it.
+            await answer.aclose()
+            raise HTTPException(
+                502,
+                f"the upstream answered with the unknown status {answer.status_code}: check {self._variable}.",
+            )
         return answer
 
     def _headers(self, request: Request, readable: bool, *, streamed: bool) -> Headers:
