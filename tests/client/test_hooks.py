@@ -236,6 +236,18 @@ def test_a_transcript_without_a_prompt_is_told(tmp_path: Path) -> None:
     assert b"nothing was stored" in done.stderr
 
 
+def test_a_transcript_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    done = hook("stop", stopped(tmp_path / "gone.jsonl"), HIPPOCAMPE_URL="http://127.0.0.1:9")
+    assert b"No such file or directory" in done.stderr
+    assert b"nothing was stored" in done.stderr
+
+
+@pytest.mark.parametrize("given", [b"", b"What do I drink?", b"[1]", b"\xff"])
+def test_what_is_no_event_is_told(given: bytes) -> None:
+    done = hook("prompt-submit", given, HIPPOCAMPE_URL="http://127.0.0.1:9")
+    assert b"not the JSON object" in done.stderr
+
+
 def test_an_empty_prompt_asks_nothing() -> None:
     done = hook("prompt-submit", submitted("  "), HIPPOCAMPE_URL="http://127.0.0.1:9")
     assert (done.stdout, done.stderr) == (b"", b"")

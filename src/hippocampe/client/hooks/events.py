@@ -100,7 +100,12 @@ def _read_exchange(payload: "dict[str, Any]") -> tuple[str, str, str | None]:
     path = payload.get("transcript_path")
     if not path:
         raise HookFailed("the agent named no transcript: nothing was stored.")
-    found = last_exchange(str(path))
+    try:
+        found = last_exchange(str(path))
+    except OSError as exc:
+        raise HookFailed(
+            f"the transcript that the agent named cannot be read ({exc.strerror}): nothing was stored."
+        ) from exc
     if found is None:
         raise HookFailed(
             "the transcript has no prompt that this version can read: nothing was stored."
@@ -113,9 +118,14 @@ DEFAULT_NAMES = {"prompt-submit": "UserPromptSubmit", "session-start": "SessionS
 
 
 def _read() -> "dict[str, Any]":
-    payload = json.loads(sys.stdin.buffer.read(MOST_BYTES))
+    try:
+        payload = json.loads(sys.stdin.buffer.read(MOST_BYTES))
+    except ValueError:
+        payload = None
     if not is_object(payload):
-        raise HookFailed("standard input is not the JSON object of a hook.")
+        raise HookFailed(
+            "standard input is not the JSON object that an agent gives its hooks: let the agent run this command."
+        )
     return payload
 
 
