@@ -44,11 +44,14 @@ class TestWithoutAModel:
         check_accessible(page)
 
     def test_memory_is_tried_alone(self, reader: Reader, memory: Hippocampe) -> None:
-        memory.remember("Nina garde la clef du phare", scope=HERE, type="decision")
+        memory.remember("Nina garde la clef du phare", scope=HERE)
         page = reader.open("/chat?user=nina")
         first = send(page, "I live in Nantes")
         expect(first.locator(".did")).to_contain_text("always given 1", ignore_case=True)
         expect(first.locator(".did")).to_contain_text("Nina garde la clef du phare")
+        route, kind = (first.locator(f".place .{each}").bounding_box() for each in ("tag", "kind"))
+        assert route and kind
+        assert route["y"] + route["height"] <= kind["y"]
         second = send(page, "I live in Toulouse now")
         learnt = second.get_by_role("listitem").filter(has_text="I live in Toulouse now").last
         expect(learnt).to_contain_text("was: I live in Nantes")
