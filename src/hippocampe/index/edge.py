@@ -48,8 +48,6 @@ REPLAN_AFTER_CHANGES = 1_000
 """Changes after which search plans are recomputed, which takes 0.2 ms per space."""
 MAX_CACHED_PLANS = 10_000
 """Spaces whose plan is cached, per kind."""
-_BEFORE_ID = 'ScoredPoint(id="'
-_ID = slice(len(_BEFORE_ID), len(_BEFORE_ID) + 36)
 CATCH_UP_ROUNDS = 20
 """Rounds of copying recorded changes to a new generation without the writers' lock. If writes are faster than
 copying, the rest is copied under the lock."""
@@ -448,7 +446,7 @@ class EdgeIndex:
             with_vector=False,
         )
         found = self._read(kind, lambda serving: serving.query(request)) or []
-        hits = sorted([(-point.score, _id(point)) for point in found])
+        hits = sorted([(-point.score, str(point.id)) for point in found])
         return [Hit(id, -below) for below, id in hits]
 
     def _read(self, kind: str, ask: Callable[[engine.EdgeShard], Answer]) -> Answer | None:
@@ -519,11 +517,6 @@ class EdgeIndex:
         for path in (self._folder / kind).glob("*"):
             if path.name not in current:
                 shutil.rmtree(path, ignore_errors=True)
-
-
-def _id(point: engine.ScoredPoint) -> str:
-    """The id of a hit, out of its text form: writing out the `UUID` that the engine makes of it takes three times as long."""
-    return repr(point)[_ID]
 
 
 def _may_flush(folder: Path, shard: _Shard) -> bool:
