@@ -1,7 +1,10 @@
 """Small talk tells nothing; anything else may tell something."""
 
+import re
+
 import pytest
 
+from hippocampe.language.lexicon import load_all
 from hippocampe.language.small_talk import is_small_talk, reports_small_talk
 
 
@@ -100,3 +103,10 @@ def test_a_report_of_small_talk(statement: str) -> None:
 )
 def test_a_report_of_something_else(statement: str) -> None:
     assert not reports_small_talk(statement, names=["dev", "eko"])
+
+
+def test_the_words_of_a_phrase_are_written_out() -> None:
+    # A message is dismissed at the first word that no phrase writes out.
+    phrases: list[str] = load_all("small_talk")["phrases"]
+    assert [each for each in phrases if not re.fullmatch(r"[\w ?:()|=$<!]+", each)] == []
+    assert [each for each in phrases if re.search(r"\w\(\?:\w|\w\)\??\w", each)] == []
