@@ -77,7 +77,8 @@ TOOLS = (
         'List the facts about one person, place or thing, the most important first. Call it for "what do you '
         'know about X?" or "about me?"; memory__search answers a question instead.',
         name={
-            "description": "Its name, one or a few words. Leave it out for the person who speaks."
+            "min_length": 1,
+            "description": "Its name, one or a few words. Leave it out for the person who speaks.",
         },
         limit={**_LIMIT, "default": 20},
     ),
