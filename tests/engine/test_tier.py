@@ -37,6 +37,7 @@ from hippocampe.errors import (
     InvalidInput,
     StoreBusy,
     StoreError,
+    StoreTooNew,
 )
 from hippocampe.extraction.jobs.work import JOBS
 from hippocampe.folder import maintenance
@@ -623,6 +624,17 @@ def test_the_database_may_be_restarted(join: Joiner) -> None:
     hippo.remember("Nadia répare des vélos", scope=ME)
     assert contents(hippo, "vélos") == ["Nadia répare des vélos"]
     assert hippo.verify().ok
+
+
+def test_a_database_of_a_later_version_is_refused_while_older_processes_serve(
+    join: Joiner,
+) -> None:
+    older = join()
+    with store_of(older).write() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(StoreTooNew, match="dump of the database"):
+        join()
+    assert older.remember("le chat dort", scope=ME).action == "inserted"
 
 
 @pytest.mark.parametrize(

@@ -395,6 +395,12 @@ class Store:
                 ) from exc
 
     def _check_known(self, current: str) -> None:
+        if current > schema.REVISION and self.shared:
+            raise StoreTooNew(
+                f"cannot open the database: it was written by a later version (schema {current}, this version knows "
+                f"{schema.REVISION}). Nothing was changed. Install that version again, or restore a dump of the "
+                "database made before the upgrade."
+            )
         if current > schema.REVISION:
             raise StoreTooNew(
                 f"cannot open the data in {self.folder}: it was written by a later version (schema {current}, "
