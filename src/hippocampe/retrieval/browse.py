@@ -175,7 +175,7 @@ def about(
     if name is None:
         name = scope.user
     if name is None:
-        raise InvalidInput("Nobody is named: give a name, or the user who asks about themselves.")
+        raise InvalidInput("nobody is named: give a name, or a scope with a user.")
     names = lookup.names(corpus.aliases, check_id(name, name="name"), scope=scope)
     named = [each for each in map(words, names) if each]
     current = listing.in_state("current", corpus.store.now())
