@@ -40,6 +40,8 @@ def endpoints(id: str, key: str) -> list[tuple[str, str, Any, str]]:
         path, query, body = endpoint.split(arguments)
         if verb == "compact":
             query["channel"] = "lobby"
+        if verb == "about":
+            query["name"] = "paul"
         if query:
             path += f"?{httpx.QueryParams(query)}"
         role = ROLES.get(verb, VERBS[verb].role)

@@ -164,7 +164,7 @@ def about(
     name said of themselves ("I live in Lyon"). What the companion knows about itself is left out.
 
     Args:
-        name: Whom or what; default: the user of the scope.
+        name: Whom or what; default: the user.
         scope: Whose memory: its space alone counts for a name.
         limit: At most this many, 1 to 1,000.
 

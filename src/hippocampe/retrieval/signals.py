@@ -118,6 +118,14 @@ def _lengths(candidates: CandidateFeatures) -> Integers:
     return np.diff(candidates.texts.starts[: len(candidates.dense) + 1])
 
 
+def _weight_of(met: NDArray[np.bool_], weights: Floats) -> Floats:
+    """The weight of the words that each candidate has, shape (n,).
+
+    A product of booleans and floats warns of invalid values now and then, whatever they are.
+    """
+    return np.where(met, weights, np.float32(0)).sum(axis=1)
+
+
 def _word_signals(
     query: QueryFeatures, candidates: CandidateFeatures, found: Matches, near: Floats
 ) -> dict[str, Floats]:
@@ -129,8 +137,8 @@ def _word_signals(
         "phrase": found.phrases,
         "density": found.mass / np.maximum(_lengths(candidates).astype(np.float32), 1.0),
         "mass": np.log1p(found.mass),
-        "exact": (own >= SAME) @ weights / total,
-        "soft": (near > 0.55) @ weights / total,
+        "exact": _weight_of(own >= SAME, weights) / total,
+        "soft": _weight_of(near > 0.55, weights) / total,
         "rarest": own[:, int(weights.argmax())] ** 3,
         "dense": candidates.dense,
         "window": np.where(np.isnan(candidates.window), candidates.dense, candidates.window),
@@ -188,7 +196,7 @@ def _topic_signals(
     covered = met @ query.rarity / total
     # "dev = Mickael" matches both names in a question about him, but answers nothing.
     lengths = _lengths(candidates)
-    unmet = 1.0 - (own >= SAME) @ query.rarity / total
+    unmet = 1.0 - _weight_of(own >= SAME, query.rarity) / total
     return {
         "covered": covered,
         "ahead": _ahead(covered + candidates.dense),

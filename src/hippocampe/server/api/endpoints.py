@@ -194,7 +194,8 @@ def _parameters(method: str, path: str, endpoint: Endpoint) -> list[Parameter]:
         return [*parameters, *(_query(name, *found[name]) for name in others)]
     if len(found) > len(named):
         body = body_of(verb, *without, example=endpoint.example, **differing)
-        parameters.append(_parameter("body", body))
+        needed = any(each.is_required() for each in body.model_fields.values())
+        parameters.append(_parameter("body", body, Parameter.empty if needed else None))
     return parameters
 
 
