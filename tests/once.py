@@ -4,7 +4,7 @@ A program opens a folder, and builds its command line, once. A process of tests 
 """
 
 import importlib
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ import typer.main
 import typer.testing
 from sqlalchemy import Connection, Engine
 
+from hippocampe.embed import local
+from hippocampe.protocols import Vectors
 from hippocampe.store import sqlite
 
 _make_engine = sqlite.make_engine
@@ -19,9 +21,10 @@ _create_tables = sqlite.create_tables
 
 
 def install() -> None:
-    """Share compiled statements, the SQL of the tables, the commands and the trusted certificates."""
+    """Share compiled statements, the SQL of the tables, vectors, the commands and the trusted certificates."""
     sqlite.make_engine = _engine
     sqlite.create_tables = _tables
+    local.LocalEmbedder._encode = _encode
     testing: Any = typer.testing
     typer.main.get_command = testing._get_command = cache(typer.main.get_command)
     for name in ("httpx", "httpx2"):
@@ -58,6 +61,20 @@ def _tables(connection: Connection) -> None:
         return
     for statement in _statements:
         connection.exec_driver_sql(statement)
+
+
+_encode_anew = local.LocalEmbedder._encode
+
+
+def _encode(self: local.LocalEmbedder, texts: list[str]) -> Vectors:
+    # Loading may fail, which a test may want.
+    return _encoded(local._encoder() if texts else None, tuple(texts)).copy()
+
+
+@lru_cache(maxsize=2_000)
+def _encoded(encoder: object, texts: tuple[str, ...]) -> Vectors:
+    """Most tests of a module tell the same."""
+    return _encode_anew(local.LocalEmbedder(), list(texts))
 
 
 def share_routes() -> None:
