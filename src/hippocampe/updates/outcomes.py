@@ -6,7 +6,7 @@ repeated, so that the event is of the same thing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from hippocampe.language.difference import names_another
@@ -83,8 +83,8 @@ def outcome(new: Statement, old: Statement) -> str | None:
         return "the contrary"
     if changes and not _names_another_owner(aligned) and (why := _changed(aligned)):
         return why
-    other = names_another(new, old) and not _is_found_elsewhere(aligned)
-    if other or _is_of_another(aligned):
+    sought = _places_sought(aligned)
+    if (names_another(new, old) and not sought) or _is_of_another(aligned):
         return None
     if resumes and _DENIED.isdisjoint(new.signs) and _goes_on(aligned):
         return "it began again"
@@ -92,7 +92,7 @@ def outcome(new: Statement, old: Statement) -> str | None:
         return "the contrary"
     if ceases and _ceases(aligned):
         return "it ended"
-    return "it is done" if any(_ends(aligned, state, event) for state, event in events) else None
+    return "it is done" if any(_ends(aligned, sought, *each) for each in events) else None
 
 
 def _events(new: Statement, old: Statement) -> list[tuple[frozenset[str], frozenset[str]]]:
@@ -105,14 +105,14 @@ def _events(new: Statement, old: Statement) -> list[tuple[frozenset[str], frozen
     return [(state, event) for state, event in _OUTCOMES if known & state and told & event]
 
 
-def _is_found_elsewhere(aligned: Alignment) -> bool:
-    """Return whether the old statement names nothing more than the place of a search, and the new one no other such place."""
+def _places_sought(aligned: Alignment) -> Collection[int]:
+    """The places of a search, by position, if the old statement names nothing more and the new one no other such place."""
     old, new = aligned.old, aligned.new
     lost = {at for at in aligned.open_old if old.tokens[at].name or old.tokens[at].kind != "word"}
     places = _places(old)
     if _SEEKING.isdisjoint(old.stems) or not lost or not lost <= places.keys():
-        return False
-    return set(places.values()).isdisjoint(_places(new).values())
+        return ()
+    return places if set(places.values()).isdisjoint(_places(new).values()) else ()
 
 
 def _places(statement: Statement) -> dict[int, str]:
@@ -235,15 +235,16 @@ def _is_time(token: Token) -> bool:
     return often or token.kind in _TIMES or token.norm in classes.times
 
 
-def _ends(aligned: Alignment, state: frozenset[str], event: frozenset[str]) -> bool:
+def _ends(
+    aligned: Alignment, sought: Collection[int], state: frozenset[str], event: frozenset[str]
+) -> bool:
     """Return whether the new statement tells an event of all that the old one says, but for the words of its state."""
     old, new = aligned.old, aligned.new
-    known = [at for at in old.content if old.tokens[at].stem not in state]
-    # What is got is new, so that the event need not say so.
     if word_classes().occurs("not_detail", [each for each in new.norms if each not in old.norms]):
         return False  # "too expensive"
-    elsewhere = _places(old) if _is_found_elsewhere(aligned) else ()
-    said = [at for at in known if old.tokens[at].norm not in _NEW and at not in elsewhere]
+    known = [at for at in old.content if old.tokens[at].stem not in state]
+    # What is got is new, so that the event need not say so.
+    said = [at for at in known if old.tokens[at].norm not in _NEW and at not in sought]
     found = next(at for at, token in enumerate(new.tokens) if token.stem in event)
     if not (
         said and _repeats(aligned, said) and (is_past(new) or _is_past_form(new.tokens[found]))
