@@ -58,35 +58,45 @@ def _first_line(error: BaseException | None) -> str:
     return str(error).strip().partition("\n")[0]
 
 
-_STATES: dict[str, tuple[type[StoreError], str]] = {
-    "55P03": (StoreBusy, "other processes wrote for too long; nothing was changed. Try again."),
-    "40001": (StoreBusy, "another process wrote the same rows; nothing was changed. Try again."),
-    "40P01": (StoreBusy, "another process wrote the same rows; nothing was changed. Try again."),
-    "23505": (StoreBusy, "another process wrote the same row; nothing was changed. Try again."),
-    "53100": (StoreFull, "the disk of the database is full; the write was not made."),
-    "53300": (StoreBusy, "the database has too many connections. Try again."),
-    "25006": (StoreReadOnly, "the database is read-only: connect to its primary server."),
-    "42501": (
-        StoreError,
-        "the user of the database may not use this table, or the row belongs to another space. Let the user of "
-        "database_url own the database and its tables.",
-    ),
-    "57014": (
-        StoreBusy,
-        "the database ended an operation that took longer than its statement_timeout; nothing was changed. Try again, "
-        "or raise it for the user of database_url.",
-    ),
-    "57P01": (StoreError, "the database is being shut down. Try again."),
-    "57P03": (StoreError, "the database is starting. Try again."),
-}
-"""The errors of PostgreSQL by their code."""
+def _of_postgres(state: str) -> StoreError | None:
+    """The error that means a code of PostgreSQL; None for a code without one."""
+    match state:
+        case "55P03":
+            return StoreBusy("other processes wrote for too long; nothing was changed. Try again.")
+        case "40001" | "40P01":
+            return StoreBusy("another process wrote the same rows; nothing was changed. Try again.")
+        case "23505":
+            return StoreBusy("another process wrote the same row; nothing was changed. Try again.")
+        case "53100":
+            return StoreFull(
+                "the disk of the database is full; the write was not made. Free some space and try again."
+            )
+        case "53300":
+            return StoreBusy("the database has too many connections. Try again.")
+        case "25006":
+            return StoreReadOnly("the database is read-only: connect to its primary server.")
+        case "42501":
+            return StoreError(
+                "the user of the database may not use this table, or the row belongs to another space. Let the user of "
+                "database_url own the database and its tables."
+            )
+        case "57014":
+            return StoreBusy(
+                "the database ended an operation that took longer than its statement_timeout; nothing was changed. Try "
+                "again, or raise it for the user of database_url."
+            )
+        case "57P01":
+            return StoreError("the database is being shut down. Try again.")
+        case "57P03":
+            return StoreError("the database is starting. Try again.")
+        case _:
+            return None
 
 
 def _translate(error: BaseException | None) -> StoreError:
     state = getattr(error, "sqlstate", None)
-    if state is not None and state in _STATES:
-        kind, what = _STATES[state]
-        return kind(what)
+    if state is not None and (known := _of_postgres(state)) is not None:
+        return known
     if state is None and type(error).__module__.startswith("psycopg"):
         if "NUL" in str(error):
             return StoreError("a text contains a NUL character, which PostgreSQL cannot store.")
