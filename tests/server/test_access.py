@@ -171,15 +171,19 @@ def test_without_a_key_only_loopback_is_served(hashed: None, open_hippo: Opener,
     memory = open_hippo(embedder="hashed:32")
     revoked = memory.create_key(scope=HOME, role="read")
     memory.revoke_key(revoked.key.id)
-    with pytest.raises(InvalidInput, match="without a key|cannot listen"):
-        serving.serve(memory, host=host, port=0, started=lambda address: None)
+    with (
+        pytest.raises(InvalidInput, match="without a key|cannot listen"),
+        serving.bound(host, 0) as listener,
+    ):
+        serving.serve(memory, listener, started=lambda address: None)
 
 
-def test_an_address_in_use_is_said(memory: Hippocampe, client: httpx.Client) -> None:
-    with pytest.raises(InvalidInput, match="Choose another"):
-        serving.serve(
-            memory, host="127.0.0.1", port=client.base_url.port or 0, started=lambda address: None
-        )
+def test_an_address_in_use_is_said(client: httpx.Client) -> None:
+    with (
+        pytest.raises(InvalidInput, match="Choose another"),
+        serving.bound("127.0.0.1", client.base_url.port or 0),
+    ):
+        pass
 
 
 def test_erasing_a_space_removes_its_keys(memory: Hippocampe) -> None:

@@ -175,7 +175,8 @@ def test_pages_of_other_sites_neither_log_in_nor_use_a_login(
 
 
 def test_a_key_is_required_only_where_there_is_one(memory: Hippocampe) -> None:
-    with pytest.raises(InvalidInput, match="hippocampe keys create"):
-        serving.serve(
-            memory, host="127.0.0.1", port=0, started=lambda address: None, require_key=True
-        )
+    with (
+        pytest.raises(InvalidInput, match="hippocampe keys create"),
+        serving.bound("127.0.0.1", 0) as listener,
+    ):
+        serving.serve(memory, listener, started=lambda address: None, require_key=True)

@@ -202,3 +202,22 @@ def test_the_line_that_makes_a_key_works_as_copied(
     with Hippocampe.open(Config(folder, background=False)) as hippo:
         [key] = hippo.keys()
     assert key.space == "default"
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_taken_port_is_refused_before_the_folder_is_opened(tmp_path: Path, workers: str) -> None:
+    folder = tmp_path / "data"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        line = ("serve", "--folder", folder, "--port", port, "--workers", workers)
+        done = CliRunner().invoke(app, [*map(str, line)])
+    assert (done.exit_code, folder.exists()) == (1, False)
+    assert f"cannot listen at 127.0.0.1 port {port}" in " ".join(done.output.split())
+
+
+def test_a_second_server_of_a_folder_at_the_same_port_names_the_first(folder: Path) -> None:
+    with serving(folder) as (_, address):
+        line = ("serve", "--folder", folder, "--port", address.rpartition(":")[2])
+        done = CliRunner().invoke(app, [*map(str, line)])
+    assert done.exit_code == 5
+    assert f"a process serves it; use it at {address}" in " ".join(done.output.split())

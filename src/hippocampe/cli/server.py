@@ -2,9 +2,11 @@
 
 import logging
 import os
+import socket
 import sys
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import Annotated
 
 import typer
@@ -18,6 +20,8 @@ from hippocampe.cli.show import upkeep as show
 from hippocampe.cli.show.layout import say
 from hippocampe.client.hooks.events import answer
 from hippocampe.client.hooks.options import Options
+from hippocampe.errors import InvalidInput
+from hippocampe.system.local_socket import is_held
 
 app = typer.Typer()
 PANEL = "Server"
@@ -83,27 +87,48 @@ def serve(
     def started(address: str) -> None:
         terminal.out(say("Hippocampe serves at {address}\nCtrl-C stops it.", address=address))
 
-    if count > 1:
-        from hippocampe.server.cells import serving as cells
+    with _place(call, host, port) as listener:
+        if count > 1:
+            from hippocampe.server.cells import serving as cells
 
-        cells.serve(
-            config,
-            count,
-            host=host,
-            port=port,
-            started=started,
-            require_key=require_key,
-            log_format=log_format,
-            log_level=log_level,
-        )
-    else:
-        if there:
-            from hippocampe.hippocampe import divide
+            cells.serve(
+                config,
+                count,
+                listener,
+                started=started,
+                require_key=require_key,
+                log_format=log_format,
+                log_level=log_level,
+            )
+        else:
+            if there:
+                from hippocampe.hippocampe import divide
 
-            config = divide(config, count)
-        with call.own(config) as hippo:
-            serving.serve(hippo, host=host, port=port, started=started, require_key=require_key)
+                config = divide(config, count)
+            with call.own(config) as hippo:
+                serving.serve(hippo, listener, started=started, require_key=require_key)
     terminal.end_line()
+
+
+@contextmanager
+def _place(call: Call, host: str, port: int) -> Generator[socket.socket]:
+    """The socket of a server, taken before the folder is opened, which creates it or upgrades its tables.
+
+    Raises:
+        InvalidInput: The address cannot be used.
+        FolderInUse: The same, and another process serves the folder, so that another address would not help.
+    """
+    from hippocampe.server import serving
+
+    with ExitStack() as held:
+        try:
+            listener = held.enter_context(serving.bound(host, port))
+        except InvalidInput:
+            if is_held(os.fspath(call.config.folder)):
+                with call.own(call.config):
+                    pass
+            raise
+        yield listener
 
 
 @command(app, "move-space", panel=PANEL, shared=("folder", "json"), examples=["move-space home 1"])

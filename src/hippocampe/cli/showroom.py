@@ -4,6 +4,7 @@ import signal
 import sys
 import urllib.error
 import urllib.request
+from contextlib import ExitStack
 from threading import Thread
 
 from hippocampe.cli import terminal
@@ -34,10 +35,12 @@ def serve(hippo: Hippocampe) -> None:
         if not sys.stdout.isatty():
             Thread(target=_check, args=(address, failed)).start()
 
-    try:
-        serving.serve(hippo, host=HOST, port=PORT, started=started)
-    except InvalidInput:
-        serving.serve(hippo, host=HOST, port=0, started=started)
+    with ExitStack() as held:
+        try:
+            listener = held.enter_context(serving.bound(HOST, PORT))
+        except InvalidInput:
+            listener = held.enter_context(serving.bound(HOST, 0))
+        serving.serve(hippo, listener, started=started)
     if failed:
         raise ServerUnavailable(
             f"the server did not answer its own check ({failed[0]}): see what it printed."

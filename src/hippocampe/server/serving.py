@@ -4,9 +4,10 @@ import asyncio
 import ipaddress
 import signal
 import socket
+import sys
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -100,9 +101,8 @@ class Server(uvicorn.Server):
 
 def serve(
     hippo: Hippocampe,
+    listener: socket.socket,
     *,
-    host: str,
-    port: int,
     started: Callable[[str], None],
     require_key: bool = False,
 ) -> None:
@@ -110,45 +110,72 @@ def serve(
 
     Args:
         hippo: The open memory; who opened it closes it.
-        host: The address or name to listen at. Any except loopback needs a key in the memory.
-        port: The port; 0 chooses a free one.
+        listener: The socket of `bound`. Any address except loopback needs a key in the memory.
         started: Called with the base URL once it can be reached.
         require_key: Programs of this machine need a key too, and any host name is served, for a reverse proxy
             on this machine.
 
     Raises:
-        InvalidInput: The address cannot be used, or a key is needed and none exists.
+        InvalidInput: A key is needed and none exists, or another program listens at the address meanwhile.
     """
-    opening = listening(
-        host,
-        port,
+    loopback = listen(
+        listener,
         folder=hippo.config.folder,
         keyless=lambda: _no_key(hippo),
         require_key=require_key,
     )
-    with opening as (listener, loopback):
-        address = url_of(listener)
-        served = ServedMemory(hippo)
-        app = create_app(served, loopback=loopback, keyless=not require_key)
+    address = url_of(listener)
+    served = ServedMemory(hippo)
+    app = create_app(served, loopback=loopback, keyless=not require_key)
 
-        def announce() -> None:
-            hippo.announce(address)
-            started(address)
-            Thread(target=rendering.prepare, name="hippocampe-pages", daemon=True).start()
+    def announce() -> None:
+        hippo.announce(address)
+        started(address)
+        Thread(target=rendering.prepare, name="hippocampe-pages", daemon=True).start()
 
-        stopping = app.state.log_tail.ended.set
-        try:
-            with signals_taken():
-                Server(app, announce, stopping).run(sockets=[listener])
-        finally:
-            served.release()
+    stopping = app.state.log_tail.ended.set
+    try:
+        with signals_taken():
+            Server(app, announce, stopping).run(sockets=[listener])
+    finally:
+        served.release()
 
 
 @contextmanager
-def listening(
-    host: str, port: int, *, folder: Path, keyless: Callable[[], bool], require_key: bool
-) -> Generator[tuple[socket.socket, bool], None, None]:
-    """A bound socket, and whether it is on loopback.
+def bound(host: str, port: int) -> Generator[socket.socket]:
+    """A socket at an address, which no client reaches before the server listens at it.
+
+    It is taken before the memory is opened: opening creates a folder, and may upgrade its tables.
+
+    Args:
+        host: The address or name.
+        port: The port; 0 chooses a free one.
+
+    Raises:
+        InvalidInput: The address cannot be used.
+    """
+    with ExitStack() as opened:
+        with _refused(host, port):
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+            family, _, _, _, at = found[0]
+            listener = opened.enter_context(socket.socket(family, socket.SOCK_STREAM))
+            if sys.platform != "win32":
+                # Connections of a server that stopped do not block its port. On Windows they never do.
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                # Everywhere `::` is without the addresses of IPv4.
+                listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            # asyncio sets it only on sockets that name their protocol; without it, each response waits 40 ms
+            # for the client to acknowledge its headers. Accepted connections inherit it.
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            listener.bind(at)
+        yield listener
+
+
+def listen(
+    listener: socket.socket, *, folder: Path, keyless: Callable[[], bool], require_key: bool
+) -> bool:
+    """Let clients connect to a socket of `bound`; return whether it is on loopback.
 
     Args:
         folder: The folder of the keys, for messages.
@@ -156,29 +183,32 @@ def listening(
         require_key: Whether programs of this machine need a key too.
 
     Raises:
-        InvalidInput: The address cannot be used, or a key is needed and none exists.
+        InvalidInput: A key is needed and none exists, or another program listens there meanwhile.
     """
+    name, port = listener.getsockname()[:2]
+    host = str(name).partition("%")[0]
+    loopback = ipaddress.ip_address(host).is_loopback
+    if (require_key or not loopback) and keyless():
+        line = command_line("keys", "create", "--folder", str(folder.absolute()))
+        why = "--require-key needs one" if loopback else "other machines can reach it"
+        raise InvalidInput(
+            f"cannot serve at {host} without a key, because {why}: make a key with: {line}"
+        )
+    with _refused(host, port):
+        listener.listen(WAITING_CONNECTIONS)
+    return loopback
+
+
+@contextmanager
+def _refused(host: str, port: int) -> Generator[None]:
+    """Raise `InvalidInput` if the system refuses an address."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, _, _, _, at = found[0]
-        loopback = ipaddress.ip_address(str(at[0]).partition("%")[0]).is_loopback
-        if (require_key or not loopback) and keyless():
-            line = command_line("keys", "create", "--folder", str(folder.absolute()))
-            why = "--require-key needs one" if loopback else "other machines can reach it"
-            raise InvalidInput(
-                f"cannot serve at {host} without a key, because {why}: make a key with: {line}"
-            )
-        listener = socket.create_server(at[:2], family=family, backlog=WAITING_CONNECTIONS)
+        yield
     except (OSError, OverflowError) as exc:
         reason = getattr(exc, "strerror", None) or exc
         raise InvalidInput(
             f"cannot listen at {host} port {port}: {reason}. Choose another --host or --port."
         ) from exc
-    # asyncio sets it only on sockets that name their protocol; without it, each response waits 40 ms
-    # for the client to acknowledge its headers. Accepted connections inherit it.
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    with listener:
-        yield listener, loopback
 
 
 def _no_key(hippo: Hippocampe) -> bool:

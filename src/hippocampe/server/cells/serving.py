@@ -27,7 +27,7 @@ from hippocampe.server.http.limits import BodyLimit
 from hippocampe.server.http.rewriting import SpeakerPath
 from hippocampe.server.http.sessions import Sessions
 from hippocampe.server.proxy.providers import ProviderErrors
-from hippocampe.server.serving import Server, listening, signals_taken, url_of
+from hippocampe.server.serving import Server, listen, signals_taken, url_of
 from hippocampe.system import private
 from hippocampe.system.exclusive import exclusive
 from hippocampe.system.local_socket import LOCK, is_held
@@ -46,9 +46,8 @@ allow 1,024 files to a program that does not ask for more."""
 def serve(
     config: Config,
     count: int,
+    listener: socket.socket,
     *,
-    host: str,
-    port: int,
     started: Callable[[str], None],
     require_key: bool,
     log_format: str,
@@ -59,12 +58,12 @@ def serve(
     Args:
         config: The folder, which is divided only if it can be served at the address.
         count: The number of cells.
-        port: The port; 0 chooses a free one.
+        listener: The socket of `serving.bound`.
         started: Called with the base URL once it can be reached.
         require_key: Whether programs of this machine need a key too.
 
     Raises:
-        InvalidInput: The address cannot be used, a key is needed and none exists, or the folder cannot be divided.
+        InvalidInput: A key is needed and none exists, or the folder cannot be divided.
         FolderInUse: Another process uses the folder.
         HippocampeError: A cell cannot be started.
     """
@@ -74,18 +73,18 @@ def serve(
     root = config.folder
     card = root / FOLDER / CARD
     with ExitStack() as held:
-        places: list[tuple[KeyRegister, socket.socket, bool]] = []
+        places: list[tuple[KeyRegister, bool]] = []
 
-        def listen() -> None:
+        def begin() -> None:
             keys = KeyRegister(root)
             held.callback(keys.close)
-            place = listening(
-                host, port, folder=root, keyless=lambda: keys.is_empty, require_key=require_key
+            loopback = listen(
+                listener, folder=root, keyless=lambda: keys.is_empty, require_key=require_key
             )
-            places.append((keys, *held.enter_context(place)))
+            places.append((keys, loopback))
 
-        config = divide(config, count, listen)
-        [(keys, listener, loopback)] = places
+        config = divide(config, count, begin)
+        [(keys, loopback)] = places
         held.enter_context(_only_router(root))
         own, sockets = held.enter_context(_own_socket(root.absolute() / FOLDER))
         orders = Orders(
