@@ -637,6 +637,25 @@ def test_a_database_of_a_later_version_is_refused_while_older_processes_serve(
     assert older.remember("le chat dort", scope=ME).action == "inserted"
 
 
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_a_database_that_cannot_hold_every_text_is_refused(encoding: str, tmp_path: Path) -> None:
+    server, name = tier.current().database, f"of_{encoding.lower()}"
+    with server.admin() as connection:
+        connection.execute(
+            f"CREATE DATABASE {name} OWNER {server.user} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0"
+        )
+    try:
+        with pytest.raises(StoreError, match=f"has the encoding {encoding}, .* ENCODING 'UTF8'"):
+            PostgresStore.connect(server.url(name), tmp_path)
+        with server.admin(name) as connection:
+            assert (
+                connection.execute("SELECT 1 FROM pg_tables WHERE tablename = 'memory'").fetchone()
+                is None
+            )
+    finally:
+        server.drop(name)
+
+
 @pytest.mark.parametrize(
     ("setting", "said"),
     [("lock_timeout", "wrote for too long"), ("statement_timeout", "Try again")],

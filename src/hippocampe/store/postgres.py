@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
-from hippocampe.errors import InvalidInput
+from hippocampe.errors import InvalidInput, StoreError
 from hippocampe.store import driver, full_text, locks, postgres_schema, schema
 from hippocampe.store.postgres_schema import EVERY, SPACE
 from hippocampe.store.schema import MADE
@@ -36,6 +36,8 @@ CONNECTION: Final[Mapping[str, Any]] = {
     "connect_timeout": 5,
     "application_name": "hippocampe",
     "autocommit": True,
+    # Also to a database without an encoding, which gives bytes otherwise.
+    "client_encoding": "utf8",
     # A peer that vanished, of a machine that failed or behind a firewall that forgot the connection, counts as dead
     # after some ten seconds: by default, the kernel sends again for a quarter of an hour.
     "tcp_user_timeout": 10_000,
@@ -145,7 +147,22 @@ class PostgresStore(Store):
         return cls(url, folder, clock=clock, prepared=prepared)._opened()
 
     def _prepare(self) -> None:
+        self._check_encoding()
         self._upgrade()
+
+    def _check_encoding(self) -> None:
+        """Refuse a database that cannot hold every character.
+
+        Raises:
+            StoreError: It has another encoding than UTF-8.
+        """
+        with translated(), self.engine.connect() as connection:
+            encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+        if encoding != "UTF8":
+            raise StoreError(
+                f"the database has the encoding {encoding}, which cannot hold every text. Create one with CREATE "
+                "DATABASE … ENCODING 'UTF8' TEMPLATE template0, and name it in database_url."
+            )
 
     @contextmanager
     def read(self, *, whole: bool = False) -> Generator[Connection]:
