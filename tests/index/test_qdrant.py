@@ -1,16 +1,19 @@
 """The index in a Qdrant server: the contract, and what it does when the server is away."""
 
+import asyncio
+import ssl
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+import trustme
 from qdrant_client import QdrantClient, models
 
 import qdrant
 from hippocampe.config import Config
 from hippocampe.errors import EmbedderMismatch, IndexUnavailable
-from hippocampe.index.qdrant import QdrantIndex
+from hippocampe.index.qdrant import GRPC_PORT, PORT, QdrantIndex
 from hippocampe.protocols import KINDS, Filter
 from hippocampe.testing.contracts import SharedIndexContract
 from qdrant import Node
@@ -51,9 +54,36 @@ def test_a_key_that_is_refused_and_a_server_that_is_away_are_named(
             guarded.kill()
             for _ in range(2):
                 with pytest.raises(
-                    IndexUnavailable, match="check that Qdrant runs, and qdrant_url"
+                    # The second call is not sent, and gives the reason of the first.
+                    IndexUnavailable,
+                    match="refused.* check that Qdrant runs, and qdrant_url",
                 ):
                     opened.count("memory")
+
+
+def test_a_url_without_tls_of_a_server_with_it_is_refused_and_the_reverse(
+    node: Node, tmp_path: Path
+) -> None:
+    answering = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trustme.CA().issue_cert("127.0.0.1").configure_cert(answering)
+
+    async def close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async def refused() -> str:
+        server = await asyncio.start_server(close, "127.0.0.1", 0, ssl=answering)
+        async with server:
+            port = server.sockets[0].getsockname()[1] - (GRPC_PORT - PORT)
+            return await asyncio.to_thread(refusal, f"http://127.0.0.1:{port}")
+
+    def refusal(url: str) -> str:
+        config = Config(tmp_path, database_url="postgresql://localhost/memory", qdrant_url=url)
+        with pytest.raises(IndexUnavailable) as error:
+            QdrantIndex.open(config, dimensions=SharedIndexContract.DIMENSIONS, model="secure")
+        return str(error.value)
+
+    assert "expects TLS: write https://" in asyncio.run(refused())
+    assert "does not use TLS: write http://" in refusal(node.url.replace("http:", "https:"))
 
 
 def test_a_collection_that_was_deleted_is_made_again_and_new(node: Node, tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ half-filled collection for a whole one, even if the process that made it has die
 """
 
 import hashlib
+import socket
+import ssl
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -40,6 +42,8 @@ CHANGE_SECONDS: Final = 60
 """Time limits of a search, a write, and a change of the collection."""
 DURABLE_SECONDS = 10.0
 """Time after which the server has its writes on disk: it flushes every 5 seconds."""
+HANDSHAKE_SECONDS: Final = 1
+"""Time limit of a connection that only tells whether a server uses TLS."""
 REST_SECONDS: Final = 0.5
 """After all nodes failed, calls fail at once for this long, so that turns do not wait for a server that is down."""
 OLDEST: Final = (1, 13)
@@ -74,6 +78,7 @@ class QdrantIndex:
         self._preferred = 0
         self._ready = False
         self._resting_until = 0.0
+        self._unreached = ""
         self._closed = False
 
     @classmethod
@@ -82,7 +87,8 @@ class QdrantIndex:
 
         Raises:
             EmbedderMismatch: The collection has vectors of other dimensions.
-            IndexUnavailable: The server or the collection is of a version that cannot be used.
+            IndexUnavailable: The server or the collection is of a version that cannot be used, the server refused the key,
+                or the URL has the wrong scheme.
         """
         index = cls(config, dimensions=dimensions, model=model)
         try:
@@ -281,11 +287,11 @@ class QdrantIndex:
         """Ask a node, and the others if it does not answer; prepare the collection first, and again if it was lost.
 
         Raises:
-            IndexUnavailable: None answered, or one refused.
+            IndexUnavailable: None answered, one refused, or a URL has the wrong scheme.
         """
         self._check_open()
         if time.monotonic() < self._resting_until:
-            raise IndexUnavailable(f"{what}: Qdrant did not answer a moment ago. {_ABSENT}")
+            raise IndexUnavailable(f"{what}: {self._unreached}. {_ABSENT}")
         reasons: list[str] = []
         # Twice: a connection that the server closed fails once.
         for attempt in range(2 * len(self._nodes)):
@@ -301,12 +307,15 @@ class QdrantIndex:
                 if isinstance(exc, _Missing):
                     # The server lost its disk, or somebody deleted the collection.
                     self._ready = False
+                elif not self._ready:
+                    _check_scheme(self._config.qdrant_urls[number])
                 reasons.append(f"{self._config.qdrant_urls[number]}: {exc}")
                 continue
             self._preferred = number
             return answer
+        self._unreached = reasons[0]
         self._resting_until = time.monotonic() + REST_SECONDS
-        raise IndexUnavailable(f"{what}: {reasons[0]}. {_ABSENT}")
+        raise IndexUnavailable(f"{what}: {self._unreached}. {_ABSENT}")
 
     def _prepare(self, node: QdrantClient) -> None:
         """Check the server and the collection; create the collection if it is missing."""
@@ -447,6 +456,34 @@ def _translated(what: str) -> Generator[None]:
     if transient:
         raise _Unreachable(str(reason)) from cause
     raise IndexUnavailable(f"{what}: {reason}. {_REFUSED if refused else _REMEDY}") from cause
+
+
+def _check_scheme(url: str) -> None:
+    """Refuse `http` for a server that expects TLS, and the reverse: neither side names the mismatch.
+
+    Raises:
+        IndexUnavailable: The URL has the wrong scheme.
+    """
+    parts = urlsplit(url)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    # Only the handshake matters: nothing is sent.
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    address = (parts.hostname, (parts.port or PORT) + (GRPC_PORT - PORT))
+    try:
+        with socket.create_connection(address, HANDSHAKE_SECONDS) as raw, context.wrap_socket(raw):
+            secure = True
+    except OSError as exc:
+        if not isinstance(exc, ssl.SSLError) or exc.reason != "WRONG_VERSION_NUMBER":
+            return
+        secure = False
+    if secure and parts.scheme == "http":
+        raise IndexUnavailable(
+            f"the Qdrant server at {url} expects TLS: write https:// in qdrant_url."
+        )
+    if not secure and parts.scheme == "https":
+        raise IndexUnavailable(
+            f"the Qdrant server at {url} does not use TLS: write http:// in qdrant_url, or turn TLS on there."
+        )
 
 
 def _connect(url: str, key: str | None) -> QdrantClient:

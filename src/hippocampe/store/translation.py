@@ -58,7 +58,7 @@ def _first_line(error: BaseException | None) -> str:
     return str(error).strip().partition("\n")[0]
 
 
-def _of_postgres(state: str) -> StoreError | None:
+def _of_postgres(state: str, reason: str) -> StoreError | None:
     """The error that means a code of PostgreSQL; None for a code without one."""
     match state:
         case "55P03":
@@ -73,7 +73,9 @@ def _of_postgres(state: str) -> StoreError | None:
             )
         case "53300":
             return StoreBusy("the database has too many connections. Try again.")
-        case "25006":
+        case "0A000" if "recovery" not in reason:
+            return None
+        case "25006" | "0A000":
             return StoreReadOnly("the database is read-only: connect to its primary server.")
         case "42501":
             return StoreError(
@@ -95,7 +97,7 @@ def _of_postgres(state: str) -> StoreError | None:
 
 def _translate(error: BaseException | None) -> StoreError:
     state = getattr(error, "sqlstate", None)
-    if state is not None and (known := _of_postgres(state)) is not None:
+    if state is not None and (known := _of_postgres(state, str(error))) is not None:
         return known
     if state is None and type(error).__module__.startswith("psycopg"):
         if "NUL" in str(error):
