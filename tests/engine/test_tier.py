@@ -37,6 +37,7 @@ from hippocampe.errors import (
     InvalidInput,
     StoreBusy,
     StoreError,
+    StoreReadOnly,
     StoreTooNew,
 )
 from hippocampe.extraction.jobs.work import JOBS
@@ -635,6 +636,22 @@ def test_a_database_of_a_later_version_is_refused_while_older_processes_serve(
     with pytest.raises(StoreTooNew, match="dump of the database"):
         join()
     assert older.remember("le chat dort", scope=ME).action == "inserted"
+
+
+def test_a_standby_is_named(join: Joiner) -> None:
+    hippo, server = join(), tier.current().database
+    standby = server.folder / "data" / "standby.signal"
+    server.stop()
+    standby.touch()
+    server.start()
+    try:
+        with pytest.raises(StoreReadOnly, match="connect to its primary server"):
+            hippo.remember("le chat dort", scope=ME)
+    finally:
+        server.stop()
+        standby.unlink()
+        server.start()
+    assert hippo.remember("le chat dort", scope=ME).action == "inserted"
 
 
 @pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])

@@ -73,6 +73,7 @@ def _of_postgres(state: str, reason: str) -> StoreError | None:
             )
         case "53300":
             return StoreBusy("the database has too many connections. Try again.")
+        # The code of what a server cannot do at all, and of writes on a standby.
         case "0A000" if "recovery" not in reason:
             return None
         case "25006" | "0A000":
