@@ -401,9 +401,10 @@ class ReceiptItem:
         kind: Its collection, `turn`, `live`, `message` or `note`.
         content: Its text; of a piece of a note, after its path and heading.
         at: The time it was said or learnt; of a note, its modification time.
-        matched: The reason why it is in the receipt. For `forget`: `meaning`, `words`, `key`, and `unclear` if it may
-            be about somebody else; on request also `evidence` (a memory that is forgotten rests on it), `answer` (its
-            reply repeats one) and `said` (it was just said). For `erase`: `id`, `user`, `space`; `tag`, `alias`,
+        matched: The reason why it is in the receipt. For `forget`: `meaning`, `words`, `key`, `unclear` if it may be
+            about somebody else, and `message` (a memory that was made of a live message that matched, during the
+            search); on request also `evidence` (a memory that is forgotten rests on it), `answer` (its reply repeats
+            one) and `said` (it was just said). For `erase`: `id`, `user`, `space`; `tag`, `alias`,
             `key`, `source`, `metadata`, `path`, `heading`, `name` (in the text); `version` (of a memory that
             matched), `turn` (a message of a turn that matched), `message` (a turn or a summary with a message that
             matched). For `expire`: `expired`.

@@ -11,7 +11,15 @@ import pytest
 
 from children import child
 from conftest import FakeClock, Opener
-from hippocampe import BudgetSpent, Hippocampe, InvalidAnswer, ModelUnavailable, Scope
+from hippocampe import (
+    BudgetSpent,
+    Hippocampe,
+    InvalidAnswer,
+    ModelUnavailable,
+    ReceiptItem,
+    Scope,
+)
+from hippocampe.retrieval import about
 from hippocampe.store import job_runs
 from model_server import Answer, Call, ModelRequest, ModelServer
 
@@ -443,6 +451,29 @@ def test_nothing_is_stated_from_what_was_removed_meanwhile(
     assert contents(hippo) == {"énoncé sur mon hérisson mange"}
     if how == "erase":
         assert hippo.verify(absent=["Zéphyrine"]).ok
+
+
+def test_what_is_stated_of_a_message_while_it_is_searched_is_forgotten_with_it(
+    server: ModelServer, with_model: Hippocampe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hippo = with_model
+    told(hippo, ("ana", "ma tortue Zéphyrine dort"), ("bob", "mon hérisson mange"))
+    propose(
+        server,
+        statement("La tortue d'Ana s'appelle Zéphyrine", "m1"),
+        statement("Le hérisson de Bob mange", "m2"),
+    )
+    find = about.find
+
+    def find_then_digest(*arguments: Any, **named: Any) -> list[ReceiptItem]:
+        found = find(*arguments, **named)
+        hippo.digest(scope=HERE)
+        return found
+
+    monkeypatch.setattr(about, "find", find_then_digest)
+    receipt = hippo.forget("Zéphyrine", scope=HERE)
+    assert [item.kind for item in receipt.items] == ["live", "memory"]
+    assert contents(hippo) == {"Le hérisson de Bob mange"}
 
 
 @pytest.mark.parametrize("how", ["erase", "forget"])

@@ -4,6 +4,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
 
+from sqlalchemy import Connection
+
 from hippocampe.curation.revise import hide
 from hippocampe.curation.turns import Turns
 from hippocampe.engine import audit, backlog
@@ -42,7 +44,7 @@ def forget(
     backlog.catch_up_with_talk(context.writer)
     found = about.find(context.corpus, topic, scope)
     if not dry_run:
-        hide_all(context.writer, turns, found, scope, f"forgotten: {mask(topic)}")
+        found += hide_all(context.writer, turns, found, scope, f"forgotten: {mask(topic)}")
     counts: dict[str, int] = {}
     for item in found:
         kind = "fact" if item.memory is not None and item.memory.key else item.kind
@@ -52,11 +54,18 @@ def forget(
 
 def hide_all(
     writer: Writer, turns: Turns, found: Collection[ReceiptItem], scope: Scope, reason: str
-) -> None:
-    """Hide items from recall and full-text search, and what turns still hold of them."""
+) -> list[ReceiptItem]:
+    """Hide items from recall and full-text search, and what turns still hold of them.
+
+    Returns:
+        The memories that a digest made of found messages after they were found, hidden too: a digest makes none of
+        hidden messages.
+    """
     now = writer.corpus.store.now()
     with writer.change(from_reserve=True) as change:
-        ids = [item.id for item in found if item.memory is not None]
+        overheard = [item.id for item in found if item.kind == "live"]
+        made = _made_of(change.connection, scope.space, overheard)
+        ids = [item.id for item in (*found, *made) if item.memory is not None]
         for memory in memories.get(change.connection, scope.space, ids).values():
             if memory.forgotten_at is None:
                 hide(change, memory, now, reason)
@@ -64,9 +73,18 @@ def hide_all(
         hide_turns(change, scope.space, hidden, now, reason)
         loose = [item.id for item in found if item.kind in ("live", "message")]
         _hide_messages(change, scope.space, loose, now, reason)
-        detail = audit.ids([item.id for item in found])
+        detail = audit.ids([item.id for item in (*found, *made)])
         audit.record(change.connection, now, scope.space, "forget", **detail)
     turns.forget(scope.space)
+    return made
+
+
+def _made_of(connection: Connection, space: str, overheard: Collection[str]) -> list[ReceiptItem]:
+    """The memories that were made of messages that were live when they were found."""
+    spoken = message_rows.find(connection, schema.message.c.id.in_(list(overheard)))
+    digested = [each.id for each in spoken if not each.live]
+    made = memories.resting_on(connection, space, digested) if digested else []
+    return [about.of_memory(each, "message") for each in made]
 
 
 def _hide_messages(
