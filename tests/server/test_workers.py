@@ -151,6 +151,9 @@ def test_an_address_with_a_speaker_leads_to_the_proxy(
 
 def test_operators_see_all_cells(client: httpx.Client) -> None:
     assert client.get("/healthz").json() == {"status": "ok"}
+    for path in ("/healthz", "/readyz"):
+        refused = client.get(path, headers={"Host": "elsewhere.example"})
+        assert (refused.status_code, "Host header" in refused.text) == (403, True)
     # A busy machine may need more than the time that a cell has for its answer.
     eventually(lambda: client.get("/readyz").json()["ready"])
     text = client.get("/metrics").text

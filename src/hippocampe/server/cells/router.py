@@ -41,7 +41,15 @@ from hippocampe.server.cells.sending import (
 from hippocampe.server.cells.supervisor import Supervisor
 from hippocampe.server.dashboard.visit import chosen_space
 from hippocampe.server.http import problems
-from hippocampe.server.http.access import LOGIN, PROXY, decoded, secret_of, session_of
+from hippocampe.server.http.access import (
+    LOGIN,
+    PROXY,
+    decoded,
+    foreign_to_loopback,
+    forwarded,
+    secret_of,
+    session_of,
+)
 from hippocampe.server.http.bodies import Body
 from hippocampe.server.http.sessions import COOKIE, SAFE_METHODS, Sessions
 from hippocampe.types import Scope
@@ -71,7 +79,10 @@ class Router:
         keys: KeyRegister,
         sessions: Sessions,
         notes_space: str | None,
+        *,
+        keyless: bool = False,
     ) -> None:
+        self._keyless = keyless
         self._divided = divided
         self._cells = supervisor.cells
         self._keys = keys
@@ -96,10 +107,8 @@ class Router:
             raise HTTPException(404, "there is no endpoint at this path.")
         if path.startswith(passing.INTERNAL):
             response = await self._controlled(connection, receive)
-        elif path == "/healthz":
-            response = JSONResponse({"status": "ok"})
-        elif path == "/readyz":
-            response = await self._readiness()
+        elif (own := {"/healthz": self._health, "/readyz": self._readiness}.get(path)) is not None:
+            response = self._refusal(connection) or await own()
         else:
             body = await Body.of(receive, KEPT_BYTES)
             with suppress(ClientDisconnect):
@@ -127,6 +136,15 @@ class Router:
         await asyncio.gather(
             *(_soon(each.ask("ending", {}), READY_SECONDS) for each in self._cells)
         )
+
+    def _refusal(self, connection: Connection) -> Response | None:
+        """The answer to a request of a web page of another site, as a cell gives it; None for others."""
+        local = self._keyless and not forwarded(connection)
+        problem = foreign_to_loopback(Headers(scope=connection)) if local else None
+        return None if problem is None else problems.response(problem)
+
+    async def _health(self) -> Response:
+        return JSONResponse({"status": "ok"})
 
     async def _readiness(self) -> Response:
         asked = (_soon(each.ask("ready"), READY_SECONDS) for each in self._cells)

@@ -155,6 +155,7 @@ async def _run(
         keys,
         Sessions(),
         orders.config.notes_space if has_notes else None,
+        keyless=orders.loopback and orders.keyless,
     )
     limited = BodyLimit(router, most=MAX_BODY_BYTES, larger=LARGER)
     app: ASGIApp = SpeakerPath(ProviderErrors(limited))

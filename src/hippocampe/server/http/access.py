@@ -107,7 +107,7 @@ class Gate(Middleware):
         foreign = is_allowed(connection, headers, self._origins)
         keyless = self._keyless and not foreign and not forwarded(connection)
         if not foreign:
-            problem = _foreign_to_loopback(headers) if keyless else _foreign_page(headers)
+            problem = foreign_to_loopback(headers) if keyless else _foreign_page(headers)
             if problem is not None:
                 return problem
         if is_public(connection["path"]):
@@ -177,7 +177,7 @@ def _first(value: str) -> str:
     return value.partition(",")[0].strip().lower()
 
 
-def _foreign_to_loopback(headers: Headers) -> problems.Problem | None:
+def foreign_to_loopback(headers: Headers) -> problems.Problem | None:
     """The reason to refuse a keyless request that a web page of another site may have sent (DNS rebinding), or
     None."""
     if not _names_loopback(f"//{headers.get('host', '')}"):
