@@ -239,15 +239,15 @@ def test_operators_get_an_answer_although_no_cell_answers(monkeypatch: pytest.Mo
 
 _LIMITED = """
 import resource
-from hippocampe.server.cells import serving
+from hippocampe.server import serving
 _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
-serving._allow_files()
+serving.allow_files()
 assert resource.getrlimit(resource.RLIMIT_NOFILE) == (min(hard, serving.OPEN_FILES), hard)
 """
 
 
-def test_the_router_may_open_a_file_for_each_of_its_connections() -> None:
+def test_a_server_may_open_a_file_for_each_of_its_connections() -> None:
     done = children.run("-c", _LIMITED, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
@@ -221,3 +221,32 @@ def test_a_second_server_of_a_folder_at_the_same_port_names_the_first(folder: Pa
         done = CliRunner().invoke(app, [*map(str, line)])
     assert done.exit_code == 5
     assert f"a process serves it; use it at {address}" in " ".join(done.output.split())
+
+
+def test_a_server_that_can_open_no_more_files_waits_without_filling_its_log(
+    tmp_path: Path,
+) -> None:
+    script = (
+        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64));"
+        "from hippocampe.cli import main; main()"
+    )
+    command = ("-c", script, "serve", "--folder", tmp_path / "data", "--port", 0)
+    log = tmp_path / "log"
+    with (
+        log.open("w") as errors,
+        children.running(*command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
+        ExitStack() as held,
+    ):
+        assert process.stdout is not None
+        host, port = process.stdout.readline().split()[-1].removeprefix("http://").split(":")
+        for _ in range(100):
+            held.enter_context(socket.create_connection((host, int(port))))
+        ends = time.monotonic() + 30
+        while "out of system resource" not in log.read_text():
+            assert time.monotonic() < ends
+            time.sleep(0.05)
+        # The event loop tries again each second.
+        time.sleep(1.5)
+        held.close()
+        assert httpx.get(f"http://{host}:{port}/healthz", timeout=30).status_code == 200
+    assert log.read_text().count("out of system resource") < 500

@@ -27,10 +27,19 @@ from hippocampe.server.http.slow_clients import MAX_CONNECTIONS, HeadTimeoutProt
 from hippocampe.server.proxy.providers import ProviderErrors
 from hippocampe.system.command_line import command_line
 
+if sys.platform != "win32":
+    import resource
+
 STOP_SECONDS = 10
 """Grace period of requests under way."""
 STOPPED = "the server stopped before its answer: send the request again."
 WAITING_CONNECTIONS = 2_048
+ACCEPTED_AT_ONCE = 16
+"""Connections that the event loop accepts in a row. When no file can be opened, it logs as many failures a second: with
+all that may wait, its log grew by ten megabytes a second."""
+OPEN_FILES = 4_096
+"""Files that a server may open: each request needs a connection of its client, and with cells one to a cell. Many
+systems allow 256 or 1,024 files to a program that does not ask for more."""
 SMALL_CALLS = 32
 """Threads of the event loop itself, for short calls. Verbs have thread pools of their own."""
 
@@ -81,6 +90,7 @@ class Server(uvicorn.Server):
             "timeout_graceful_shutdown": STOP_SECONDS,
             "http": HeadTimeoutProtocol,
             "limit_concurrency": MAX_CONNECTIONS,
+            "backlog": ACCEPTED_AT_ONCE,
         }
         super().__init__(uvicorn.Config(Interruptions(app), **given | options))
         self._stopping = stopping
@@ -90,6 +100,9 @@ class Server(uvicorn.Server):
         threads = ThreadPoolExecutor(SMALL_CALLS, thread_name_prefix="hippocampe-small")
         asyncio.get_running_loop().set_default_executor(threads)
         await super().startup(sockets)
+        for each in sockets or ():
+            # The number of waiting connections too was that of accepted ones.
+            each.listen(WAITING_CONNECTIONS)
         if self.started:
             self._on_start()
 
@@ -124,6 +137,7 @@ def serve(
         keyless=lambda: _no_key(hippo),
         require_key=require_key,
     )
+    allow_files()
     address = url_of(listener)
     served = ServedMemory(hippo)
     app = create_app(served, loopback=loopback, keyless=not require_key)
@@ -209,6 +223,15 @@ def _refused(host: str, port: int) -> Generator[None]:
         raise InvalidInput(
             f"cannot listen at {host} port {port}: {reason}. Choose another --host or --port."
         ) from exc
+
+
+def allow_files() -> None:
+    """Ask for `OPEN_FILES`, or for as many as the system allows."""
+    if sys.platform != "win32":
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _no_key(hippo: Hippocampe) -> bool:

@@ -27,20 +27,14 @@ from hippocampe.server.http.limits import BodyLimit
 from hippocampe.server.http.rewriting import SpeakerPath
 from hippocampe.server.http.sessions import Sessions
 from hippocampe.server.proxy.providers import ProviderErrors
-from hippocampe.server.serving import Server, listen, signals_taken, url_of
+from hippocampe.server.serving import Server, allow_files, listen, signals_taken, url_of
 from hippocampe.system import private
 from hippocampe.system.exclusive import exclusive
 from hippocampe.system.local_socket import LOCK, is_held
 
-if sys.platform != "win32":
-    import resource
-
 CARD = "router.json"
 """The file, in the folder of the cells, with the address of the router's own socket."""
 SOCKET = "router.sock"
-OPEN_FILES = 4_096
-"""Files that the router may open: each request needs a connection of its client and one to a cell, and many systems
-allow 1,024 files to a program that does not ask for more."""
 
 
 def serve(
@@ -69,7 +63,7 @@ def serve(
     """
     if sys.platform == "win32":
         raise InvalidInput("--workers needs Unix sockets: leave it out, or use Linux or macOS.")
-    _allow_files()
+    allow_files()
     root = config.folder
     card = root / FOLDER / CARD
     with ExitStack() as held:
@@ -128,15 +122,6 @@ def _own_socket(folder: Path) -> Generator[tuple[socket.socket, Path]]:
         finally:
             for each in folder.glob("*.sock"):
                 each.unlink()
-
-
-def _allow_files() -> None:
-    """Ask for `OPEN_FILES`, or for as many as the system allows."""
-    if sys.platform != "win32":
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
-        if soft != resource.RLIM_INFINITY and soft < wanted:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 async def _run(
