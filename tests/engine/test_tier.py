@@ -26,7 +26,7 @@ from conftest import FakeClock
 from hippocampe import AsyncHippocampe, Config, Hippocampe, JobRun, Scope
 from hippocampe.cli import reach
 from hippocampe.curation.erase import ERASING
-from hippocampe.engine import deliveries
+from hippocampe.engine import backlog, deliveries
 from hippocampe.engine.replies import Replies
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.engine.writer import Writer
@@ -636,6 +636,25 @@ def test_a_database_of_a_later_version_is_refused_while_older_processes_serve(
     with pytest.raises(StoreTooNew, match="dump of the database"):
         join()
     assert older.remember("le chat dort", scope=ME).action == "inserted"
+
+
+def test_what_an_import_that_died_left_is_embedded_by_the_next_process(
+    join: Joiner, tmp_path: Path
+) -> None:
+    one, elsewhere = join(), Scope(space="elsewhere")
+    one.remember("Camille élève des abeilles", scope=ME)
+    archive = tmp_path / "archive.jsonl"
+    one.export_to(archive, scope=ME)
+
+    def die(*_: object) -> None:
+        raise SystemExit
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr(backlog, "embed_imported", die)
+        one.import_from(archive, scope=elsewhere)
+    assert contents(one, "abeilles", elsewhere) == []
+    assert contents(join(), "abeilles", elsewhere) == ["Camille élève des abeilles"]
+    assert one.verify().ok
 
 
 def test_a_standby_is_named(join: Joiner) -> None:

@@ -156,11 +156,23 @@ def _catch_up_shared(writer: Writer, progress: Progress | None) -> None:
     corpus = writer.corpus
     try:
         filling.complete(writer, progress)
+        _embed_imported(writer, progress)
         deliveries.settle(writer, all_now=not corpus.config.background)
     except (IndexUnavailable, EmbedderUnavailable) as exc:
         writer.deliveries.behind = True
         what = "embedder" if isinstance(exc, EmbedderUnavailable) else "indexing"
         corpus.outages.failed(what, exc)
+
+
+def _embed_imported(writer: Writer, progress: Progress | None) -> None:
+    """Embed what an import of a process that died left, unless another process embeds or fills now."""
+    store = writer.corpus.store
+    with store.read() as connection:
+        unembedded = backlog.has_unembedded(connection)
+    if unembedded:
+        with store.filling() as alone:
+            if alone:
+                backlog.embed_imported(writer, progress)
 
 
 def reindex(writer: Writer, progress: Progress | None = None, *, graphs: bool = True) -> Reindexed:
