@@ -246,7 +246,7 @@ def test_a_server_that_can_open_no_more_files_waits_without_filling_its_log(
             assert time.monotonic() < ends
             time.sleep(0.05)
         # The event loop tries again each second.
-        time.sleep(1.5)
+        time.sleep(2.5)
         held.close()
         assert httpx.get(f"http://{host}:{port}/healthz", timeout=30).status_code == 200
-    assert log.read_text().count("out of system resource") < 500
+    assert log.read_text().count("out of system resource") < 60

@@ -34,9 +34,9 @@ STOP_SECONDS = 10
 """Grace period of requests under way."""
 STOPPED = "the server stopped before its answer: send the request again."
 WAITING_CONNECTIONS = 2_048
-ACCEPTED_AT_ONCE = 16
-"""Connections that the event loop accepts in a row. When no file can be opened, it logs as many failures a second: with
-all that may wait, its log grew by ten megabytes a second."""
+ACCEPTED_AT_ONCE = 1
+"""Connections that the event loop accepts in a row. When no file can be opened, it logs a failure for each of them and
+tries each again a second later: with more than one they multiply, and the log grew by ten megabytes a second."""
 OPEN_FILES = 4_096
 """Files that a server may open: each request needs a connection of its client, and with cells one to a cell. Many
 systems allow 256 or 1,024 files to a program that does not ask for more."""
