@@ -138,6 +138,8 @@ def _config(dimensions: int, points: int = 0) -> engine.EdgeConfig:
         ),
         optimizers=engine.EdgeOptimizersConfig(default_segment_number=1, indexing_threshold=1),
         wal_enabled=False,
+        # A shard has few segments, and searches compute one after the other.
+        max_search_threads=1,
     )
 
 
