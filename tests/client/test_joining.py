@@ -21,6 +21,7 @@ from hippocampe.client import joining
 from hippocampe.client.host import Host
 from hippocampe.client.joining import join, join_or_start
 from hippocampe.client.local import LocalConnection
+from hippocampe.client.remote import RemoteHippocampe
 from hippocampe.hippocampe import JoinedHippocampe
 from hippocampe.system import local_socket
 from hippocampe.system.local_socket import HELD_SECONDS, IN_USE, SILENCE_SECONDS, SOCKET
@@ -352,3 +353,16 @@ def test_a_migration_does_not_wait_for_a_process_that_was_started_by_itself(
     moved = command(folder, "migrate", "--to", str(target), "--json")
     assert moved.returncode == 0, moved.stderr
     assert (target / "hippocampe.db").is_file()
+
+
+def test_an_owner_that_ends_while_it_is_joined(config: Config, folder: Path) -> None:
+    with Hippocampe.open(config) as first:
+        gone = LocalConnection(folder)
+        assert gone.greet()
+        assert first.owns
+    with Hippocampe.open(config) as successor:
+        connections = [LocalConnection(folder), gone]
+        with RemoteHippocampe(connections.pop, config) as joined:
+            assert not joined.recent(scope=ME)
+        assert successor.owns
+    assert not connections

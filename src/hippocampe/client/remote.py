@@ -47,12 +47,22 @@ class RemoteHippocampe:
     def __init__(self, connected: Callable[[], Caller[Any]], config: Config) -> None:
         self._connect = connected
         self.config = config
-        self._connection = connected()
-        try:
-            self._space = self._greeted()
-        except BaseException:
-            self._connection.close()
-            raise
+        ends = time.monotonic() + RECONNECT_SECONDS
+        while True:
+            self._connection = connected()
+            try:
+                self._space = self._greeted()
+                return
+            except Unreached as exc:
+                self._connection.close()
+                if isinstance(self._connection, Connection):
+                    raise
+                if time.monotonic() > ends:
+                    raise _unreachable(exc) from exc
+            except BaseException:
+                self._connection.close()
+                raise
+            time.sleep(PAUSE_SECONDS)
 
     @property
     def address(self) -> str:
