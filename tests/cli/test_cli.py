@@ -671,7 +671,7 @@ class TestFacts:
         missing = run("facts", "street")
         assert (missing.code, missing.err) == (
             3,
-            "error: space 'default' has no fact 'street': see them with facts().\n",
+            "error: space 'default' has no fact 'street': take keys from the list of facts.\n",
         )
         assert run("facts", "delete", "street").code == 3
 

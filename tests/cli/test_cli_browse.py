@@ -47,7 +47,7 @@ class TestList:
         assert run("list", "--order", "oldest", "--cursor", cursor[1]).code == 1
 
     def test_a_table_for_people(self, run: Run, said: Callable[..., str]) -> None:
-        assert run("list").out == "There are no memories.\n"
+        assert run("list").out == "Nothing found.\n"
         id = said(HOSTILE, "--metadata", "note=\u202ea")
         shown = run("list").out
         assert "\u202e" not in shown
@@ -55,7 +55,7 @@ class TestList:
         assert "state" not in shown
         run("delete", id)
         assert re.search(r"fact +forgotten +", run("list", "--state", "all").out)
-        assert "There are no" in run("list").out
+        assert run("list").out == "Nothing found.\n"
 
 
 class TestReading:

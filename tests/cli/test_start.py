@@ -211,6 +211,9 @@ def test_the_help_begins_with_the_daily_commands() -> None:
     places = [shown.index(f"│ {name} ") for name in (*DAILY, "edit")]
     assert places == sorted(places)
     assert all(shown.count(f"│ {name} ") == 1 for name in DAILY)
+    # A flag takes no value.
+    assert "--version" in shown
+    assert "<bool>" not in shown
 
 
 @pytest.mark.parametrize("typed", [("recall", "tea"), ("hook", "stop")])

@@ -37,6 +37,7 @@ class _Translated:
     """Translates a command when its help is shown; the process ends after that."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
+        _hide_types_of_flags(self, ctx)
         _translate(self, ctx)
         with terminal.writing():
             cast("Any", super()).format_help(ctx, formatter)
@@ -95,6 +96,13 @@ def places(command: Any, ctx: Any) -> Iterator[tuple[object, str]]:
                 yield each, name
     if command.epilog:
         yield command, "epilog"
+
+
+def _hide_types_of_flags(command: Any, ctx: Any) -> None:
+    """Typer shows `<bool>` behind a flag, as if it took a value."""
+    for each in command.get_params(ctx):
+        if getattr(each, "is_flag", False):
+            each.metavar = ""
 
 
 def _translate(command: Any, ctx: Any) -> None:

@@ -252,7 +252,7 @@ def list_facts(
     if key is not None:
         if key not in found:
             raise NotFound(
-                f"space {call.scope.space!r} has no fact {key!r}: see them with facts()."
+                f"space {call.scope.space!r} has no fact {key!r}: take keys from the list of facts."
             )
         found = {key: found[key]}
     call.answer(found, lambda: show.facts(found))

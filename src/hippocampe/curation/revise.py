@@ -178,7 +178,9 @@ def delete_fact(writer: Writer, key: str, *, scope: Scope, reason: str = "delete
     with writer.change(from_reserve=True) as change:
         holder = memories.holder_of_key(change.connection, scope.space, key)
         if holder is None:
-            raise NotFound(f"space {scope.space!r} has no fact {key!r}: see them with facts().")
+            raise NotFound(
+                f"space {scope.space!r} has no fact {key!r}: take keys from the list of facts."
+            )
         return _delete(change, writer.corpus.store.now(), holder, reason)
 
 

@@ -165,6 +165,11 @@ def test_they_fit_a_phone_in_french(reader: Reader, memory: Hippocampe) -> None:
         page.goto(path)
         check_fits(page)
         check_accessible(page)
+    # Who told it stands below a statement, which has the whole width.
+    row = page.locator("[data-row]").first
+    statement, rest = row.locator(".grow").bounding_box(), row.locator(".nowrap").bounding_box()
+    assert statement and rest
+    assert rest["y"] >= statement["y"] + statement["height"]
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])

@@ -62,7 +62,7 @@ def test_an_empty_space_leads_to_the_others(reader: Reader, memory: Hippocampe) 
 
 def test_what_was_given_and_learnt(reader: Reader, lived: Hippocampe) -> None:
     page = reader.open("/overview")
-    given = page.locator("section", has=page.get_by_role("heading", name="Given just now"))
+    given = page.locator("section", has=page.get_by_role("heading", name="Latest injections"))
     assert "que bois-tu ?" in given.locator("tbody tr").first.inner_text()
     (retrieval,) = lived.retrievals(scope=LOBBY)
     assert given.locator("[data-key=open]").get_attribute("href") == f"/retrievals/{retrieval.id}"

@@ -83,7 +83,7 @@ def memories(found: Sequence[Memory], timezone: str) -> Shown:
     with_state = any(state_of(each) != "current" for each in found)
     return listing(
         found,
-        say("There are no memories."),
+        say("Nothing found."),
         type=lambda each: label("kind", each.type),
         state=(lambda each: label("state", state_of(each))) if with_state else None,
         when=lambda each: when(each.created_at, timezone),

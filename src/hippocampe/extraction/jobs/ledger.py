@@ -52,7 +52,6 @@ def retry_job(store: Store, id: str, *, scope: Scope) -> JobRun:
         run = job_runs.get(connection, scope.space, id)
     if not retried or run is None:
         raise NotFound(
-            f"space {scope.space!r} has no failed or parked run {id!r}: see them with "
-            'jobs(states=["failed", "parked"]).'
+            f"space {scope.space!r} has no failed or parked run {id!r}: take ids from the list of jobs."
         )
     return run
