@@ -183,6 +183,8 @@ def test_the_help_is_in_the_language_of_the_locale(monkeypatch: pytest.MonkeyPat
             "cette commande n’existe pas : 'recal'. Vouliez-vous dire 'recall' ?",
             "No such",
         ),
+        (["reviews", "setle"], "Vouliez-vous dire 'settle' ?", "No such command 'setle'"),
+        (["facts", "get", "tea"], "cette commande n’existe pas : 'get'", "No such command 'get'"),
         (["recall"], "il manque l’argument 'query'.", "Missing argument 'query'."),
         (["recall", "a", "b"], "argument en trop (b)", "Got unexpected extra argument(s) (b)"),
         (["list", "--limit", "x"], "pour '--limit' / '-n' : il faut un nombre entier", "integer"),

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from functools import partial, wraps
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar, cast, get_type_hints
 from zoneinfo import ZoneInfo
@@ -352,7 +353,12 @@ class _ListFirst(Group):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if not args or (args[0] not in self.commands and args[0] not in ("--help", "-h")):
-            args = ["list", *args]
+            listing = self.commands["list"].get_params(ctx)
+            most = sum(each.param_type_name == "argument" for each in listing)
+            words = list(takewhile(lambda word: not word.startswith("-"), args))
+            # More words than it takes begin with the name of a subcommand, which does not exist.
+            if len(words) <= most:
+                args = ["list", *args]
         return super().parse_args(ctx, args)
 
 
