@@ -1,7 +1,7 @@
 """One memory, and the playground, in a browser."""
 
 import pytest
-from playwright.sync_api import Dialog, expect
+from playwright.sync_api import Dialog, Route, expect
 
 from browsing import PHONE, Reader, check_accessible, check_fits, settle
 from conftest import FakeClock
@@ -97,6 +97,22 @@ def test_an_edit_is_saved_by_keyboard_and_not_lost(
     page.get_by_role("link", name="Overview").click()
     page.wait_for_url("**/overview")
     assert memory.get(corrected, scope=HERE).content == "Le voilier est bleu ciel"
+
+
+def test_a_save_under_way_shows(reader: Reader, corrected: str) -> None:
+    page = reader.open(f"/memory/{corrected}")
+    page.get_by_role("button", name="Edit").click()
+    form = page.locator("form.edit")
+    form.locator("textarea").fill("Le voilier est vert")
+    save, sent = form.get_by_role("button", name="Save"), list[Route]()
+    expect(save).to_have_css("opacity", "1")
+    page.route("**/memory/*", lambda route: sent.append(route), times=1)
+    save.click()
+    expect(save).to_have_css("opacity", "0.6")
+    expect(form.get_by_role("button", name="Cancel")).to_have_css("opacity", "1")
+    (request,) = sent
+    request.continue_()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Le voilier est vert")
 
 
 def test_a_long_text_is_clamped(reader: Reader, memory: Hippocampe) -> None:
