@@ -104,6 +104,38 @@ def test_a_user_is_asked_about_by_another_name(
     assert first.score > 0.8 > max(each.score for each in others)
 
 
+JOURNAL = {
+    "Where did I put the spare key?": (
+        "A better day. Sun, finally, thin as paper but sun. I opened every window and the flat smelled of outside for an"
+        " hour. I met the archivist, who is shy and funny and knows everything about the parish books. I took four pages of"
+        " notes and one photograph of a mouse eaten corner. On the way home I bought tulips, the red and yellow kind. I hid"
+        " the spare key in the red watering can on the balcony, because last week I locked myself out. Dinner was leftovers."
+    ),
+    "C'est quand mon rendez-vous chez le notaire ?": (
+        "Journée sans relief. Je me suis levée tard, j'ai traîné en robe de chambre jusqu'à dix heures, puis j'ai rangé tout"
+        " le placard de l'entrée. Vers midi il a neigé, mais une neige molle. J'ai mangé une omelette en regardant par la"
+        " fenêtre. L'après-midi, courses, pharmacie, la queue partout. La caissière avait les ongles bleus. J'ai croisé"
+        " Solange, qui m'a parlé de son genou. Mon rendez-vous avec le notaire est fixé au 19 février. J'ai fait une soupe."
+    ),
+}
+
+
+@pytest.mark.parametrize("question", JOURNAL)
+def test_a_sentence_deep_in_a_long_message_is_given(
+    memory: Hippocampe, reading: None, question: str
+) -> None:
+    for message in JOURNAL.values():
+        memory.after_turn(message, "D'accord.", scope=SCOPE)
+
+    def found(query: str) -> list[str]:
+        hits = memory.recall(query, scope=SCOPE, collections=("memory", "turn"), min_score=0.3)
+        return [each.content.partition("\n")[0] for each in hits]
+
+    assert found(question) == [JOURNAL[question]]
+    assert not found("How does a lock work?")
+    assert not found("Quelle est la capitale du Pérou ?")
+
+
 def test_what_is_read_decides_the_order_and_the_score(
     memory: Hippocampe, scripted: Scripted
 ) -> None:

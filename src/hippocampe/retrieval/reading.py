@@ -7,6 +7,7 @@ the first results are read, one query at a time, and only while there is time.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from threading import Lock
@@ -15,6 +16,9 @@ from typing import Final
 from hippocampe.embed.word_space import Floats
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.documents import memory_text
+from hippocampe.language.detect import language_of
+from hippocampe.language.grammar import stem
+from hippocampe.language.text import content_words, sentences
 from hippocampe.types import Recollection
 
 FEWEST: Final = 4
@@ -27,6 +31,8 @@ RETRY_FACTOR: Final = 0.9
 """Factor applied to the expected time when reading is skipped, so that it is retried after a load."""
 LOCK_TIMEOUT: Final = 0.2
 """Timeout in seconds for the reader's lock."""
+LONG: Final = 300
+"""Characters of a long text: the reader sees about so many, and one sentence says little in so many others."""
 
 _REPLY: Final = re.compile(r"\n[^:\n]{1,40}: ")
 """The beginning of the reply in a turn."""
@@ -84,7 +90,7 @@ def read(
         told += [
             (at, alone)
             for at, item in enumerate(items)
-            if (alone := _without_reply(item)) is not None
+            if (alone := _alone(item, queries)) is not None
         ]
         pairs = [(query, _line(items[at].author, text)) for at, text in told for query in asked]
         odds = reader.read_pairs("answer", pairs, seconds)
@@ -105,6 +111,26 @@ def _whole(item: Recollection) -> str:
     if item.memory is None:
         return item.content
     return memory_text(replace(item.memory, content=item.content))
+
+
+def _alone(item: Recollection, queries: Sequence[str]) -> str | None:
+    """What a result says about the queries, without the rest; None if it says little else."""
+    said = _without_reply(item)
+    return _passage(said or item.content, queries) or said
+
+
+def _passage(text: str, queries: Sequence[str]) -> str | None:
+    """The sentence of a long text that has most of the words of the queries, rare words first; None if none has any."""
+    if len(text) <= LONG:
+        return None
+    language = language_of(text)
+    asked = {stem(word, language) for word in content_words(" ".join(queries))}
+    told = sentences(text)
+    shared = [asked & {stem(word, language) for word in content_words(each)} for each in told]
+    counts = Counter(word for each in shared for word in each)
+    weights = [sum(1 / counts[word] for word in each) for each in shared]
+    best = max(range(len(told)), key=weights.__getitem__)
+    return told[best] if weights[best] else None
 
 
 def _without_reply(item: Recollection) -> str | None:
