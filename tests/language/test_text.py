@@ -200,6 +200,13 @@ def test_a_long_text_of_addresses_is_searched_for_names_in_one_pass(piece: str) 
     assert not mentions(f"{piece * 9} https://eko.fr www.eko.fr", ["eko"])
 
 
+@pytest.mark.parametrize("written", ["Jean-Luc's bike", "vu jean luc hier", "Jean\nLuc"])
+def test_a_name_is_mentioned_with_or_without_its_hyphen(written: str) -> None:
+    assert mentions(written, ["Jean-Luc"])
+    assert mentions(written, ["jean luc"])
+    assert not mentions(written, ["Jean-Lu"])
+
+
 def test_a_run_of_spaces_is_cut_into_sentences_in_one_pass() -> None:
     """A line end that is looked for from each space on would take minutes."""
     written = "Camille élève" + " " * 900_000 + "des abeilles.  \n  Owen rame.\n\nBien"

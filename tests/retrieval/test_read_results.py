@@ -87,16 +87,18 @@ def test_a_question_in_other_words_finds_its_answer(
 
 
 @pytest.mark.parametrize(
-    ("told", "question"),
+    ("name", "told", "question"),
     [
-        ("I live in Lyon", "Where does Odile live?"),
-        ("J'habite à Lyon", "Où habite Odile ?"),
+        ("Odile", "I live in Lyon", "Where does Odile live?"),
+        ("Odile", "J'habite à Lyon", "Où habite Odile ?"),
+        ("Marie-Odile", "J'habite à Lyon", "Où habite Marie-Odile ?"),
+        ("Mary O'Neil", "I live in Lyon", "Where does Mary O'Neil live?"),
     ],
 )
 def test_a_user_is_asked_about_by_another_name(
-    memory: Hippocampe, reading: None, told: str, question: str
+    memory: Hippocampe, reading: None, name: str, told: str, question: str
 ) -> None:
-    memory.remember("od = Odile", scope=SCOPE)
+    memory.remember(f"od = {name}", scope=SCOPE)
     memory.remember(told, scope=Scope(SCOPE.space, user="od"))
     memory.remember("I live in Metz", scope=Scope(SCOPE.space, user="bob"))
     first, *others = memory.recall(question, scope=SCOPE)

@@ -10,11 +10,15 @@ from hippocampe.language.text import fold
 # Search for a scheme from its first character only: otherwise "a.a.a.a" takes quadratic time.
 _ADDRESS: Final = re.compile(r"(?<![a-z0-9+.-])[a-z0-9+.-]+://\S+|\bwww\.\S+")
 
+_JOINT: Final = re.compile(r"[\s-]+")
+"""Characters between the words of a name."""
+
 
 def mentions(text: str, names: Iterable[str]) -> bool:
     """Return whether a text contains one of these names as a word, in any case, with or without accents.
 
-    A name in a web address is not a mention: "eko" is in "@eko" and "Ékö,", not in "https://eko.fr".
+    A name in a web address is not a mention: "eko" is in "@eko" and "Ékö,", not in "https://eko.fr". "Jean-Luc" is in
+    "Jean Luc".
     """
     searched = _ADDRESS.sub(" ", fold(text))
     return any(_word(fold(name)).search(searched) is not None for name in names)
@@ -22,4 +26,5 @@ def mentions(text: str, names: Iterable[str]) -> bool:
 
 @lru_cache(maxsize=256)
 def _word(name: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    parts = map(re.escape, _JOINT.split(name))
+    return re.compile(rf"(?<!\w){_JOINT.pattern.join(parts)}(?!\w)")

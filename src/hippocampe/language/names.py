@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from hippocampe.language.text import STOP_WORDS
+from hippocampe.language.text import STOP_WORDS, words
 from hippocampe.language.tokenizer import Word, tokenize
 
 Aliases = Mapping[str, frozenset[str]]
@@ -19,7 +19,7 @@ Renaming = tuple[tuple[str, ...], str]
 def named_in(aliases: Aliases, spoken: Collection[str]) -> list[str]:
     """Return the names with other names whose words all are among some folded words."""
     said = frozenset(spoken)
-    return [name for name in aliases if said.issuperset(name.split())]
+    return [name for name in aliases if said.issuperset(words(name))]
 
 
 def with_other_names(names: Iterable[str], aliases: Aliases) -> frozenset[str]:

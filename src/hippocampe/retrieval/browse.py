@@ -12,9 +12,10 @@ from sqlalchemy import ColumnElement, and_, func, or_
 from hippocampe.engine.corpus import Corpus
 from hippocampe.errors import InvalidInput
 from hippocampe.language.datetimes import as_utc
+from hippocampe.language.mentions import mentions
 from hippocampe.language.person import is_about_speaker
 from hippocampe.language.relations import SPEAKER
-from hippocampe.language.text import fold, words, written_words
+from hippocampe.language.text import fold, written_words
 from hippocampe.retrieval import lookup
 from hippocampe.retrieval.request import check_subjects, check_types
 from hippocampe.store import listing
@@ -177,7 +178,6 @@ def about(
     if name is None:
         raise InvalidInput("nobody is named: give a name, or a scope with a user.")
     names = lookup.names(corpus.aliases, check_id(name, name="name"), scope=scope)
-    named = [each for each in map(words, names) if each]
     current = listing.in_state("current", corpus.store.now())
     with corpus.store.read() as connection:
 
@@ -190,7 +190,7 @@ def about(
         known += [
             each
             for each in (found(or_(*written)) if written else [])
-            if any(_has(each.content, name) for name in named)
+            if mentions(each.content, names)
         ]
         by_user = func.lower(memory.c.user).in_([each.lower() for each in names])
         known += [
@@ -204,12 +204,6 @@ def about(
 
 def _importance(found: Memory) -> tuple[float, datetime, str]:
     return (found.importance, found.created_at, found.id)
-
-
-def _has(text: str, name: list[str]) -> bool:
-    """Return whether a text contains the words of a name, one after the other."""
-    told = words(text)
-    return any(told[at : at + len(name)] == name for at in range(len(told)))
 
 
 def changes(

@@ -327,7 +327,7 @@ def _of_third_persons(
         for id, relation, subject, content in read_by_ids(connection, _CLAIMED, stated)
         if subject not in own
         and relation not in of_things
-        and spoken.isdisjoint(subject.split())
+        and spoken.isdisjoint(spoken_words(subject))
         # Without an article, a name.
         and content[:1].isupper()
         and fold(content).startswith(subject)

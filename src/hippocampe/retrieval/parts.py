@@ -81,7 +81,7 @@ def _by_other_names(corpus: Corpus, question: str, request: RecallRequest) -> li
         others = sorted(aliases[name] - {name})
         known = corpus.vocabulary.counts(request.scope.space, words(" ".join(others)))
         there = [each for each in others if known.keys() >= set(words(each))][:MOST_NAMES]
-        asked = ((with_name(question, set(name.split()), other)) for other in there)
+        asked = ((with_name(question, set(words(name)), other)) for other in there)
         return [each for each in asked if each]
     return []
 

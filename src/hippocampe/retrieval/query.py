@@ -105,7 +105,7 @@ def analyse(
             asks=questions.asks(query),
             window=(window.start.timestamp(), window.end.timestamp()) if window else None,
             topics=tuple(map(topics_of, listed)),
-            names=names - {word for name in own for word in name.split()},
+            names=names - {word for name in own for word in words(name)},
             asker=own if is_about_speaker(query) else frozenset(),
             values=values_asked(query),
             value_words=value_words(query),
@@ -200,7 +200,7 @@ def _names(
 ) -> frozenset[str]:
     """The words of a query that name somebody, or something."""
     names = named_in(query, listed, unknown)
-    names |= {word for group in people.groups for word in group[0].split()}
+    names |= {word for group in people.groups for word in words(group[0])}
     # The asker is known by name, with a capital or without.
     return names | set(words(user or "")).intersection(listed)
 
@@ -223,8 +223,8 @@ def named_in(query: str, listed: Sequence[str], unknown: Collection[str]) -> fro
 
 def _known_names(vocabulary: Vocabulary, space: str, names: tuple[str, ...]) -> tuple[str, ...]:
     """The names whose words all are in texts of the space, in order: no text contains the others."""
-    there = vocabulary.counts(space, {word for name in names for word in name.split()})
-    return tuple(name for name in names if all(word in there for word in name.split()))
+    there = vocabulary.counts(space, {word for name in names for word in words(name)})
+    return tuple(name for name in names if all(word in there for word in words(name)))
 
 
 def _same_words(vocabulary: Vocabulary, groups: Sequence[tuple[str, ...]]) -> dict[int, int]:
