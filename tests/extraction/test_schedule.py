@@ -12,7 +12,8 @@ from hippocampe import Hippocampe, JobRun, Scope, Settings
 from hippocampe.engine.context import Context
 from hippocampe.errors import InvalidInput
 from hippocampe.extraction.jobs import schedule
-from hippocampe.extraction.jobs.schedule import is_digest_due, next_hour
+from hippocampe.extraction.jobs.schedule import is_digest_due
+from hippocampe.language.datetimes import next_hour
 from hippocampe.store import associations, spaces
 from hippocampe.types import Association
 from model_server import ModelServer

@@ -4,6 +4,7 @@ Instants without a timezone are refused, never guessed. All returned instants ar
 """
 
 import re
+from collections.abc import Collection
 from datetime import UTC, date, datetime, time, timedelta
 from typing import overload
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -119,3 +120,23 @@ def latest_days(now: datetime, zone: ZoneInfo, days: int) -> list[tuple[date, da
     found = [today - timedelta(days=before) for before in range(days, -2, -1)][1:]
     starts = [datetime.combine(day, time(), zone).astimezone(UTC) for day in found]
     return list(zip(found, starts, starts[1:], strict=False))
+
+
+def next_hour(hours: Collection[int], timezone: str, *, after: datetime) -> datetime:
+    """The first of some hours of the day after a moment, in UTC.
+
+    An hour that a daylight-saving change skips begins at the change; of an hour that occurs twice, only the first
+    one counts.
+
+    Args:
+        hours: 0 to 23; at least one.
+        after: An aware time.
+    """
+    zone = as_zone(timezone)
+    today = after.astimezone(zone).date()
+    days = (today, today + timedelta(days=1))
+    # Compared in UTC: two times of one zone are compared as clocks show them.
+    moments = (
+        datetime.combine(day, time(hour), zone).astimezone(UTC) for day in days for hour in hours
+    )
+    return min(moment for moment in moments if moment > after)

@@ -9,8 +9,6 @@ from playwright.sync_api import Locator, expect
 from browsing import PHONE, Reader, check_accessible, check_fits, shoot
 from conftest import FakeClock
 from hippocampe import Hippocampe, Scope
-from hippocampe.server.dashboard.live import next_digest
-from hippocampe.types import Settings
 
 HERE = Scope()
 LOBBY = Scope(user="zoe", channel="lobby")
@@ -133,14 +131,12 @@ def test_who_may_not_digest_has_no_button(reader: Reader, lived: Hippocampe, con
     assert client.get("/logs").status_code == 403
 
 
-def test_the_next_digest_is_at_an_hour_of_the_settings(clock: FakeClock) -> None:
-    paris = Settings(timezone="Europe/Paris", digest_hours=(2, 12))
-    at = next_digest(paris, clock.now)
-    assert at is not None and at.isoformat() == "2026-01-17T12:00:00+01:00"
-    clock.advance(hours=2)
-    at = next_digest(paris, clock.now)
-    assert at is not None and at.isoformat() == "2026-01-18T02:00:00+01:00"
-    assert next_digest(Settings(digest_hours=()), clock.now) is None
+def test_the_next_digest_is_at_an_hour_of_the_settings(memory: Hippocampe, connect: Any) -> None:
+    client: httpx.Client = connect("read")
+    memory.update_settings(scope=HERE, timezone="Asia/Tokyo", digest_hours=[5])
+    assert "05:00" in client.get("/digest").text
+    memory.update_settings(scope=HERE, digest_hours=[])
+    assert "à la main seulement" in client.get("/digest").text
 
 
 def test_costs_by_day_purpose_and_model(reader: Reader, lived: Hippocampe) -> None:

@@ -1,31 +1,19 @@
 """Observed rooms, the messages since the last digest, and the memories of that digest; digests started from a page."""
 
 import asyncio
-from datetime import datetime, time, timedelta
-from zoneinfo import ZoneInfo
+from datetime import datetime
 
 from starlette.responses import Response
 
+from hippocampe.language.datetimes import next_hour
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Visit
-from hippocampe.types import JobRun, Memory, Settings
+from hippocampe.types import JobRun, Memory
 from hippocampe.validation import MAX_EVIDENCE
 
 router = page_router()
 Begun = dict[str, "asyncio.Task[list[JobRun]]"]
 """The digests that were started from a page, by space."""
-
-
-def next_digest(settings: Settings, now: datetime) -> datetime | None:
-    """The next scheduled hour of a digest; None if no hour is set."""
-    zone = ZoneInfo(settings.timezone)
-    today = now.astimezone(zone).date()
-    hours = [
-        datetime.combine(today + timedelta(days=later), time(hour), zone)
-        for later in (0, 1)
-        for hour in settings.digest_hours
-    ]
-    return min((each for each in hours if each > now), default=None)
 
 
 @router.get("/digest")
@@ -41,6 +29,7 @@ async def digest_state(page: ReadPage, of: int = 0) -> Response:
     task = _begun(page).get(page.scope.space)
     running = (task is not None and not task.done()) or (run is not None and run.state == "running")
     ended = bool(of) and not running
+    hours, zone = page.settings.digest_hours, page.settings.timezone
     return page.part(
         "digest.html",
         changed="digested" if ended else None,
@@ -49,7 +38,7 @@ async def digest_state(page: ReadPage, of: int = 0) -> Response:
         running=running,
         of=max(of, stats.live),
         live=stats.live,
-        next_at=next_digest(page.settings, page.now),
+        next_at=next_hour(hours, zone, after=page.now) if hours else None,
     )
 
 
