@@ -2,7 +2,6 @@
 
 import hashlib
 import shutil
-from collections import OrderedDict
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
@@ -31,6 +30,7 @@ from hippocampe.store.translation import translated
 from hippocampe.system import atomic_file, free_space, private
 from hippocampe.system.exclusive import exclusive
 from hippocampe.system.local_socket import DIVISION, is_held
+from hippocampe.system.recent import Recent
 from hippocampe.types import Scope
 
 MAX_KNOWN = 10_000
@@ -221,7 +221,7 @@ class KeyRegister:
 
     def __init__(self, root: Path) -> None:
         self._store = Store.open(root / DATABASE, root, read_only=True)
-        self._known: OrderedDict[bytes, str] = OrderedDict()
+        self._known = Recent[bytes, str](MAX_KNOWN)
 
     def space_of(self, secret: str) -> str | None:
         """The space that a key opens; None if there is no such key."""
@@ -235,8 +235,6 @@ class KeyRegister:
         if key is None:
             return None
         self._known[digest] = key.space
-        while len(self._known) > MAX_KNOWN:
-            self._known.popitem(last=False)
         return key.space
 
     @property
