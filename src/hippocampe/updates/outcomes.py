@@ -6,7 +6,8 @@ repeated, so that the event is of the same thing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from hippocampe.language.difference import names_another
@@ -62,40 +63,31 @@ _AFTER_FOR: Final = 3
 
 def outcome(new: Statement, old: Statement) -> str | None:
     """Return what the event of a new statement does to the state that an old one tells; None if it is no such event."""
-    doubtful = new.question or new.hedged or new.ironic or "doubt" in new.signs
     another = not _ANOTHER.isdisjoint(new.norms) and _ANOTHER.isdisjoint(old.norms)
-    if old.question or doubtful or another or tense_of(new) is Tense.FUTURE:
+    if old.question or _is_doubtful(new) or another:
         return None
-    events = _events(new, old)
-    ended = bool(old.negations) or not _DENIED.isdisjoint(old.signs)
-    resumes = ended and "again" in new.signs and not new.negations
-    alone = not (new.negations or _ALONE.isdisjoint(new.norms))
-    reverses = not (old.negations or new.negations)
-    reverses = reverses and may_reverse(new.counts.keys(), old.counts.keys())
-    ceases = not ended and _says_it_ended(new)
-    changes = not (new.negations or old.negations) and _says_it_changed(new)
-    if not (events or resumes or alone or reverses or ceases or changes):
+    events = [each for each in _EVENTS if each.may_be(new, old)]
+    if not events:
         return None
     aligned = align(old, new)
     if roles_swapped(new, old) or (old.subject != new.subject and new.subject in _PERSONAL):
         return None
-    if reverses and _reverses(aligned):
-        return "the contrary"
-    if changes and not _names_another_owner(aligned) and (why := _changed(aligned)):
-        return why
-    sought = _places_sought(aligned)
-    if (names_another(new, old) and not sought) or _is_of_another(aligned):
-        return None
-    if resumes and _DENIED.isdisjoint(new.signs) and _goes_on(aligned):
-        return "it began again"
-    if alone and _parts_company(aligned):
-        return "the contrary"
-    if ceases and _ceases(aligned):
-        return "it ended"
-    return "it is done" if any(_ends(aligned, sought, *each) for each in events) else None
+    for each in events:
+        if each.of_the_same and _is_of_another(aligned):
+            continue
+        if told := each.told(aligned):
+            return told
+    return None
 
 
-def _events(new: Statement, old: Statement) -> list[tuple[frozenset[str], frozenset[str]]]:
+def _is_doubtful(statement: Statement) -> bool:
+    unsure = (
+        statement.question or statement.hedged or statement.ironic or "doubt" in statement.signs
+    )
+    return unsure or tense_of(statement) is Tense.FUTURE
+
+
+def _states(new: Statement, old: Statement) -> list[tuple[frozenset[str], frozenset[str]]]:
     """The states that an old statement may tell, each with its event that the new one may tell."""
     told, known = new.stems, old.stems
     if new.negations:
@@ -124,6 +116,21 @@ def _places(statement: Statement) -> dict[int, str]:
         if at and tokens[at - 1].norm in _BEFORE_PLACE
         if token.name or word_classes().has("towns", token.norm)
     }
+
+
+def _tells_an_end(statement: Statement) -> bool:
+    """Return whether a statement tells that a state has ended: what begins again, and ends no more."""
+    return bool(statement.negations) or not _DENIED.isdisjoint(statement.signs)
+
+
+def _may_begin_again(new: Statement, old: Statement) -> bool:
+    denied = new.negations or not _DENIED.isdisjoint(new.signs)
+    return "again" in new.signs and not denied and _tells_an_end(old)
+
+
+def _may_be_contrary(new: Statement, old: Statement) -> bool:
+    denied = new.negations or old.negations
+    return not denied and may_reverse(new.counts.keys(), old.counts.keys())
 
 
 def _says_it_ended(statement: Statement) -> bool:
@@ -157,6 +164,8 @@ def _says_it_changed(statement: Statement) -> bool:
 
 
 def _changed(aligned: Alignment) -> str | None:
+    if _names_another_owner(aligned):
+        return None
     if is_past(aligned.new) and _is_exchanged(aligned):
         return "exchanged"
     return "another amount" if _has_another_amount(aligned) else None
@@ -337,9 +346,17 @@ def _is_part(aligned: Alignment, at: int) -> bool:
     return after.kind == "word" and not known
 
 
+def _is_done(aligned: Alignment) -> bool:
+    """Return whether what the old statement seeks, lacks or is to do was found, got or done."""
+    sought = _places_sought(aligned)
+    return any(_ends(aligned, sought, *each) for each in _states(aligned.new, aligned.old))
+
+
 def _is_of_another(aligned: Alignment) -> bool:
-    """Return whether the new statement is about, or for, somebody whom the old one is not about."""
+    """Return whether the new statement names something, or is about or for somebody, that the old one does not name."""
     new = aligned.new
+    if names_another(new, aligned.old) and not _places_sought(aligned):
+        return True
     return _names_another_owner(aligned) or any(
         token.norm in _FOR
         and any(_is_person(each) for each in new.tokens[at + 1 : at + 1 + _AFTER_FOR])
@@ -372,3 +389,43 @@ def _owns(aligned: Alignment, at: int) -> bool:
 
 def _is_person(token: Token) -> bool:
     return bool(token.kin) or token.name or not token.roles.isdisjoint(_OTHERS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """A kind of event that ends a state.
+
+    Attributes:
+        may_be: Whether two statements, the new and the old one, may tell it, by their words alone.
+        told: What it does to the state; None if they do not tell it.
+        of_the_same: Whether the new statement may be about nobody and nothing else.
+    """
+
+    may_be: Callable[[Statement, Statement], bool]
+    told: Callable[[Alignment], str | None]
+    of_the_same: bool = True
+
+
+def _saying(reason: str, is_told: Callable[[Alignment], bool]) -> Callable[[Alignment], str | None]:
+    return lambda aligned: reason if is_told(aligned) else None
+
+
+_EVENTS: Final = (
+    _Event(_may_be_contrary, _saying("the contrary", _reverses), of_the_same=False),
+    _Event(
+        lambda new, old: not (new.negations or old.negations) and _says_it_changed(new),
+        _changed,
+        of_the_same=False,
+    ),
+    _Event(_may_begin_again, _saying("it began again", _goes_on)),
+    _Event(
+        lambda new, _: not (new.negations or _ALONE.isdisjoint(new.norms)),
+        _saying("the contrary", _parts_company),
+    ),
+    _Event(
+        lambda new, old: not _tells_an_end(old) and _says_it_ended(new),
+        _saying("it ended", _ceases),
+    ),
+    _Event(lambda new, old: bool(_states(new, old)), _saying("it is done", _is_done)),
+)
+"""The kinds of events; the first that is told counts."""
