@@ -2,13 +2,13 @@
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hippocampe.errors import EmbedderMismatch
 from hippocampe.index.bm25 import sparse_document
-from hippocampe.protocols import Filter, Hit, Point, Search, Vector, is_point_id
+from hippocampe.protocols import Filter, Hit, Index, Point, Search, is_point_id
 
 log = logging.getLogger("hippocampe")
 
@@ -134,13 +134,7 @@ def _terms(indices: Sequence[int], weights: Sequence[float]) -> dict[int, float]
     return dict(zip(indices, np.array(weights, np.float32).tolist(), strict=True))
 
 
-class _Searched(Protocol):
-    def nearest(self, kind: str, vector: Vector, *, limit: int, where: Filter) -> list[Hit]: ...
-
-    def matching(self, kind: str, text: str, *, limit: int, where: Filter) -> list[Hit]: ...
-
-
-def one_by_one(index: _Searched, searches: Sequence[Search]) -> list[list[Hit]]:
+def one_by_one(index: Index, searches: Sequence[Search]) -> list[list[Hit]]:
     """The hits of several searches of an index in this process, where together they would take as long."""
     return [
         index.matching(each.kind, each.text, limit=each.limit, where=each.where)
