@@ -347,18 +347,11 @@ def test_erased_texts_leave_the_caches(hippo: Hippocampe, scope: Scope) -> None:
     hippo.recall("Zéphyrine ?", scope=scope)
     assert statement.parse("Zéphyrine habite à Pau").tokens
     assert not equality.same_spelling("Zéphyrine habite à Pau", "Zéphyrine vit à Pau")
-    cached = (
-        *(
-            text._fold_word,
-            text._fold_text,
-            tokenizer.tokenize,
-            statement._parse,
-            equality.spelling,
-            equality._letters,
-            detect.language_of,
-        ),
-        *(relations.relations, bm25.sparse_query, bm25.terms_of),
+    texts = (
+        *(tokenizer.tokenize, statement._parse, equality.spelling, equality._letters),
+        *(detect.language_of, relations.relations, bm25.sparse_query, bm25.terms_of),
     )
+    cached = (text._fold_word, text._fold_text, *(each.short for each in texts))
     assert all(each.cache_info().currsize for each in cached)
     hippo.erase(id=hippo.recent(scope=scope)[0].id, scope=scope)
     assert not any(each.cache_info().currsize for each in cached)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from hippocampe.errors import UnreadableFile
 from hippocampe.language.lexicon import stemmers
 from hippocampe.language.text import content_words, keywords
+from hippocampe.language.text_cache import LONGEST_WORD, text_cache
 
 if TYPE_CHECKING:
     from qdrant_edge import Bm25
@@ -40,7 +41,7 @@ def sparse_document(text: str) -> Sparse:
 
 
 # Recall searches several kinds of points with the same query.
-@functools.lru_cache(maxsize=64)
+@text_cache(64)
 def sparse_query(text: str) -> Sparse:
     """The sparse vector of a query. Cached: do not modify it."""
     weights: dict[int, float] = {}
@@ -51,7 +52,7 @@ def sparse_query(text: str) -> Sparse:
     return list(weights), list(weights.values())
 
 
-@functools.lru_cache(maxsize=100_000)
+@text_cache(100_000, longest=LONGEST_WORD)
 def terms_of(word: str) -> tuple[int, ...]:
     """The terms of a folded word: its distinct stems."""
     terms: list[int] = []

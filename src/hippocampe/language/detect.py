@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, Final, cast
 
 from hippocampe.language.lexicon import languages, load, words_of
 from hippocampe.language.text import words
+from hippocampe.language.text_cache import text_cache
 
 Language = str
 """Code of a language: "fr"."""
@@ -57,7 +58,7 @@ def _best(scores: Mapping[Language, int]) -> list[Language]:
     return [language for language, score in scores.items() if score == best]
 
 
-@lru_cache(maxsize=1024)
+@text_cache(1024)
 def language_of(text: str) -> str:
     """The guessed language of a statement, English by default; results are cached.
 

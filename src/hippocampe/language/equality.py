@@ -3,10 +3,10 @@
 import hashlib
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Final
 
 from hippocampe.language.text import APOSTROPHE, fold
+from hippocampe.language.text_cache import text_cache
 from hippocampe.language.tokenizer import TOKEN, is_meaningful
 
 _NO_LETTERS: Final = bytes(set(range(128)) - set(b"abcdefghijklmnopqrstuvwxyz"))
@@ -18,7 +18,7 @@ def equality_digest(content: str) -> str:
     return hashlib.blake2b((spelling(content) or content).encode(), digest_size=16).hexdigest()
 
 
-@lru_cache(maxsize=1024)
+@text_cache(1024)
 def spelling(text: str) -> str:
     """Normalise `text`: equal for texts that differ in case, accents, punctuation or spaces.
 
@@ -45,7 +45,7 @@ def repeated(texts: Sequence[str]) -> list[list[int]]:
     return [places for places in by_spelling.values() if len(places) > 1]
 
 
-@lru_cache(maxsize=1024)
+@text_cache(1024)
 def _letters(text: str) -> bytes:
     """The ASCII letters of the folded text, in order."""
     return fold(text).encode("ascii", "ignore").translate(None, _NO_LETTERS)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, Final
 
 from hippocampe.language.lexicon import load
+from hippocampe.language.text_cache import LONGEST_WORD, text_cache
 from hippocampe.language.tokenizer import tokenize, told_by_accent
 
 
@@ -69,7 +70,7 @@ class Grammar:
 _SHORTEST_VERB: Final = 3  # letters
 
 
-@lru_cache(maxsize=20_000)
+@text_cache(20_000, longest=LONGEST_WORD)
 def stem(word: str, language: str) -> str:
     """Stem a word roughly, well enough to compare two words of one language."""
     endings, shortest = _endings(language)

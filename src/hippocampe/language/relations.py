@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import dropwhile
 from typing import Final
 
@@ -20,6 +19,7 @@ from hippocampe.language.grammar import grammar
 from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.statement import Statement, is_hedged, is_name, is_time, parse
 from hippocampe.language.text import STOP_WORDS, fold
+from hippocampe.language.text_cache import text_cache
 from hippocampe.language.tokenizer import Word
 from hippocampe.language.topics import topic_words, topics_of
 from hippocampe.language.values import values_stated
@@ -120,7 +120,7 @@ def relations_of(text: str) -> tuple[Relation, ...]:
     return relations(statement) or relations(statement.plain or statement)
 
 
-@lru_cache(maxsize=256)
+@text_cache(256, length=lambda statement: len(statement.text))
 def relations(statement: Statement) -> tuple[Relation, ...]:
     """Return every relation whose wording matches the whole statement, or all but words that state nothing."""
     found = tuple(_relations(statement))

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Final
 
 from hippocampe.language.asides import without_aside
@@ -23,6 +23,7 @@ from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.names import NO_ALIASES, CanonicalNames, Renaming, renamed
 from hippocampe.language.negation import has_ceased, without_negation
 from hippocampe.language.text import fold, without_capitals
+from hippocampe.language.text_cache import text_cache
 from hippocampe.language.tokenizer import Word, tokenize
 from hippocampe.language.tokens import (
     Token,
@@ -216,7 +217,7 @@ def parse(
 
 # An old statement is parsed again for each new statement it is compared with. A cache four times as
 # large made parsing 12 % slower, because the garbage collector traverses all cached words.
-@lru_cache(maxsize=1024)
+@text_cache(1024)
 def _parse(text: str, subjects: tuple[str, ...], names: tuple[Renaming, ...]) -> Statement:
     canonical = dict(names)
     words = renamed(tokenize(text), canonical)

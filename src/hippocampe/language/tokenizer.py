@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from hippocampe.language.detect import language_of
 from hippocampe.language.lexicon import languages, table_of, words_of
 from hippocampe.language.text import APOSTROPHE, ELIDED, LONGEST_CODE, STOP_WORDS, fold
+from hippocampe.language.text_cache import text_cache
 
 TOKEN: Final = re.compile(
     r"(?:(?<!\S)[-+])?\d+(?:[.,:/-]\d+|'\d\d?(?!\d))*\w*"  # a number, date, time or height with its inner signs
@@ -57,7 +57,7 @@ class Word(NamedTuple):
         return self.surface[:1].isupper()
 
 
-@lru_cache(maxsize=1024)
+@text_cache(1024)
 def tokenize(text: str) -> tuple[Word, ...]:
     """Return the words of `text` without punctuation; elisions and contractions are expanded."""
     found: list[Word] = []
