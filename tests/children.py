@@ -201,6 +201,43 @@ def end() -> None:
         each.wait()
 
 
+def interpreter(path: Path) -> Path:
+    """Write a program that runs Python's arguments in a fork, for lines that a shell runs."""
+    environment = {"PYTHONPATH": _environment({})["PYTHONPATH"]}
+    source = _INTERPRETER.format(
+        python=sys.executable, address=nursery(), environment=environment, path=str(path)
+    )
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(source, "utf-8")
+    path.chmod(0o755)
+    return path
+
+
+_INTERPRETER = """#!{python} -SE
+import array, json, os, signal, socket
+from sys import argv
+request = {{
+    "arguments": argv[1:],
+    "environment": {{**os.environ, **{environment}}},
+    "folder": os.getcwd(),
+    "session": False,
+    "executable": {path!r},
+}}
+body = json.dumps(request).encode()
+ends = socket.socket(socket.AF_UNIX)
+ends.connect({address!r})
+rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))
+ends.sendmsg([len(body).to_bytes(4)], [rights])
+ends.sendall(body)
+pid = int.from_bytes(ends.recv(4))
+for each in (0, 1, 2):
+    os.close(each)
+for each in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(each, lambda number, _: os.kill(pid, number))
+os._exit(os.waitstatus_to_exitcode(int.from_bytes(ends.recv(4))) & 255)
+"""
+
+
 @contextmanager
 def running(*arguments: object, **options: Any) -> Iterator["subprocess.Popen[Any]"]:
     """Start Python; at the end, kill it if it still runs."""

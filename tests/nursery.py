@@ -123,6 +123,7 @@ def become(request: dict[str, Any]) -> None:
     """Make this process what a new interpreter would be."""
     os.environ.clear()
     os.environ.update(request["environment"])
+    sys.executable = request.get("executable", sys.executable)
     # What this process starts is forked too.
     os.environ[children.ADDRESS] = sys.argv[3]
     children.install()
@@ -179,6 +180,9 @@ def execute(request: dict[str, Any]) -> None:
         sys.argv = ["-c", *arguments]
         sys.path.insert(0, "")
         exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})
+    elif kind == "-":
+        sys.argv = ["-"]
+        exec(compile(sys.stdin.read(), "<stdin>", "exec"), {"__name__": "__main__"})
     elif kind == "-m":
         sys.argv = arguments
         sys.path.insert(0, request["folder"])

@@ -4,8 +4,6 @@ import math
 import os
 import re
 import shutil
-import subprocess
-import sys
 import tempfile
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -13,6 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import children
 from hippocampe import Hippocampe, Scope, demo
 from hippocampe.cli.app import app
 from hippocampe.cli.show.demonstration import next_steps
@@ -96,12 +95,7 @@ def test_the_program_with_a_code_page_serves_answers_and_stops_without_a_termina
     (tmp_path / "tmp").mkdir()
     env = {"PYTHONIOENCODING": "cp1252", "TERM": "dumb", "COLUMNS": "80"}
     env |= {"TMPDIR": str(tmp_path / "tmp"), "HIPPOCAMPE_FOLDER": str(tmp_path / "mine")}
-    done = subprocess.run(
-        [sys.executable, "-m", "hippocampe", "demo", "--serve"],
-        capture_output=True,
-        env=os.environ | env,
-        check=False,
-    )
+    done = children.run("-m", "hippocampe", "demo", "--serve", env=os.environ | env)
     assert (done.returncode, done.stderr.decode("cp1252")) == (0, "")
     text = done.stdout.decode("cp1252")
     (answered,) = re.findall(r"(\d+) of 15 questions answered", text)

@@ -16,7 +16,7 @@ from typing import IO, Any
 import httpx
 import pytest
 
-from children import stopping
+from children import interpreter, stopping
 from model_server import Answer, Call, ModelRequest, ModelServer
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="lines of a POSIX shell")
@@ -135,10 +135,12 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_each_door_from_a_new_folder(folder: Path, tmp_path: Path) -> None:
+    # Lines to copy name the interpreter that printed them: this one, which starts in no time.
+    python = interpreter(tmp_path / "bin" / "python")
     elsewhere = tmp_path / "else where"
     elsewhere.mkdir()
     (elsewhere / "chat.txt").write_text(CHAT, "utf-8")
-    first = f"{sys.executable} -m hippocampe serve --port 0 --folder '{folder}'"
+    first = f"{python} -m hippocampe serve --port 0 --folder '{folder}'"
     with started(first, elsewhere) as address:
         # A busy machine needs more than the deadline of a turn.
         patience = {"hook_timeout_ms": 10_000}
@@ -151,8 +153,8 @@ def test_each_door_from_a_new_folder(folder: Path, tmp_path: Path) -> None:
         assert the(begin, " mcp ") == the(given, " mcp ")
         typed(the(given, " remember "), elsewhere)
         assert "Toulouse" in typed(the(given, " recall "), elsewhere)
-        python = the(given, "import Hippocampe")
-        assert "Toulouse" in typed(f"'{sys.executable}' -", elsewhere, python)
+        program = the(given, "import Hippocampe")
+        assert "Toulouse" in typed(f"'{python}' -", elsewhere, program)
         if shutil.which("curl"):
             assert "Toulouse" in typed(the(given, "curl"), elsewhere)
         with running(the(given, " mcp "), elsewhere) as (requests, answers):
@@ -176,7 +178,7 @@ def test_each_door_from_a_new_folder(folder: Path, tmp_path: Path) -> None:
         line = re.sub(r"upstream_url=\S+", f"upstream_url={model.openai_url}", serve)
         with started(line, elsewhere) as address:
             export = the(lines(address, "/connect"), "OPENAI_BASE_URL")
-            said = typed(f"{export} && '{sys.executable}' -", elsewhere, ASK)
+            said = typed(f"{export} && '{python}' -", elsewhere, ASK)
         assert said == "In Toulouse.\n"
         assert "David moved to Toulouse" in str(model.requests[-1])
     with ModelServer() as model:
