@@ -1,9 +1,11 @@
 """Named values that describe the state of the database."""
 
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, bindparam, select, text
 
+from hippocampe.store.driver import read
 from hippocampe.store.schema import meta
 
+_GET = select(meta.c.value).where(meta.c.name == bindparam("name"))
 _PUT = text(
     "INSERT INTO meta (name, value) VALUES (:name, :value) "
     "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
@@ -12,7 +14,8 @@ _PUT = text(
 
 def get(connection: Connection, name: str) -> str | None:
     """The value of a name; None if not set."""
-    return connection.execute(select(meta.c.value).where(meta.c.name == name)).scalar()
+    found = read(connection, _GET, name=name)
+    return found[0][0] if found else None
 
 
 def put(connection: Connection, name: str, value: str) -> None:
