@@ -114,7 +114,7 @@ def _whole(item: Recollection) -> str:
 
 
 def _alone(item: Recollection, queries: Sequence[str]) -> str | None:
-    """What a result says about the queries, without the rest; None if it says little else."""
+    """The passage of a result about the queries, without the rest; None if it says little else."""
     said = _without_reply(item)
     return _passage(said or item.content, queries) or said
 
