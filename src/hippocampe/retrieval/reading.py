@@ -33,6 +33,8 @@ LOCK_TIMEOUT: Final = 0.2
 """Timeout in seconds for the reader's lock."""
 LONG: Final = 300
 """Characters of a long text: the reader sees about so many, and one sentence says little in so many others."""
+PASSAGE: Final = -1.5
+"""Added to the log-odds of a text read in part: without the rest it answers more often than it should. Chosen on BEAM."""
 
 _REPLY: Final = re.compile(r"\n[^:\n]{1,40}: ")
 """The beginning of the reply in a turn."""
@@ -102,7 +104,7 @@ def read(
     best: Floats = odds[: whole * len(queries)].reshape(whole, len(queries)).max(axis=1)
     found = best[: len(items)].copy()
     for (at, _), value in zip(told[len(items) : whole], best[len(items) :], strict=True):
-        found[at] = max(found[at], value)
+        found[at] = max(found[at], value + (PASSAGE if len(items[at].content) > LONG else 0))
     return found
 
 
