@@ -351,7 +351,7 @@ def test_erased_texts_leave_the_caches(hippo: Hippocampe, scope: Scope) -> None:
         *(tokenizer.tokenize, statement._parse, equality.spelling, equality._letters),
         *(detect.language_of, relations.relations, bm25.sparse_query, bm25.terms_of),
     )
-    cached = (text._fold_word, text._fold_text, *(each.short for each in texts))
+    cached = (text._fold.short, text._fold.long, *(each.short for each in texts))
     assert all(each.cache_info().currsize for each in cached)
     hippo.erase(id=hippo.recent(scope=scope)[0].id, scope=scope)
     assert not any(each.cache_info().currsize for each in cached)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
 from typing import Final
 
 from hippocampe.language.lexicon import table_of, words_of
+from hippocampe.language.text_cache import text_cache
 
 _LIGATURES: Final = {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l"} | dict.fromkeys(
     "’‘ʼ´`′", "'"
@@ -76,9 +76,10 @@ def fold(text: str) -> str:
     lowered = text.lower()
     if lowered.isascii():
         return lowered.replace("`", "'")
-    return _fold_word(lowered) if len(lowered) <= _MAX_WORD_LENGTH else _fold_text(lowered)
+    return _fold(lowered)
 
 
+@text_cache(20_000, longest=_MAX_WORD_LENGTH)
 def _fold(lowered: str) -> str:
     unbound = _LIGATURE.sub(_ligature, lowered)
     decomposed = unicodedata.normalize("NFKD", unbound)
@@ -95,14 +96,9 @@ def _ligature(match: re.Match[str]) -> str:
     return _LIGATURES[match[0]]
 
 
-_fold_word = lru_cache(maxsize=20_000)(_fold)
-_fold_text = lru_cache(maxsize=16)(_fold)  # one text is folded several times in a row
-
-
 def clear_caches() -> None:
     """Drop cached texts, so that erased text does not stay in memory."""
-    for cached in (_fold_word, _fold_text):
-        cached.cache_clear()
+    _fold.cache_clear()
 
 
 STOP_WORDS: Final = words_of("stop")
