@@ -223,8 +223,9 @@ def named_in(query: str, listed: Sequence[str], unknown: Collection[str]) -> fro
 
 def _known_names(vocabulary: Vocabulary, space: str, names: tuple[str, ...]) -> tuple[str, ...]:
     """The names whose words all are in texts of the space, in order: no text contains the others."""
-    there = vocabulary.counts(space, {word for name in names for word in words(name)})
-    return tuple(name for name in names if all(word in there for word in words(name)))
+    needed = {name: frozenset(words(name)) for name in names}
+    there = vocabulary.counts(space, frozenset[str]().union(*needed.values())).keys()
+    return tuple(name for name in names if needed[name] <= there)
 
 
 def _same_words(vocabulary: Vocabulary, groups: Sequence[tuple[str, ...]]) -> dict[int, int]:
