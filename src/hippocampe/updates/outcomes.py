@@ -66,18 +66,23 @@ def outcome(new: Statement, old: Statement) -> str | None:
     another = not _ANOTHER.isdisjoint(new.norms) and _ANOTHER.isdisjoint(old.norms)
     if old.question or _is_doubtful(new) or another:
         return None
-    events = [each for each in _EVENTS if each.may_be(new, old)]
-    if not events:
+    of_any, of_the_same = (
+        [each for each in kinds if each.may_be(new, old)] for kinds in (_OF_ANY, _OF_THE_SAME)
+    )
+    if not (of_any or of_the_same):
         return None
     aligned = align(old, new)
     if roles_swapped(new, old) or (old.subject != new.subject and new.subject in _PERSONAL):
         return None
-    for each in events:
-        if each.of_the_same and _is_of_another(aligned):
-            continue
-        if told := each.told(aligned):
-            return told
-    return None
+    if told := _first_told(of_any, aligned):
+        return told
+    if not of_the_same or _is_of_another(aligned):
+        return None
+    return _first_told(of_the_same, aligned)
+
+
+def _first_told(events: Sequence[_Event], aligned: Alignment) -> str | None:
+    return next(filter(None, (each.told(aligned) for each in events)), None)
 
 
 def _is_doubtful(statement: Statement) -> bool:
@@ -398,25 +403,24 @@ class _Event:
     Attributes:
         may_be: Whether two statements, the new and the old one, may tell it, by their words alone.
         told: What it does to the state; None if they do not tell it.
-        of_the_same: Whether the new statement may be about nobody and nothing else.
     """
 
     may_be: Callable[[Statement, Statement], bool]
     told: Callable[[Alignment], str | None]
-    of_the_same: bool = True
 
 
 def _saying(reason: str, is_told: Callable[[Alignment], bool]) -> Callable[[Alignment], str | None]:
     return lambda aligned: reason if is_told(aligned) else None
 
 
-_EVENTS: Final = (
-    _Event(_may_be_contrary, _saying("the contrary", _reverses), of_the_same=False),
+_OF_ANY: Final = (
+    _Event(_may_be_contrary, _saying("the contrary", _reverses)),
     _Event(
-        lambda new, old: not (new.negations or old.negations) and _says_it_changed(new),
-        _changed,
-        of_the_same=False,
+        lambda new, old: not (new.negations or old.negations) and _says_it_changed(new), _changed
     ),
+)
+"""The kinds of events that see for themselves whom and what they are about; the first that is told counts."""
+_OF_THE_SAME: Final = (
     _Event(_may_begin_again, _saying("it began again", _goes_on)),
     _Event(
         lambda new, _: not (new.negations or _ALONE.isdisjoint(new.norms)),
@@ -428,4 +432,4 @@ _EVENTS: Final = (
     ),
     _Event(lambda new, old: bool(_states(new, old)), _saying("it is done", _is_done)),
 )
-"""The kinds of events; the first that is told counts."""
+"""The kinds whose new statement may be about nobody and nothing else; they count after those of any."""
