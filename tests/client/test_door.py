@@ -73,7 +73,7 @@ def test_a_connection_that_the_server_has_closed_is_replaced(
             with served(hippo, loopback=True) as again:
                 assert again == address
                 each(cast("Hippocampe", door))
-        with pytest.raises(ServerUnavailable, match="cannot be reached"):
+        with pytest.raises(ServerUnavailable, match="cannot reach the server"):
             door.spaces()
     assert hippo.stats(scope=ME).memories == {"memory": 1}
     assert hippo.recent(scope=Scope(space="other"))[0].content == "Nina aime le thé vert"

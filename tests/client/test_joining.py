@@ -308,11 +308,11 @@ def test_a_process_of_another_version_leaves(
         assert owner_of(folder).pid != first
 
 
-def test_why_it_does_not_start(folder: Path) -> None:
-    with Hippocampe.open(Config(folder, embedder="local", background=False)):
+def test_why_it_does_not_start(folder: Path, hashed: None) -> None:
+    with Hippocampe.open(Config(folder, embedder="hashed:32", background=False)):
         pass
     with pytest.raises(ServerUnavailable, match="did not start: .*reindex"):
-        join_or_start(Config(folder, embedder="hashed:32"))
+        join_or_start(Config(folder, embedder="local"))
 
 
 def test_a_folder_and_a_server_are_not_both_used(folder: Path) -> None:

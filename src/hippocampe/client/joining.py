@@ -47,12 +47,7 @@ def connect(address: str, key: str | None, config: Config) -> RemoteHippocampe:
         HippocampeError: It refuses the key.
     """
     connection = Connection(address, key)
-    try:
-        return RemoteHippocampe(lambda: connection, config)
-    except Unreached as exc:
-        raise ServerUnavailable(
-            f"cannot reach the server ({exc}): check that it runs, and the address in HIPPOCAMPE_URL."
-        ) from exc
+    return RemoteHippocampe(lambda: connection, config)
 
 
 def join(config: Config) -> RemoteHippocampe | None:

@@ -7,7 +7,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self, TypeVar, cast
 from uuid import uuid4
 
 from hippocampe import __version__
@@ -24,6 +24,7 @@ from hippocampe.language.fence import fenced
 from hippocampe.types import Considered, Injection, LazyConsidered, Scope, Unset
 from hippocampe.verbs import SENT, Verb
 
+T = TypeVar("T")
 RECONNECT_SECONDS = 30.0
 PAUSE_SECONDS = 0.1
 
@@ -47,22 +48,12 @@ class RemoteHippocampe:
     def __init__(self, connected: Callable[[], Caller[Any]], config: Config) -> None:
         self._connect = connected
         self.config = config
-        ends = time.monotonic() + RECONNECT_SECONDS
-        while True:
-            self._connection = connected()
-            try:
-                self._space = self._greeted()
-                return
-            except Unreached as exc:
-                self._connection.close()
-                if isinstance(self._connection, Connection):
-                    raise
-                if time.monotonic() > ends:
-                    raise _unreachable(exc) from exc
-            except BaseException:
-                self._connection.close()
-                raise
-            time.sleep(PAUSE_SECONDS)
+        self._connection = connected()
+        try:
+            self._space = self._reached(lambda _: self._greeted())
+        except BaseException:
+            self._connection.close()
+            raise
 
     @property
     def address(self) -> str:
@@ -91,27 +82,33 @@ class RemoteHippocampe:
     def _send(self, verb: Verb, /, *arguments: Any, progress: Any = None, **named: Any) -> Any:
         if verb.file and arguments:
             named, arguments = {verb.file: arguments[0], **named}, arguments[1:]
-        connection = self._connection
-        if verb.name in transfer.VERBS and isinstance(connection, Connection):
-            try:
-                return transfer.VERBS[verb.name](
-                    connection, self._space, progress=progress, **named
-                )
-            except Unreached as exc:
-                raise _unreachable(exc) from exc
+        transferred = transfer.VERBS.get(verb.name)
+        if transferred is not None and isinstance(self._connection, Connection):
+            return self._reached(
+                partial(transferred, space=self._space, progress=progress, **named)
+            )
         if verb.idempotent_by and named.get(verb.idempotent_by) is None:
             named[verb.idempotent_by] = uuid4().hex
-        sent, prepared = _sendable(arguments), self._prepared(verb, named)
+        positional, prepared = _sendable(arguments), self._prepared(verb, named)
+        result = self._reached(
+            lambda owner: owner.call(verb.name, positional, prepared, progress=progress)
+        )
+        return self._received(decode(result_type(verb.name), result), named)
+
+    def _reached(self, call: Callable[[Caller[Any]], T]) -> T:
+        """Call the server, or the process that owns a folder: if it ended meanwhile, its successor."""
         ends = time.monotonic() + RECONNECT_SECONDS
         while True:
+            connection = self._connection
             try:
-                result = connection.call(verb.name, sent, prepared, progress=progress)
-                return self._received(decode(result_type(verb.name), result), named)
+                return call(connection)
             except Unreached as exc:
                 if isinstance(connection, Connection) or time.monotonic() > ends:
-                    raise _unreachable(exc) from exc
+                    raise ServerUnavailable(
+                        f"cannot reach the server ({exc}): check that it runs, and its address (HIPPOCAMPE_URL)."
+                    ) from exc
             time.sleep(PAUSE_SECONDS)
-            connection = self._reconnected()
+            self._reconnect()
 
     def _received(self, result: Any, named: Mapping[str, Any]) -> Any:
         """Fence the text of an injection, even from a hostile server, and let its candidates follow when used."""
@@ -133,10 +130,9 @@ class RemoteHippocampe:
         except NotFound:
             return ()
 
-    def _reconnected(self) -> Caller[Any]:
+    def _reconnect(self) -> None:
         before, self._connection = self._connection, self._connect()
         before.close()
-        return self._connection
 
     def _prepared(self, verb: Verb, named: dict[str, Any]) -> dict[str, Any]:
         scope = named.get("scope")
@@ -160,12 +156,6 @@ class RemoteHippocampe:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _unreachable(cause: Unreached) -> ServerUnavailable:
-    return ServerUnavailable(
-        f"the server cannot be reached ({cause}): check that it runs and that its address is right."
-    )
 
 
 def _sendable(value: Any) -> Any:
