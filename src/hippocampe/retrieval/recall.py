@@ -68,8 +68,9 @@ from hippocampe.validation import (
     clean_text,
 )
 
-READ = 16
-"""The first results, which are read with the query: at most this many."""
+READ, READ_WITHIN = 16, 8.0
+"""The first results, which are read with the query: at most so many, and none that is far less likely than the best. Of 670
+questions of four collections, as many get their answer as with all 16, and 7 % fewer pairs are read."""
 SEVERAL_READ, SEVERAL_FACTOR = 24, 2
 """The first results of a query that asks for what several texts tell, for every caller, and the factor of the time to read.
 Of 719 such questions held out, all answers are among the first 8 in .66, the first 16 in .79, the first 24 in .88."""
@@ -156,6 +157,7 @@ def recall(
             min_score=min_score,
             mode=mode,
             read=READ,
+            read_within=READ_WITHIN,
             typed=True,
         )
     )
