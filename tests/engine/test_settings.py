@@ -328,6 +328,17 @@ def test_erasing_a_space_gives_the_defaults_back(hippo: Hippocampe, scope: Scope
     assert stored(hippo) == {}
 
 
+def test_the_settings_of_few_spaces_are_cached(
+    hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings_step, "MAX_CACHED_SPACES", 3)
+    corpus = hippo._context.corpus
+    settings = settings_step.SpaceSettings(corpus.store, corpus.config)
+    spaces = [f"space {number}" for number in range(5)]
+    assert {settings.of(space) for space in spaces} == {Settings()}
+    assert [settings.cached(space) for space in spaces] == [None] * 2 + [Settings()] * 3
+
+
 def spelled(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()

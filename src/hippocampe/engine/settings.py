@@ -19,6 +19,7 @@ from hippocampe.language.datetimes import as_zone, parse_ttl
 from hippocampe.language.i18n import language_of_locale, languages
 from hippocampe.store import settings as rows
 from hippocampe.store.store import Store
+from hippocampe.system.recent import Recent
 from hippocampe.types import (
     CATEGORIES,
     MAX_LABEL_CHARACTERS,
@@ -31,6 +32,8 @@ from hippocampe.types import (
 FRESH_SECONDS = 5.0
 """Age after which cached values are reloaded: another process may have changed them."""
 MAX_NAMES = 100
+MAX_CACHED_SPACES = 10_000
+"""Spaces whose settings are cached, of some 700 bytes each."""
 
 
 Kind = Literal["flag", "whole", "number", "text", "choice", "names", "hours", "lifetimes"]
@@ -239,8 +242,8 @@ class SpaceSettings:
 
     store: Store
     config: Config
-    _cached: dict[str, tuple[float, Settings]] = field(
-        default_factory=dict[str, tuple[float, Settings]]
+    _cached: Recent[str, tuple[float, Settings]] = field(
+        default_factory=lambda: Recent[str, tuple[float, Settings]](MAX_CACHED_SPACES)
     )
     """By space, when they were read on the monotonic clock, and their values."""
     _loading: threading.Lock = field(default_factory=threading.Lock)
