@@ -189,13 +189,17 @@ class Verbs:
     """
 
     _opened: opening.Opened
-    _context: Context
     _turns: TurnState
     _note_sync: NoteSync | None
     _maintenance: maintenance.Maintenance | None
     _runner: Runner
     _follow: opening.Following | None
     _sharing: "Sharing | None"
+
+    @property
+    def _context(self) -> Context:
+        """The context that serves now."""
+        return self._opened.context
 
     def _execute(
         self,
@@ -612,7 +616,7 @@ class Verbs:
         )
 
     def _take_over(self, context: Context) -> None:
-        self._context = context
+        self._opened.context = context
         self._turns.embedder_changed(context.corpus.config)
 
     backup = bound(store_of, verification.backup)
@@ -640,7 +644,7 @@ class Verbs:
             self._maintenance.stop()
         if self._sharing is not None:
             self._sharing.stop()
-        self._opened.close(self._context, self._turns.retrievals, self._turns.close)
+        self._opened.close(self._turns.retrievals, self._turns.close)
 
 
 class Hippocampe(Verbs, Here):
@@ -652,7 +656,6 @@ class Hippocampe(Verbs, Here):
 
     def __init__(self, opened: opening.Opened, note_sync: NoteSync | None = None) -> None:
         self._opened = opened
-        self._context = opened.context
         corpus = opened.context.corpus
         config = corpus.config
         self._turns = TurnState(config, note_sync, shared=corpus.store.shared)

@@ -125,4 +125,4 @@ def scrub(config: Config, progress: Progress | None = None) -> tuple[str, ...]:
     try:
         return maintenance.scrub(opened.context.writer, progress)
     finally:
-        opened.close(opened.context, RetrievalBuffer(), lambda: None)
+        opened.close(RetrievalBuffer(), lambda: None)

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
+from weakref import WeakMethod
 
 from sqlalchemy import Connection
 
@@ -104,7 +105,8 @@ class RowCache(Generic[T]):
         """By kind and id; several kinds may be made of one row of the store."""
         self.changes = 0
         self._lock = threading.Lock()
-        store.watchers.append(self.drop)
+        # Weak: with another embedder, another cache takes the place of this one.
+        store.watchers.append(WeakMethod(self.drop))
 
     @classmethod
     def of(cls, store: Store) -> "RowCache[Any] | None":

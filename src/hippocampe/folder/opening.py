@@ -43,6 +43,7 @@ class Opened:
     """An open data folder."""
 
     context: Context
+    """The one that serves now; a change of embedder replaces it."""
     tracer: Tracer
     owner: FolderLock | None
     """None when the folder was opened read-only, or many processes share the database."""
@@ -69,13 +70,10 @@ class Opened:
         """The server of other programs, if any."""
         return None if self.owner is None else self.owner.host
 
-    def close(
-        self, context: Context, buffer: RetrievalBuffer, end_turns: Callable[[], None]
-    ) -> None:
+    def close(self, buffer: RetrievalBuffer, end_turns: Callable[[], None]) -> None:
         """Close; idempotent.
 
         Args:
-            context: The context that serves now.
             end_turns: Called once no other program can begin a turn.
         """
         with self._closing:
@@ -88,7 +86,7 @@ class Opened:
         try:
             self.wait()
             end_turns()
-            maintenance.close(context, buffer)
+            maintenance.close(self.context, buffer)
         finally:
             if self.owner is not None:
                 self.owner.release()

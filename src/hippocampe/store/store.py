@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
+from weakref import WeakMethod
 
 from sqlalchemy import Connection, Engine, event, inspect
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -63,7 +64,7 @@ class Store:
         self.created = False
         """True if this opening created the tables."""
         self.engine = self._make_engine()
-        self.watchers: list[Callable[[Collection[str] | None], None]] = []
+        self.watchers: list[WeakMethod[Callable[[Collection[str] | None], None]]] = []
         """Called after a commit of this process with the ids of the rows that it changed, before its writer goes on;
         None: any may have changed."""
         self._changed = set[str]()
@@ -167,7 +168,8 @@ class Store:
                 yield connection
             if self._changed or not watched:
                 for each in self.watchers:
-                    each(self._changed if watched else None)
+                    if (tell := each()) is not None:
+                        tell(self._changed if watched else None)
 
     def check_space(self, space: str) -> None:
         """Check that the store can have a space of this name.
