@@ -4,7 +4,8 @@ import pytest
 
 from hippocampe.language.grammar import grammar, stem
 from hippocampe.language.lexicon import load
-from hippocampe.language.statement import clear_caches, parse
+from hippocampe.language.statement import parse
+from hippocampe.language.text_cache import clear_caches
 
 
 @pytest.mark.parametrize(

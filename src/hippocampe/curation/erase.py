@@ -17,8 +17,7 @@ from hippocampe.engine import audit, deliveries, generations
 from hippocampe.engine.vocabulary import note_erasure
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import IndexUnavailable, InvalidInput, NotFound, StoreBusy, StoreFull
-from hippocampe.index import bm25, own
-from hippocampe.language import equality, relations, statement, text
+from hippocampe.index import own
 from hippocampe.language.text import content_words
 from hippocampe.protocols import KINDS
 from hippocampe.retrieval import log as retrieval_log
@@ -218,11 +217,8 @@ def _erase(writer: Writer, turns: Turns, request: Request, doomed: Selection) ->
         with corpus.key_store.write(from_reserve=True) as connection:
             erasure.remove_keys(connection, request.space)
     corpus.settings.refresh(request.space)
-    corpus.vocabulary.forget()
+    corpus.forget_erased()
     turns.forget(request.space)
-    for module in (text, equality, statement, relations, bm25):
-        module.clear_caches()
-    corpus.store.memory_changes += 1
 
 
 def _scrub_backups(store: Store, request: Request, doomed: Selection) -> None:

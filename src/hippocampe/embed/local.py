@@ -105,6 +105,10 @@ class Tokenizer:
             for word in text.split()
         )
 
+    def clear_cache(self) -> None:
+        """Drop the cached words."""
+        self._known.cache_clear()
+
     def measure(self, word: str) -> tuple[float, int]:
         """The log-probability of a word under the unigram model of the tokens, and the number of its tokens."""
         pieces = self.pieces(word)
@@ -195,6 +199,13 @@ def tokenizer() -> Tokenizer:
     """
     with _loading:
         return _tokenizer()
+
+
+def clear_cache() -> None:
+    """Drop the cached words, so that erased ones do not stay in memory."""
+    with _loading:
+        if _tokenizer.cache_info().currsize:
+            _tokenizer().clear_cache()
 
 
 @cache

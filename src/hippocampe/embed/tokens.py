@@ -5,7 +5,9 @@ tokenizers split French and English into about as many pieces. The first count l
 in half a second, unless the embedder has loaded it.
 """
 
-from hippocampe.embed.local import tokenizer
+from hippocampe.embed.local import clear_cache, tokenizer
+
+__all__ = ["clear_cache", "count", "measure"]
 
 
 def count(text: str) -> int:

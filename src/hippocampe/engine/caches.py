@@ -47,6 +47,10 @@ class AliasCache:
         self._spaces[space] = changes, found
         return found
 
+    def clear(self) -> None:
+        """Drop the aliases of all spaces."""
+        self._spaces.clear()
+
 
 class AccessCounts:
     """Recalls per memory that are not written to the store yet. A read-only process counts none."""

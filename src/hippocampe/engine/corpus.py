@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from hippocampe.config import Config
+from hippocampe.embed import tokens
 from hippocampe.engine.caches import AliasCache, RowCache
 from hippocampe.engine.outages import Outages
 from hippocampe.engine.settings import SpaceSettings
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.errors import ModelUnavailable
+from hippocampe.language import text_cache
 from hippocampe.protocols import Index
 from hippocampe.reader.network import Reader, load_reader
 from hippocampe.store.store import Store
@@ -73,6 +75,15 @@ class Corpus:
             raise
         self.outages.works("reader")
         return reader
+
+    def forget_erased(self) -> None:
+        """Drop the texts that are cached in memory, since some of them were erased."""
+        self.vocabulary.forget()
+        self.aliases.clear()
+        text_cache.clear_caches()
+        tokens.clear_cache()
+        self.store.engine.clear_compiled_cache()
+        self.store.memory_changes += 1
 
     def check_serving(self) -> None:
         """Raise `Retired` if another corpus has taken over."""

@@ -76,9 +76,3 @@ def _encoders() -> tuple[Bm25, ...]:
         raise UnreadableFile(
             f"language.toml of a language names no Snowball stemmer: {exc}"
         ) from exc
-
-
-def clear_caches() -> None:
-    """Drop the cached texts and words, so that erased ones do not stay in memory."""
-    for cached in (sparse_query, terms_of):
-        cached.cache_clear()

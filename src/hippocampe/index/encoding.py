@@ -9,6 +9,7 @@ from qdrant_client import models
 
 from hippocampe.index import points
 from hippocampe.index.bm25 import sparse_document
+from hippocampe.language.text_cache import of_texts
 from hippocampe.protocols import Filter, Point
 
 
@@ -50,6 +51,7 @@ def of_kind(kind: str) -> models.Filter:
     return models.Filter(must=[_any_of("kind", (kind,))])
 
 
+@of_texts
 @lru_cache(maxsize=16)  # Cached for recall, which searches each kind twice with the same filter.
 def condition(kind: str, where: Filter) -> models.Filter | None:
     """The server's form of a filter; None when nothing can match."""

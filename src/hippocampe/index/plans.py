@@ -24,6 +24,7 @@ from typing import Literal
 import qdrant_edge as engine
 
 from hippocampe.index import points
+from hippocampe.language.text_cache import of_texts
 from hippocampe.protocols import Filter
 
 SCAN_POINTS = 16_000
@@ -77,6 +78,7 @@ def holds_only(shard: engine.EdgeShard, partitions: Sequence[str]) -> bool:
     return shard.count(others) == 0
 
 
+@of_texts
 @lru_cache(maxsize=16)  # Cached for recall, which searches each kind twice with the same filter.
 def condition(where: Filter) -> engine.Filter | None:
     """The engine's form of a filter; None when nothing can match."""

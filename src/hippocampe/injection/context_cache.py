@@ -44,6 +44,11 @@ class ContextCache:
         fresh = cached_changes == changes and timedelta() <= now - at < self._max_age
         return items if fresh and not _any_expired(items, now) else None
 
+    def clear(self) -> None:
+        """Drop all items: some may have been forgotten or erased."""
+        with self._lock:
+            self._entries.clear()
+
     def put(self, key: Hashable, changes: int, now: datetime, items: Sequence[ContextItem]) -> None:
         """Cache items; `changes` is the count from before they were read."""
         with self._lock:

@@ -98,7 +98,7 @@ class Sharing:
                 self._turns.retrievals.drop(space)
                 self._turns.forget(space)
             with suppress(StoreError):
-                corpus.vocabulary.forget()
+                corpus.forget_erased()
         if changed := [each["changed"] for each in messages if "changed" in each]:
             self._forget(None if None in changed else set(changed))
         for each in messages:

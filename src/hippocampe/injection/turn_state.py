@@ -56,6 +56,7 @@ class TurnState:
     def forget(self, space: str) -> None:
         """Clear what turns retain of a space: what was injected, and what their traces name."""
         self.channels.forget(space)
+        self.context_cache.clear()
         for drop in self.on_forget:
             drop(space)
 

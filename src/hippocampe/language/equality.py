@@ -49,9 +49,3 @@ def repeated(texts: Sequence[str]) -> list[list[int]]:
 def _letters(text: str) -> bytes:
     """The ASCII letters of the folded text, in order."""
     return fold(text).encode("ascii", "ignore").translate(None, _NO_LETTERS)
-
-
-def clear_caches() -> None:
-    """Drop cached texts, so that erased text does not stay in memory."""
-    for cached in (spelling, _letters):
-        cached.cache_clear()

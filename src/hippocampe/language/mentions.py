@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Final
 
 from hippocampe.language.text import fold
+from hippocampe.language.text_cache import text_cache
 
 # Search for a scheme from its first character only: otherwise "a.a.a.a" takes quadratic time.
 _ADDRESS: Final = re.compile(r"(?<![a-z0-9+.-])[a-z0-9+.-]+://\S+|\bwww\.\S+")
@@ -24,7 +24,7 @@ def mentions(text: str, names: Iterable[str]) -> bool:
     return any(_word(fold(name)).search(searched) is not None for name in names)
 
 
-@lru_cache(maxsize=256)
+@text_cache(256)
 def _word(name: str) -> re.Pattern[str]:
     parts = map(re.escape, _JOINT.split(name))
     return re.compile(rf"(?<!\w){_JOINT.pattern.join(parts)}(?!\w)")

@@ -166,11 +166,6 @@ def is_fragment(text: str) -> bool:
     return not statement.verbs and not any("auxiliary" in each.roles for each in statement.tokens)
 
 
-def clear_caches() -> None:
-    """Drop cached statements, so that erased text does not stay in memory."""
-    relations.cache_clear()
-
-
 def _relations(statement: Statement) -> Iterator[Relation]:
     if statement.question or statement.ironic or not 0 < len(statement.core) <= _MAX_WORDS:
         return

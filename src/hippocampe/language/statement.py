@@ -18,7 +18,7 @@ from typing import Final
 from hippocampe.language.asides import without_aside
 from hippocampe.language.calendar import ORDINALS
 from hippocampe.language.detect import language_of
-from hippocampe.language.grammar import grammar, stem
+from hippocampe.language.grammar import grammar
 from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.names import NO_ALIASES, CanonicalNames, Renaming, renamed
 from hippocampe.language.negation import has_ceased, without_negation
@@ -289,12 +289,6 @@ def _states_nothing(words: Sequence[Word]) -> bool:
         return False
     limits = any(word_classes().occurs(name, norms) for name in _LIMITING)
     return not limits and not is_hedged(words) and all(norm.isalpha() for norm in norms)
-
-
-def clear_caches() -> None:
-    """Drop cached texts, so that erased text does not stay in memory."""
-    for cached in (tokenize, _parse, language_of, stem):
-        cached.cache_clear()
 
 
 def is_hedged(words: Sequence[Word]) -> bool:

@@ -96,11 +96,6 @@ def _ligature(match: re.Match[str]) -> str:
     return _LIGATURES[match[0]]
 
 
-def clear_caches() -> None:
-    """Drop cached texts, so that erased text does not stay in memory."""
-    _fold.cache_clear()
-
-
 STOP_WORDS: Final = words_of("stop")
 
 

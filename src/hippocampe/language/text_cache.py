@@ -1,8 +1,9 @@
 """A cache of what was read of texts, bounded in what it holds and not only in number."""
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Final, Generic, ParamSpec, TypeVar
+from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -12,6 +13,15 @@ LONGEST_WORD: Final = 64
 """Characters of a word; longer ones are keys, hashes and files, which no other text repeats."""
 MAX_LONG: Final = 16
 """Results of long texts in the cache. One text is read several times in a row."""
+_clear: Final[list[Callable[[], None]]] = [re.purge]
+"""Empties each cache of texts. Patterns are made of names."""
+
+
+class _Cache(Protocol):
+    def cache_clear(self) -> None: ...
+
+
+C = TypeVar("C", bound=_Cache)
 
 
 class TextCache(Generic[P, R]):
@@ -32,6 +42,7 @@ class TextCache(Generic[P, R]):
         self._longest = longest
         self._length = length
         self.__doc__ = function.__doc__
+        of_texts(self)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         cache = self.short if self._length(args[0]) <= self._longest else self.long
@@ -48,3 +59,15 @@ def text_cache(
 ) -> Callable[[Callable[P, R]], TextCache[P, R]]:
     """Decorate a function of a text with a `TextCache`."""
     return lambda function: TextCache(function, most, longest, length)
+
+
+def of_texts(cache: C) -> C:
+    """Decorate another cache that contains texts, so that `clear_caches` empties it, too."""
+    _clear.append(cache.cache_clear)
+    return cache
+
+
+def clear_caches() -> None:
+    """Empty all caches of texts of this process, so that erased text does not stay in memory."""
+    for clear in _clear:
+        clear()
