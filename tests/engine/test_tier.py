@@ -44,6 +44,7 @@ from hippocampe.extraction.jobs.work import JOBS
 from hippocampe.folder import maintenance
 from hippocampe.index import qdrant
 from hippocampe.index.qdrant import QdrantIndex
+from hippocampe.injection import sharing
 from hippocampe.protocols import Point
 from hippocampe.server.api.operation import Probe
 from hippocampe.server.app import create_app
@@ -780,6 +781,18 @@ def test_a_writer_that_waited_for_an_erasure_stores_words_that_exist(
     assert len(lists) == 2
     assert {*unpack_words(lists)[0].tolist()} <= words
     assert contents(join(), "Zéphyrine", away)[0] == said
+
+
+def test_few_processes_that_ended_are_remembered(
+    join: Joiner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sharing, "MAX_PROCESSES", 3)
+    heard = join()._sharing  # pyright: ignore[reportPrivateUsage]
+    assert heard is not None
+    names = [f"process {number}" for number in range(5)]
+    heard._hear([{"from": name, "alive": False} for name in names])  # pyright: ignore[reportPrivateUsage]
+    assert list(heard._alive) == names[2:]  # pyright: ignore[reportPrivateUsage]
+    assert heard.processes == 1
 
 
 def test_an_erasure_keeps_the_log_of_other_spaces(join: Joiner) -> None:

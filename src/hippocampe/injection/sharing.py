@@ -17,12 +17,15 @@ from hippocampe.store import embeddings
 from hippocampe.store.listening import BEAT_SECONDS, MISSED_BEATS, Listener, Message
 from hippocampe.store.postgres import PostgresStore
 from hippocampe.store.shown import TABLES
+from hippocampe.system.recent import Recent
 from hippocampe.types import Scope
 
 ITEMS = 60
 """Items of one message."""
 MESSAGES = "messages of other processes"
 """Name of what fails if one cannot be handled, for the log."""
+MAX_PROCESSES = 1_000
+"""Other processes in memory, those that ended included; the one silent for longest is dropped."""
 ENDED = -math.inf
 """The last sign of life of a process that has said that it ends: what it still writes is none."""
 
@@ -42,7 +45,7 @@ class Sharing:
         self._store = corpus.store
         self._turns = turns
         self._channels = turns.channels
-        self._alive: dict[str, float] = {}
+        self._alive = Recent[str, float](MAX_PROCESSES)
         """The last sign of life of each other process, on the monotonic clock."""
         # Not in the turn, which does not wait for it; one thread, so that messages keep their order.
         self._telling = ThreadPoolExecutor(1, thread_name_prefix="hippocampe-telling")
