@@ -23,6 +23,8 @@ from hippocampe.language.questions import (
         ("Qui arrose le basilic ? Je pars ce soir.", ["Qui arrose le basilic ?"]),
         ("Longue journée. Bon sinon, tom sera là lundi ?", ["tom sera là lundi ?"]),
         ("Ça va ? Moi bien. Tom vit où", ["Tom vit où"]),
+        ("Bonne nuit. Comment on joint M. Leduc ?", ["Comment on joint M. Leduc ?"]),
+        ("Back soon. Where does Mr. Osei live?", ["Where does Mr. Osei live?"]),
         ("Who waters the basil? Where is it?", ["Who waters the basil?", "Where is it?"]),
     ],
 )

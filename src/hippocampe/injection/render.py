@@ -19,7 +19,6 @@ from datetime import datetime
 from functools import cache
 
 from hippocampe.embed import tokens
-from hippocampe.language import lexicon
 from hippocampe.language.datetimes import as_zone
 from hippocampe.language.detect import Language
 from hippocampe.language.fence import BULLET, CLOSING, OPENING, fence
@@ -30,7 +29,7 @@ from hippocampe.language.person import is_first_person, names_user
 from hippocampe.language.relations import is_fragment, leaves_out_subject
 from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.language.temporal.window import is_vague_event
-from hippocampe.language.text import fold, words
+from hippocampe.language.text import NO_TITLE, fold, words
 from hippocampe.types import Memory, Recollection, Settings
 
 Count = Callable[[str], int]
@@ -46,9 +45,8 @@ _NUMBERED = re.compile(r"(?=[0-9a-f]{0,11}\d)[0-9a-f]{12}", re.IGNORECASE)
 """Part of a channel that a program numbered, such as a UUID: it costs 25 tokens and tells a model nothing."""
 
 # A full stop after an initial or a title, or before a lowercase letter, does not end a sentence.
-_TITLES = "".join(rf"(?<!\b{title}\.)" for title in sorted(lexicon.words_of("titles")))
 _SENTENCE_END = re.compile(
-    rf"""(?:[!?…]|(?:(?<=\w\w)|(?<=[)»”"]))\.{_TITLES})"""
+    rf"""(?:[!?…]|(?:(?<=\w\w)|(?<=[)»”"]))\.{NO_TITLE})"""
     r"""[)»”"']*(?=\s+(?![a-zà-ÿ])\S)|(?= / )"""
 )
 

@@ -37,8 +37,10 @@ _MAX_WORD_LENGTH: Final = 24
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 LONGEST_CODE: Final = 3
 """Letters of the longest word in capitals that is rather a code than a word."""
+NO_TITLE: Final = "".join(rf"(?<!\b{title}\.)" for title in sorted(words_of("titles")))
+"""Assertion, as a regular expression, that no abbreviated title ends here: "Dr."."""
 # From the first space of several on only: otherwise a run of spaces takes quadratic time.
-SENTENCE_END: Final = re.compile(r"(?<=[.!?…])\s+|(?<!\s)\s*\n\s*")
+SENTENCE_END: Final = re.compile(rf"(?<=[.!?…]){NO_TITLE}\s+|(?<!\s)\s*\n\s*")
 """The space between two sentences."""
 _CLAUSE_END: Final = re.compile(r"(?<=[,;:])\s+")
 
