@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hippocampe.engine.corpus import Corpus
-from hippocampe.language.questions import only_asks
+from hippocampe.language.person import is_about_speaker, is_to_somebody
+from hippocampe.language.questions import is_question, only_asks
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.statement import parse
 from hippocampe.language.text import fold
@@ -28,11 +29,13 @@ class Asker:
         corpus: It has the aliases.
         scope: Their name and channel.
         settings: The settings of the space.
+        text: The message; empty if it does not matter.
     """
 
     corpus: Corpus
     scope: Scope
     settings: Settings
+    text: str = ""
 
     @cached_property
     def names(self) -> frozenset[str] | None:
@@ -67,8 +70,19 @@ class Asker:
         return self.took_part(item)
 
     def may_answer(self, item: Recollection) -> bool:
-        """Return whether an item says something: small talk and questions that nobody answered resemble a question."""
+        """Return whether an item says something, of the right person.
+
+        Small talk and questions that nobody answered resemble a question, and "my ship" of the companion resembles "my ship".
+        """
+        if item.kind == "self":
+            return not self._asks_own
         return item.kind not in TALK or self.is_told(item)
+
+    @cached_property
+    def _asks_own(self) -> bool:
+        """Whether the message asks about the speaker, and nothing about the companion."""
+        asks = is_question(self.text) and is_about_speaker(self.text)
+        return asks and not is_to_somebody(self.text)
 
     def is_told(self, item: Recollection) -> bool:
         """Return whether talk is more than small talk, and a turn more than a question that nobody answered."""

@@ -42,7 +42,7 @@ READ, READ_WITHIN = 12, 3.5
 3,244 questions held out, as many get their answer as with the first 10, and a fifth fewer are read."""
 MIN_SHOWN = 8
 """Hits always in the trace, even below the threshold, so that near misses can be inspected."""
-COLLECTIONS = ("memory", "summary", "turn", "live", "note")
+COLLECTIONS = ("memory", "self", "summary", "turn", "live", "note")
 
 
 def seconds_left(settings: Settings, stopwatch: Stopwatch) -> float:
@@ -287,7 +287,7 @@ class Turn:
 
     def _search(self) -> _PathResult:
         """Search memories, talk, live messages and notes for the message."""
-        asker = Asker(self.corpus, self.scope, self.settings)
+        asker = Asker(self.corpus, self.scope, self.settings, self.text)
         request = replace(self._request(), admits=asker.may_answer)
         outages, stopwatch = (
             self.corpus.outages,

@@ -27,6 +27,7 @@ from hippocampe.language.datetimes import as_utc
 from hippocampe.language.detect import language_of
 from hippocampe.language.follow_ups import continues
 from hippocampe.language.lexicon import load
+from hippocampe.language.person import is_about_speaker, is_to_somebody
 from hippocampe.language.questions import is_telling
 from hippocampe.language.search_terms import search_terms
 from hippocampe.language.statement import parse
@@ -82,6 +83,9 @@ LIKELY = Settings().auto_retrieve_min_score
 TELLING = 1.5
 """Added to the reader's log-odds for a message that asks nothing ("I'm cooking for Lena tonight"), where what bears on it is
 less certain than an answer. A result that would have .1 then has .2. Chosen on worlds that the reader did not learn from."""
+ADDRESSED = 1.0
+"""Subtracted from the reader's log-odds for what the companion says of itself, if the message is read as one to it: that
+makes all of it likelier, also for "do you know a good restaurant?"."""
 RECALLED = 0.5
 """Minimum score of talk with all words of the topic that a query asks to recall."""
 ALL_WORDS = 0.95
@@ -450,8 +454,15 @@ def _read(
     if "when" in query.features.asks and is_past(parse(query.spoken)):
         timezone = corpus.settings.of(request.scope.space).timezone
         first = [_with_day(each, timezone) for each in first]
+    spoken, own = query.spoken, [each.kind == "self" for each in first]
+    addressed = any(own) and is_to_somebody(spoken) and not is_about_speaker(spoken)
+    if addressed:
+        # The reader knows whom "you" and "I" mean if it is told.
+        companion = corpus.settings.of(request.scope.space).companion_names[0].title()
+        spoken = f"{companion}, {spoken}"
+        first = [replace(x, author=companion) if x.kind == "self" else x for x in first]
     try:
-        queries = [query.spoken] if query.topic is None else [query.spoken, query.topic]
+        queries = [spoken] if query.topic is None else [spoken, query.topic]
         factor = SEVERAL_FACTOR if query.several else 1
         seconds = factor * reading.SHARE_OF_TIME * stopwatch.seconds_left()
         read = reading.read(corpus, queries, request.scope.user, first, seconds)
@@ -463,6 +474,8 @@ def _read(
         read = read - read.max()
     if tells:
         read = read + TELLING
+    if addressed:
+        read = read - np.where(own[: len(read)], ADDRESSED, 0.0).astype(np.float32)
     rows = [scored.rows[item.id] for item in items]
     ruled_out = scoring.is_ruled_out(scored.measured[rows[: len(read)]])
     read = np.where(ruled_out, np.minimum(read, 0), read)
