@@ -198,7 +198,13 @@ def test_what_is_counted_is_asked_for_one_by_one(counting: str, listed: str | No
         ("jpese combien deja", "je pese combien deja"),
         ("Jsuis libre mardi ?", "je suis libre mardi ?"),
         ("jte dois combien", "je te dois combien"),
+        ("ki a les clés, g mis ou le double", "qui a les clés, j'ai mis ou le double"),
+        ("kel jour on part, et qd on rentre ?", "quel jour on part, et quand on rentre ?"),
         ("whats the code", "what is the code"),
+        (
+            "il faut 250 g farine ? combien de g de sel ?",
+            "il faut 250 g farine ? combien de g de sel ?",
+        ),
         ("jquery ou react ?", "jquery ou react ?"),
         ("jpensais faire des crêpes", "jpensais faire des crêpes"),
         ("j'ai un js et un jpeg, un jeu", "j'ai un js et un jpeg, un jeu"),
