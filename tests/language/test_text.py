@@ -109,6 +109,8 @@ def test_idioms_are_said_in_plain_words() -> None:
     assert (
         questions.rewrite_idioms("What does Tom do for a living?") == "What does Tom do as a job?"
     )
+    assert questions.rewrite_idioms("has the dog got a bed?") == "does the dog have a bed?"
+    assert questions.rewrite_idioms("who has got the keys?") == "who has got the keys?"
     assert questions.rewrite_idioms("Tom lives in York") == "Tom lives in York"
 
 

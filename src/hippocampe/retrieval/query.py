@@ -39,7 +39,7 @@ class AnalysedQuery:
     """A query, analysed for the pipeline.
 
     Attributes:
-        spoken: The query without the name of the companion whom it addresses.
+        spoken: The query without the name of the companion whom it addresses, and without idioms.
         topic: The past talk that it asks for, from `open_questions.recalled`, if any.
         text: The topic, or else the query, followed by the aliases of the names in it.
         dense: Its vector, shape (dimensions,); empty if it was not embedded.
@@ -70,8 +70,7 @@ def analyse(
     """
     aliases, vocabulary = corpus.aliases.of(scope.space), corpus.vocabulary
     chosen = corpus.settings.of(scope.space)
-    query = plain = without_address(query, chosen.companion_names)
-    query = questions.rewrite_idioms(query)
+    query = questions.rewrite_idioms(without_address(query, chosen.companion_names))
     window = _window(query, now, chosen.timezone)
     topic = recalled(query.replace(window.text, " ", 1) if window else query)
     asked = topic or query
@@ -94,7 +93,7 @@ def analyse(
     own = with_other_names(user, aliases)
     names = _names(query, listed, unknown, named, scope.user)
     return AnalysedQuery(
-        spoken=plain,
+        spoken=query,
         topic=topic,
         text=text,
         dense=dense,
