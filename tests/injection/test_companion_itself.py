@@ -77,3 +77,27 @@ def test_the_reader_is_told_who_is_asked(companion: tuple[Hippocampe, str]) -> N
     }
     user = {"fr": "Mon personnage s'appelle Brand", "en": "My character is called Rook"}[language]
     assert scores[ITSELF[language][0]] > scores[user]
+
+
+@pytest.mark.parametrize(
+    ("told", "itself", "asked"),
+    [
+        (
+            "We get {n} pounds for gig {n}, for us all",
+            "I keep the set lists and the money in order",
+            "what do you do for us?",
+        ),
+        (
+            "Le client {n} paie quoi le mois {n} ? Il paie son lot",
+            "Je tiens les comptes et le planning",
+            "c'est quoi ton rôle ?",
+        ),
+    ],
+)
+def test_what_has_no_word_of_the_question_is_found_among_much_that_has(
+    hippo: Hippocampe, told: str, itself: str, asked: str
+) -> None:
+    hippo.remember_many([{"content": told.format(n=n)} for n in range(2, 40)], scope=NINA)
+    hippo.remember(itself, scope=Scope(), collection="self", category="capability")
+    considered = hippo.before_turn(asked, scope=NINA).trace.considered
+    assert itself in [each.recollection.content for each in considered]

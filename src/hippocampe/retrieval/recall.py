@@ -289,7 +289,16 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
             if any(goes_on or not _is_said(item, request, said_since) for item in likely):
                 break
     every = list(found.values())
+    apart = {"self"} < {*request.collections} and _is_to_companion(text)
+    if apart and stopwatch.seconds_left() >= AGAIN_SECONDS:
+        # "I keep the books" has no word of "what is your job?": much else comes before it.
+        itself = replace(request, collections=("self",))
+        every.append(_find(corpus, text, itself, stopwatch, topics))
     return every[0] if len(every) == 1 and not missing else _merged(every, request.limit, missing)
+
+
+def _is_to_companion(text: str) -> bool:
+    return is_to_somebody(text) and not is_about_speaker(text)
 
 
 def _is_said(item: Recollection, request: RecallRequest, since: datetime | None) -> bool:
@@ -455,7 +464,7 @@ def _read(
         timezone = corpus.settings.of(request.scope.space).timezone
         first = [_with_day(each, timezone) for each in first]
     spoken, own = query.spoken, [each.kind == "self" for each in first]
-    addressed = any(own) and is_to_somebody(spoken) and not is_about_speaker(spoken)
+    addressed = any(own) and _is_to_companion(spoken)
     if addressed:
         # The reader knows whom "you" and "I" mean if it is told.
         companion = corpus.settings.of(request.scope.space).companion_names[0].title()
