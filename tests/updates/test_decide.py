@@ -434,6 +434,9 @@ UPDATES += [
     ("Decision: Use MySQL", "Decision: switch to PostgreSQL"),
 ]
 DIFFERS += [
+    # Two relatives of one name.
+    ("Le fils de l'utilisateur, Noé, a 7 ans", "Le neveu de l'utilisateur, Noé, a 9 ans"),
+    ("My brother Callum lives in Perth", "My son Callum lives in Leeds"),
     ("David, le frère de Mickael, habite à Pau", "Mickael a déménagé à Toulouse"),
     ("David, le frère de Mickael, habite à Pau", "David, le collègue de Nora, a déménagé à Lille"),
     ("Mon frère David habite à Pau", "Mon frère Paul a déménagé à Lille"),

@@ -6,10 +6,11 @@ Language models introduce a person this way; later statements use the name alone
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Final
 
-from hippocampe.language.kin import relation
+from hippocampe.language.kin import are_two, relation
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.text import APOSTROPHE, STOP_WORDS, fold, words
 from hippocampe.language.word_classes import word_classes
@@ -54,6 +55,13 @@ def without_aside(text: str) -> Plain | None:
     if title is None or between is None:
         return between or title
     return Plain(between.text, between.aside | title.aside)
+
+
+def are_of_two(aside: Set[str], other: Set[str]) -> bool:
+    """Return whether two asides are about two people: a son and a nephew of one name, or nothing in common."""
+    ours, theirs = ({relation(word) for word in each} - {""} for each in (aside, other))
+    related = len(ours) == len(theirs) == 1
+    return aside.isdisjoint(other) or (related and are_two(*ours, *theirs))
 
 
 def _without_title(text: str) -> Plain | None:
@@ -109,4 +117,5 @@ def _is_common(word: str) -> bool:
 
 
 def _meaning(text: str) -> frozenset[str]:
-    return frozenset(words(text)) - STOP_WORDS
+    # "Son" is French for "his" too.
+    return frozenset(word for word in words(text) if word not in STOP_WORDS or relation(word))

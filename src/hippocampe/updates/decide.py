@@ -14,6 +14,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, Literal
 
+from hippocampe.language.asides import are_of_two
 from hippocampe.language.difference import SWAPPED, difference, other_unit, shared_words
 from hippocampe.language.equality import same_spelling
 from hippocampe.language.lexicon import load_all
@@ -125,7 +126,7 @@ def compare(new: Statement, old: Statement) -> Decision:
     decision = _compare(new, old)
     if decision.is_final or (new.plain is None and old.plain is None):
         return decision
-    if new.aside and old.aside and new.aside.isdisjoint(old.aside):
+    if new.aside and old.aside and are_of_two(new.aside, old.aside):
         return decision
     plain = _compare(new.plain or new, old.plain or old)
     loses_nothing = plain.verdict is Verdict.UPDATED or not new.aside

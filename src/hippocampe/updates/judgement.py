@@ -11,6 +11,7 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import ModelUnavailable, NotFound
+from hippocampe.language.asides import are_of_two
 from hippocampe.language.datetimes import as_zone
 from hippocampe.language.equality import equality_digest
 from hippocampe.language.mentions import mentions
@@ -236,7 +237,7 @@ def _apart_by_person(compared: Sequence[Compared]) -> Sequence[Compared]:
     """List the statements on several people of one name, of whom a new one may replace one: "my boss Paul", "my neighbour Paul"."""
     updated = [old for old, _, decision in compared if decision.verdict is Verdict.UPDATED]
     asides = [aside for old in updated if (aside := parse(old.content).aside)]
-    if not any(one.isdisjoint(other) for one, other in combinations(asides, 2)):
+    if not any(are_of_two(one, other) for one, other in combinations(asides, 2)):
         return compared
     return [
         (old, cosine, _listed(decision) if old in updated else decision)
