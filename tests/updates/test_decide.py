@@ -417,6 +417,29 @@ DIFFERS = [
 
 
 UPDATES += [
+    # What somebody wants to be called.
+    ("I go by Elizabeth", "please call me Beth from now on"),
+    ("User wants to be addressed as Dr Kim", "User prefers to be called Jin"),
+    ("Appelle-moi Élisabeth", "appelle-moi plutôt Babeth"),
+    (
+        "L'utilisateur souhaite être appelé Monsieur Petit",
+        "L'utilisateur préfère qu'on l'appelle Jean",
+    ),
+    # An attribute that was changed, or is new.
+    ("My phone number is 0611223344", "I changed my number to 0755667788"),
+    ("My phone number is 0611223344", "I've got a new phone number: 0755667788"),
+    ("Mon numéro c'est le 06 11 22 33 44", "j'ai changé de numéro : 07 55 66 77 88"),
+    ("Mon adresse mail est a@b.example", "j'ai changé d'adresse mail : c@d.example"),
+    # One's boss, by the verb.
+    ("User's manager is Priya", "User now reports to Daniel"),
+    ("La responsable de l'utilisateur est Priya", "L'utilisateur dépend de Daniel désormais"),
+    # Without subject or auxiliary, as people type.
+    ("I weigh 82 kilos", "down to 78 kilos"),
+    ("Je pèse 82 kilos", "descendue à 78 kilos"),
+    ("I'm unemployed", "got the job at Tesco"),
+    ("Je suis au chômage", "j'ai signé un CDI chez Decathlon"),
+    ("Callum lives in Perth", "Callum's moved back to Glasgow"),
+    ("Hugo habite à Lille", "Hugo est revenu vivre à Pau"),
     # An aside about the subject, as models write it at the first mention.
     ("David, le frère de Mickael, habite à Ordizan", "David a déménagé à Toulouse"),
     ("Anna, who is our designer, lives in Leeds", "Anna moved to York"),
@@ -434,6 +457,12 @@ UPDATES += [
     ("Decision: Use MySQL", "Decision: switch to PostgreSQL"),
 ]
 DIFFERS += [
+    ("I go by Beth", "call me back"),
+    ("I go by Beth", "call me tomorrow"),
+    ("Je me fais appeler Lou", "appelle-moi si Paul vient"),
+    ("My manager is Priya", "The bug reports to Sentry"),
+    ("My phone number is 0611223344", "my work phone number is 0755667788"),
+    ("Ma sœur dépend de Paul", "Ma sœur dépend de la météo"),
     # Two relatives of one name.
     ("Le fils de l'utilisateur, Noé, a 7 ans", "Le neveu de l'utilisateur, Noé, a 9 ans"),
     ("My brother Callum lives in Perth", "My son Callum lives in Leeds"),

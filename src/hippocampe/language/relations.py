@@ -487,7 +487,8 @@ def _value(statement: Statement, wording: Wording, head: Sequence[Word]) -> str 
     text = " ".join(norms)
     match wording.kind:
         case "choice":
-            named = any(word.capital for word in head if word is not statement.core[0])
+            names = (word for word in head if word is not statement.core[0])
+            named = any(word.capital and not word.surface.isupper() for word in names)
             return None if named else dict(wording.choices).get(text)
         case "number":
             number = str(NUMBERS.get(text, text))
