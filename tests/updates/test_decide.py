@@ -417,6 +417,9 @@ DIFFERS = [
 
 
 UPDATES += [
+    # Where we moved to, I live; where I moved to, we may not.
+    ("I live in York", "We moved to Leeds"),
+    ("J'habite à Nantes", "On a emménagé à Rezé la semaine dernière"),
     # What somebody wants to be called.
     ("I go by Elizabeth", "please call me Beth from now on"),
     ("User wants to be addressed as Dr Kim", "User prefers to be called Jin"),
@@ -457,6 +460,8 @@ UPDATES += [
     ("Decision: Use MySQL", "Decision: switch to PostgreSQL"),
 ]
 DIFFERS += [
+    ("We live in York", "I moved to Leeds"),
+    ("On habite à Nantes", "J'ai emménagé à Rezé"),
     ("I go by Beth", "call me back"),
     ("I go by Beth", "call me tomorrow"),
     ("Je me fais appeler Lou", "appelle-moi si Paul vient"),

@@ -34,6 +34,11 @@ ENDS = [
     ("I'm looking for a job in Boston", "I found a job at Fidelity"),
     ("La chaudière est en panne", "La chaudière est réparée depuis hier"),
     ("I'm looking for a new desk", "I bought a desk"),
+    # A birth; at another time than expected.
+    ("My sister is pregnant", "My sister gave birth to a girl"),
+    ("Ma sœur est enceinte", "Ma sœur a accouché d'une petite Zoé"),
+    ("I'm waiting for my results on Monday", "I got my results"),
+    ("J'attends mes résultats lundi", "J'ai reçu mes résultats"),
     # What had ended begins again.
     ("J'ai arrêté le café", "Je rebois du café"),
     ("J'ai arrêté de boire", "J'ai recommencé à boire"),
@@ -69,6 +74,10 @@ ENDS = [
 
 # (old, new): another thing, another person, a part, or nothing that happened.
 GOES_ON = [
+    ("My sister is pregnant", "My friend gave birth"),
+    ("My sister is pregnant", "My sister gave me a book"),
+    ("Ma sœur est enceinte", "Ma cousine a accouché"),
+    ("Ma sœur est enceinte", "Ma sœur va accoucher en mai"),
     ("Je cherche un appartement", "J'ai trouvé un appartement pour mon frère"),
     ("Je cherche un appartement", "Paul a trouvé un appartement"),
     ("Ma sœur cherche un appartement", "J'ai trouvé un appartement"),

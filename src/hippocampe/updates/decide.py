@@ -231,6 +231,8 @@ def _mentions(statement: Statement, relation: Relation) -> bool:
 def _same_subject(now: Relation, new: Statement, then: Relation, old: Statement) -> bool:
     if now.subject == then.subject and now.subject in ("user", "we"):
         return True
+    if (now.subject, then.subject, now.kind) == ("we", "user", "place"):
+        return True  # Where we moved to, I live.
     return bool(_subjects(now, new) & _subjects(then, old))
 
 

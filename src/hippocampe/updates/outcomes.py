@@ -257,12 +257,12 @@ def _ends(
     if word_classes().occurs("not_detail", [each for each in new.norms if each not in old.norms]):
         return False  # "too expensive"
     known = [at for at in old.content if old.tokens[at].stem not in state]
-    # What is got is new, so that the event need not say so.
+    # What is got is new, so that the event need not say so; it may come at another time than expected.
     said = [at for at in known if old.tokens[at].norm not in _NEW and at not in sought]
+    said = [at for at in said if not _is_time(old.tokens[at])]
     found = next(at for at, token in enumerate(new.tokens) if token.stem in event)
-    if not (
-        said and _repeats(aligned, said) and (is_past(new) or _is_past_form(new.tokens[found]))
-    ):
+    happened = is_past(new) or any(map(_is_past_form, new.tokens[max(found - 1, 0) : found + 1]))
+    if not (said and _repeats(aligned, said) and happened):
         return False
     thing = _place_of(old.tokens[said[0]], new)
     if thing is None or _is_part(aligned, thing):

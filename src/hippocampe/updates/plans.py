@@ -127,10 +127,12 @@ def _is_over(token: Token, told: date) -> bool:
 def share_to_merge(aligned: Alignment) -> float:
     """Return the share of the threshold for a merge that applies to two statements: less if the new one says it changed.
 
-    It then adds nothing but words that say so and other values of what is said of the subject: "on Saturday instead".
+    It then adds nothing but words that say so and other values of what is said of the subject, of which it may repeat less:
+    "on Saturday instead".
     """
     gone, came = differing(aligned)
-    values = gone and came and all(_is_value(*each) for each in (*gone, *came))
+    gone = [each for each in gone if _is_value(*each)]
+    values = gone and came and all(_is_value(*each) for each in came)
     # Of two numbers, the other one still holds.
     one = sum(old.tokens[at].kind in _NUMBERS for old, at in gone) <= 1
     return _SAID if values and one and _says_changed(aligned) else 1
