@@ -76,13 +76,19 @@ def lines(*parts: Shown) -> Shown:
 def table(*columns: str, wrapped: tuple[str, ...] = ()) -> "Table":
     """A table whose last column takes the remaining width, which has room for an id: a broken one cannot be copied.
 
+    Where the words of the other columns do not fit beside an id or a text, that is printed below them.
+
     Args:
         columns: Their headers, as labels of the kind `column`.
         wrapped: Columns that may break their text over lines; the last one always may.
     """
     from rich import box
+    from rich.console import Group
     from rich.measure import Measurement
+    from rich.padding import Padding
+    from rich.styled import Styled
     from rich.table import Table
+    from rich.text import Text
 
     class Fitted(Table):
         """Breaks the widest of the other columns over lines where the last one has no room for an id."""
@@ -97,6 +103,10 @@ def table(*columns: str, wrapped: tuple[str, ...] = ()) -> "Table":
             words = [max(each.minimum for each in column) for column in measured[:-1]]
             # Each has two spaces after it.
             room = options.max_width - min(last, _ID_ROOM) - 2 * len(others)
+            if sum(words) > room and last >= _ID_ROOM - 1:
+                rows = zip(*((each.header, *each.cells) for each in self.columns), strict=True)
+                header, *cells = map(_stacked, rows)
+                return iter([Styled(header, "table.header"), *cells])
             while sum(widths) > room and max(widths) > _LEAST_WIDTH:
                 # Lines are broken between words first.
                 slack = [
@@ -106,8 +116,13 @@ def table(*columns: str, wrapped: tuple[str, ...] = ()) -> "Table":
                 widest = max(range(len(widths)), key=lambda at: (slack[at], widths[at]))
                 widths[widest] -= 1
                 others[widest].width = widths[widest]
-                others[widest].no_wrap = False
+                others[widest].no_wrap, others[widest].overflow = False, "fold"
             return super().__rich_console__(console, options)
+
+    def _stacked(cells: Sequence[Shown]) -> Shown:
+        *others, last = cells
+        above = Text("  ").join(cell for each in others if (cell := cast("Text", _safe(each))))
+        return Group(above, Padding(_safe(last), (0, 0, 0, 2)))
 
     made = Fitted(
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 0, 0, 1), expand=False
