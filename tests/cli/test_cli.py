@@ -1,6 +1,7 @@
 """The command line: in this process through Typer's runner, and as the real program."""
 
 import dataclasses
+import errno
 import json
 import math
 import os
@@ -116,6 +117,55 @@ def test_an_id_is_whole_on_a_terminal_of_80_columns(
     audited = run("audit", *place, columns="80").out
     assert first in audited and key["id"] in audited
     assert max(map(len, audited.splitlines())) <= 80
+
+
+def test_words_are_whole_on_a_terminal_of_60_columns(run: Run) -> None:
+    run("remember", "Nina plays the tuba", "--type", "observation", "--user", "nina")
+    run("remember", "Paul drinks green tea", "--type", "observation", "--user", "paul")
+    listed = run("list", columns="60").out
+    assert "…" not in listed
+    assert re.search(r"^observation +just now +nina$", listed, re.M)
+    assert "auto_retrieve_max_results" in run("settings", columns="60").out
+
+
+def test_a_usage_error_is_json_with_json(run: Run) -> None:
+    for typed in (["notes"], ["list", "--nope"], ["facts", "get", "tea"]):
+        done = run(*typed, "--json")
+        assert done.code == 2
+        assert done.json["kind"] == "UsageError"
+        assert done.json["error"] in " ".join(done.err.split())
+
+
+def test_a_subcommand_may_follow_its_options(run: Run) -> None:
+    assert run("facts", "--space", "home", "set", "tea", "Paul drinks green tea").code == 0
+    assert run("facts", "--space", "home", "tea", "--json").json.keys() == {"tea"}
+    assert "No such command 'get'" in run("facts", "--space", "home", "get", "tea").err
+
+
+def test_a_wrong_time_is_refused_with_the_forms_that_work(run: Run) -> None:
+    refused = run("list", "--since", "yesterday").err
+    for form in re.findall(r"2026-[\dT:+-]*\d", refused):
+        assert run("list", "--since", form).code == 0
+    assert "2026-01-17," in refused
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        (MemoryError(), "error: there is not enough memory"),
+        (OSError(errno.EMFILE, "Too many open files"), "error: too many files are open"),
+    ],
+)
+def test_an_exhausted_system_is_an_error(
+    run: Run, monkeypatch: pytest.MonkeyPatch, raised: Exception, said: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise raised
+
+    monkeypatch.setattr(Vocabulary, "refresh", fail)
+    done = run("recall", "tea", "--json")
+    assert (done.code, done.json["kind"]) == (1, "HippocampeError")
+    assert done.err.startswith(said)
 
 
 @pytest.mark.parametrize("locale", ["en_GB.UTF-8", "fr_FR.UTF-8"])

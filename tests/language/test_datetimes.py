@@ -1,5 +1,6 @@
 """Reading durations and instants, and saying times, in both languages."""
 
+import resource
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -7,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hippocampe.errors import InvalidInput
-from hippocampe.language.datetimes import as_utc, parse_ttl
+from hippocampe.errors import InvalidInput, StoreError
+from hippocampe.language.datetimes import as_utc, as_zone, parse_ttl
 from hippocampe.language.humanize import clock_label, relative_time
 
 PARIS = ZoneInfo("Europe/Paris")
@@ -131,3 +132,14 @@ def test_naive_instants_are_refused(value: datetime | str) -> None:
 def test_what_is_not_an_instant_is_refused(value: str) -> None:
     with pytest.raises(InvalidInput, match="until"):
         as_utc(value, name="until")
+
+
+def test_a_zone_that_cannot_be_opened_is_not_called_unknown() -> None:
+    before, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        with pytest.raises(StoreError, match="Pacific/Chatham.*Too many open files"):
+            as_zone("Pacific/Chatham")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before, hard))
+    assert as_zone("Pacific/Chatham").key == "Pacific/Chatham"

@@ -200,6 +200,9 @@ def test_a_file_in_place_of_the_folder(tmp_path: Path, open_hippo: Opener) -> No
     with pytest.raises(StoreReadOnly, match="cannot use the data folder"):
         open_hippo(tmp_path / "file" / "data")
     assert (tmp_path / "file").read_text() == "autre chose"
+    (tmp_path / "link").symlink_to(tmp_path / "missing")
+    with pytest.raises(StoreReadOnly, match=r"is a link to .*missing, which does not exist"):
+        open_hippo(tmp_path / "link")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

@@ -1,5 +1,6 @@
 """Shared parts of all commands: the options that locate the data, output, errors and exit codes."""
 
+import errno
 import inspect
 import sys
 from collections.abc import Callable, Generator, Sequence
@@ -17,9 +18,16 @@ import typer
 from hippocampe import config_sources
 from hippocampe.cells import home_of
 from hippocampe.cli import terminal
-from hippocampe.cli.help import BREAK, EXAMPLES, Command, Group
+from hippocampe.cli.help import BREAK, EXAMPLES, USAGE_ERROR, Command, Group
 from hippocampe.config import Config
-from hippocampe.errors import FolderInUse, HippocampeError, InvalidInput, NotFound, StoreReadOnly
+from hippocampe.errors import (
+    FolderInUse,
+    HippocampeError,
+    InvalidInput,
+    NotFound,
+    StoreReadOnly,
+    shown,
+)
 from hippocampe.system.environment import variable
 from hippocampe.system.local_socket import IN_USE
 from hippocampe.types import Scope
@@ -185,12 +193,19 @@ class Call:
         else:
             terminal.out(shown())
 
-    def moment(self, text: str | None) -> datetime | str | None:
-        """Parse a time. Without an offset it is in the configured timezone."""
+    def moment(self, text: str) -> datetime:
+        """Parse a time. Without an offset it is in the configured timezone.
+
+        Raises:
+            InvalidInput: It is not in ISO 8601 form.
+        """
         try:
-            at = datetime.fromisoformat(text or "")
-        except ValueError:
-            return text  # The library rejects it with a message.
+            at = datetime.fromisoformat(text)
+        except ValueError as exc:
+            raise InvalidInput(
+                f"{shown(text)} is not a date or a time in ISO 8601 form: write it like 2026-01-17,"
+                " 2026-01-17T10:23 or 2026-01-17T10:23:00+01:00."
+            ) from exc
         return at if at.tzinfo else at.replace(tzinfo=ZoneInfo(self.config.timezone))
 
 
@@ -290,7 +305,7 @@ def with_options(
     def run(**typed: Any) -> None:
         options = {option: typed.pop(option) for option in every}
         call = Call(**options, of_space="space" in every)
-        with _reported(call.json):
+        with _reported(call.json), _exhausted():
             step(call, **typed)
 
     parameters = list(own)
@@ -334,6 +349,23 @@ def _reported(json: bool) -> Generator[None]:
         raise typer.Exit(INTERRUPTED) from exc
 
 
+@contextmanager
+def _exhausted() -> Generator[None]:
+    """Translate the refusals of the system that any step may meet."""
+    try:
+        yield
+    except MemoryError as exc:
+        raise HippocampeError(
+            "there is not enough memory: end other programs, or raise the limit of this one, and try again."
+        ) from exc
+    except OSError as exc:
+        if exc.errno not in (errno.EMFILE, errno.ENFILE):
+            raise
+        raise HippocampeError(
+            "too many files are open: raise the limit of this program (`ulimit -n`) and try again."
+        ) from exc
+
+
 def choice(flag: str, values: Sequence[str], help: str = "{}.") -> Any:
     """An option with few values, which the help lists and shells complete."""
     return typer.Option(
@@ -353,13 +385,30 @@ class _ListFirst(Group):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if not args or (args[0] not in self.commands and args[0] not in ("--help", "-h")):
-            listing = self.commands["list"].get_params(ctx)
-            most = sum(each.param_type_name == "argument" for each in listing)
-            words = list(takewhile(lambda word: not word.startswith("-"), args))
-            # More words than it takes begin with the name of a subcommand, which does not exist.
-            if len(words) <= most:
+            taken = [
+                each.name
+                for each in self.commands["list"].get_params(ctx)
+                if each.param_type_name == "argument"
+            ]
+            words = self._words(ctx, args, taken)
+            # More words than it takes begin with the name of a subcommand, which may come after options.
+            if len(words) <= len(taken) and not (words and words[0] in self.commands):
                 args = ["list", *args]
+            else:
+                named = args.index(words[0])
+                args = [args[named], *args[:named], *args[named + 1 :]]
         return super().parse_args(ctx, args)
+
+    def _words(self, ctx: Any, args: list[str], taken: Sequence[str]) -> list[str]:
+        """The words of a command line that belong to no option of `list`."""
+        parser = self.commands["list"].make_parser(ctx)
+        # A group itself takes its options before a subcommand only.
+        parser.allow_interspersed_args = True
+        try:
+            given, rest, _ = parser.parse_args(list(args))
+        except USAGE_ERROR:
+            return list(takewhile(lambda word: not word.startswith("-"), args))
+        return [word for name in taken if isinstance(word := given.get(name), str)] + rest
 
 
 def read_content(content: str) -> str:

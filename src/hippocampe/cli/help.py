@@ -64,7 +64,7 @@ class Program(Group):
         except USAGE_ERROR as exc:
             if not standalone_mode:
                 raise
-            _explain(exc)
+            _explain(exc, json="--json" in (more.get("args") or (arguments or [sys.argv])[0]))
             code = 2
         except typer.Abort:
             terminal.error("stopped: nothing was changed.")
@@ -78,10 +78,12 @@ class Program(Group):
         return sys.exit(code or 0) if standalone_mode else code
 
 
-def _explain(error: Any) -> None:
+def _explain(error: Any, *, json: bool) -> None:
     message = error.format_message()
     if not message:
         return  # Without a command, the help was printed already.
+    if json:
+        terminal.as_json({"error": message, "kind": "UsageError"})
     terminal.error(message)
     if (ctx := error.ctx) is not None:
         typer.echo(ctx.get_usage(), err=True)

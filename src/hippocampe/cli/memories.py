@@ -3,6 +3,7 @@
 import codecs
 import json
 import re
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -93,7 +94,9 @@ def _remember_file(call: Call, file: str, details: dict[str, Any]) -> None:
     items = [details | item for item in _statements(file)]
     for item in items:
         if isinstance(item.get("occurred_at"), str):
-            item["occurred_at"] = call.moment(item["occurred_at"])
+            # The library refuses it with the number of the item.
+            with suppress(InvalidInput):
+                item["occurred_at"] = call.moment(item["occurred_at"])
     with call.open() as hippo, terminal.progress() as progress:
         results: list[Remembered] = []
         for start in range(0, len(items), MAX_MANY):

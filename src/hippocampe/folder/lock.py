@@ -40,6 +40,11 @@ class FolderLock:
         except Timeout as exc:
             raise _refusal(folder) from exc
         except OSError as exc:
+            if folder.is_symlink() and not folder.exists():
+                raise StoreReadOnly(
+                    f"cannot use {folder} as the data folder: it is a link to {folder.resolve()}, which does not"
+                    " exist. Create that folder, or choose another path."
+                ) from exc
             if folder.exists() and not folder.is_dir():
                 raise StoreReadOnly(
                     f"cannot use {folder} as the data folder: it is a file. Choose another path."
