@@ -358,6 +358,24 @@ def test_a_memory_is_added_by_hand(reader: Reader, memory: Hippocampe) -> None:
     assert memory.recent(1, scope=HERE)[0].user == "rose"
 
 
+def test_a_statement_of_a_failed_request_is_kept_until_it_is_sent(
+    reader: Reader, memory: Hippocampe
+) -> None:
+    page = reader.open("/memory")
+    page.get_by_role("button", name="Add").click()
+    page.route("**/memory/add", lambda route: route.abort())
+    page.get_by_label("Statement").fill("Rose a vendu son vélo")
+    page.get_by_label("Statement").press("Control+Enter")
+    toasts = page.locator("#toasts")
+    expect(toasts).to_contain_text("The server does not answer.")
+    page.unroute("**/memory/add")
+    page.get_by_label("Statement").press("Control+Enter")
+    expect(rows_of(page).first).to_contain_text("Rose a vendu son vélo")
+    expect(toasts).not_to_contain_text("The server does not answer.")
+    for complaint in ("net::ERR_FAILED", "htmx:afterRequest", "htmx:sendError"):
+        reader.forgive(complaint)
+
+
 def test_a_part_that_fails_says_so_and_is_tried_again(reader: Reader, memory: Hippocampe) -> None:
     page = reader.open("/facts")
     page.route("**/facts?*", lambda route: route.abort())

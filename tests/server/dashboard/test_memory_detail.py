@@ -139,9 +139,12 @@ def test_erase_needs_a_word(reader: Reader, memory: Hippocampe, corrected: str) 
     sure = dialog.get_by_role("button", name="Effacer pour toujours")
     expect(sure).to_be_disabled()
     check_accessible(page)
-    dialog.get_by_role("textbox").fill("effacer")
+    dialog.get_by_role("textbox").fill("Effacer")
     sure.click()
     page.wait_for_url("**/memory")
+    expect(page.locator("#toasts")).to_contain_text("Effacé pour toujours.")
+    page.reload()
+    expect(page.locator("#toasts")).to_be_empty()
     with pytest.raises(NotFound):
         memory.get(corrected, scope=HERE)
 

@@ -112,7 +112,7 @@ async def restore(page: WritePage, id: str) -> Response:
 async def erase(page: AdminPage, id: str) -> Response:
     """Erase a memory with all its versions, permanently."""
     await page.hippo.erase(id=id, scope=page.scope)
-    return page.go("/memory")
+    return page.go("/memory", toast=page.say("Erased for ever."))
 
 
 async def _detail(page: Visit, id: str, heading: str = "h1") -> dict[str, Any]:

@@ -162,10 +162,11 @@ class Visit(Reader):
         context = {"page": self, "_": self.say, "count": self.count, **values}
         return template_named(template).render(context)
 
-    def go(self, path: str) -> Response:
-        """Redirect the browser to another page."""
+    def go(self, path: str, *, toast: str | None = None) -> Response:
+        """Redirect the browser to another page, which shows a short message if a part of a page asked."""
         if self.loads_part:
-            return Response(headers={"HX-Redirect": path})
+            shown = {} if toast is None else {"toast": {"text": str(toast), "next": True}}
+            return Response(headers={"HX-Redirect": path, "HX-Trigger": json.dumps(shown)})
         return Response(status_code=303, headers={"Location": path})
 
     def _answer(

@@ -13,7 +13,8 @@ export function ask({ confirm, detail = "", yes: label = "", word: needed = "", 
   typing.hidden = !needed;
   word.value = "";
   yes.disabled = Boolean(needed);
-  word.oninput = () => { yes.disabled = word.value.trim() !== needed; };
+  // Phones begin a field with a capital.
+  word.oninput = () => { yes.disabled = word.value.trim().toLowerCase() !== needed.toLowerCase(); };
   dialog.returnValue = "no";
   dialog.showModal();
   return new Promise((answer) => {

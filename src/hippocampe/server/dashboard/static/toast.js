@@ -32,13 +32,22 @@ export function toast(text, { undo = null, kind = "" } = {}) {
   box.append(button(words.close, () => box.remove()));
   place.append(box);
   while (place.children.length > 3) place.firstChild.remove();
-  if (kind !== "danger") {
+  if (!box.matches(".danger")) {
     const end = () => (box.matches(":hover, :focus-within") ? setTimeout(end, 2000) : box.remove());
     setTimeout(end, SHOWN_MS);
   }
 }
 
-document.body.addEventListener("toast", (event) => toast(event.detail.text, event.detail));
+document.body.addEventListener("toast", ({ detail }) => {
+  if (detail.next) sessionStorage.setItem("toast", detail.text);
+  else toast(detail.text, detail);
+});
+
+const left = sessionStorage.getItem("toast");
+if (left) {
+  sessionStorage.removeItem("toast");
+  toast(left);
+}
 
 export function reason(request) {
   if (request.status === 401) return words.ended;
@@ -56,5 +65,8 @@ document.body.addEventListener("htmx:responseError", (event) => {
 });
 document.body.addEventListener("htmx:sendError", (event) => {
   if (event.detail.requestConfig.verb === "get" && event.detail.target?.matches("[data-part]")) return;
-  toast(words.unreachable, { kind: "danger" });
+  toast(words.unreachable, { kind: "danger unreachable" });
+});
+document.body.addEventListener("htmx:afterOnLoad", () => {
+  for (const each of place.querySelectorAll(".unreachable")) each.remove();
 });
