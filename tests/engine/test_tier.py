@@ -1,6 +1,7 @@
 """Many processes on one database in PostgreSQL and one index in Qdrant: what each sees, and what outlives a failure."""
 
 import asyncio
+import re
 import shutil
 import socket
 import sys
@@ -232,13 +233,17 @@ def test_a_message_that_cannot_be_handled_is_logged_once(
 
 
 class Relay:
-    """Forwards TCP connections to the socket of PostgreSQL; drops the bytes of those that it is told to silence."""
+    """Forwards TCP connections to the socket of PostgreSQL; drops the bytes of those that it is told to silence.
+
+    With `pools`, it announces another process than the server's, as a pooler does.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._listening = socket.create_server(("127.0.0.1", 0))
         self._port: int = self._listening.getsockname()[1]
         self.made = 0
+        self.pools = False
         self._silent: set[int] = set()
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -268,6 +273,9 @@ class Relay:
     def _copy(self, number: int, source: socket.socket, target: socket.socket) -> None:
         with suppress(OSError), source, target:
             while got := source.recv(65_536):
+                if self.pools:
+                    # A pooler announces a process of its own.
+                    got = re.sub(rb"(?<=K\0\0\0\x0c)....", bytes(4), got, flags=re.DOTALL)
                 if number not in self._silent:
                     target.sendall(got)
             target.shutdown(socket.SHUT_RDWR)
@@ -301,6 +309,22 @@ def test_a_process_that_hears_nothing_more_connects_again(
     assert relay.made == 2
 
 
+def test_an_address_that_delivers_no_messages_is_reported_once(
+    join: Joiner, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(listening, "BEAT_SECONDS", 0.05)
+    monkeypatch.setattr(listening, "RETRY_SECONDS", 0.05)
+    with tier.current().database.admin() as connection:
+        # A database of its own delivers as little as a pooler in transaction mode.
+        connection.execute("CREATE DATABASE another")
+    join(database_listen_url=tier.current().database.url("another"))
+    eventually(lambda: bool(caplog.messages))
+    sleep(0.5)
+    [message] = caplog.messages
+    assert "database_listen_url" in message
+    tier.current().database.drop("another")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="options of sockets of Linux")
 def test_connections_notice_that_their_peer_has_vanished(
     join: Joiner, relay: Relay, monkeypatch: pytest.MonkeyPatch
@@ -325,6 +349,20 @@ def test_connections_notice_that_their_peer_has_vanished(
     with store_of(hippo).engine.connect() as connection:
         note(connection.connection.driver_connection.fileno())  # pyright: ignore
     assert found == [(10_000, 10, 5, 2)] * 2
+
+
+@pytest.mark.parametrize("pools", [False, True])
+def test_statements_are_not_prepared_through_a_pooler(
+    join: Joiner, relay: Relay, pools: bool
+) -> None:
+    relay.pools = pools
+    hippo = join(database_url=relay.url_of(store_of(join())))
+    with store_of(hippo).read() as connection:
+        query = text("SELECT count(*) FROM pg_prepared_statements")
+        counts = [
+            connection.execute(query).scalar_one() for _ in range(postgres.PREPARED_AFTER + 2)
+        ]
+    assert bool(counts[-1]) != pools
 
 
 def test_a_statement_told_twice_at_once_is_stored_once(join: Joiner) -> None:

@@ -4,6 +4,7 @@ What is lost while a process is not connected is only what its caches hold: it d
 """
 
 import json
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -15,6 +16,8 @@ from hippocampe.store.postgres import CHANNEL, CONNECTION, PostgresStore
 
 if TYPE_CHECKING:
     import psycopg
+
+log = logging.getLogger("hippocampe")
 
 Message = dict[str, Any]
 """A message: `from` the process, and what it says."""
@@ -49,6 +52,8 @@ class Listener:
         self._url = url
         self._hear = hear
         self._attempt = attempt
+        self._delivers = False
+        self._reported = False
         self._stop = threading.Event()
         self._connected = threading.Event()
         self._thread = threading.Thread(target=self._run, name="hippocampe-listening", daemon=True)
@@ -89,6 +94,7 @@ class Listener:
             if time.monotonic() >= beat:
                 if unheard == MISSED_BEATS:
                     # A dead connection and one without messages look the same.
+                    self._report()
                     return
                 beat = time.monotonic() + BEAT_SECONDS
                 self._store.tell({"alive": True})
@@ -98,9 +104,19 @@ class Listener:
             messages = [message for each in payloads if (message := _parsed(each)) is not None]
             others = [message for message in messages if message["from"] != self._store.sender]
             if len(others) < len(messages):
-                unheard = 0
+                unheard, self._delivers = 0, True
             if others:
                 self._hear(others)
+
+    def _report(self) -> None:
+        """Say once that the address has never delivered a message."""
+        if not self._delivers and not self._reported:
+            self._reported = True
+            log.warning(
+                "changes by other processes are noticed %.0f seconds late, because the address of the database delivers "
+                "no messages, as that of a pooler in transaction mode: set database_listen_url to the database itself",
+                MISSED_BEATS * BEAT_SECONDS,
+            )
 
 
 def _parsed(payload: str) -> Message | None:

@@ -12,9 +12,9 @@ from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
@@ -25,6 +25,9 @@ from hippocampe.store.schema import MADE
 from hippocampe.store.store import Store
 from hippocampe.store.translation import translated
 from hippocampe.system.command_line import install_line
+
+if TYPE_CHECKING:
+    import psycopg
 
 CHANNEL = "hippocampe"
 """The channel on which a commit tells other processes the space that it changed."""
@@ -63,15 +66,14 @@ def make_engine(url: str, *, prepared: bool) -> Engine:
 
     Args:
         prepared: Prepare the statements that return. Planning one over all partitions takes longer than executing it, but
-            a pooler gives each transaction another connection.
+            a pooler gives each transaction another connection: through one, they are not prepared.
 
     Raises:
         InvalidInput: The URL cannot be used, or the driver is not installed.
     """
     try:
         parsed = make_url(url).set(drivername="postgresql+psycopg")
-        options = {**CONNECTION, "prepare_threshold": PREPARED_AFTER if prepared else None}
-        return create_engine(
+        engine = create_engine(
             parsed,
             # Positional parameters, as of SQLite.
             paramstyle="format",
@@ -80,7 +82,7 @@ def make_engine(url: str, *, prepared: bool) -> Engine:
             pool_use_lifo=True,
             # The server may have closed an idle connection.
             pool_recycle=600,
-            connect_args=options,
+            connect_args={**CONNECTION, "prepare_threshold": None},
             json_serializer=schema.to_json,
         )
     except ArgumentError as exc:
@@ -91,6 +93,16 @@ def make_engine(url: str, *, prepared: bool) -> Engine:
         raise InvalidInput(
             f"database_url needs the driver of PostgreSQL: {install_line('server-tier')}"
         ) from exc
+    if prepared:
+        event.listen(engine, "connect", _prepare_on)
+    return engine
+
+
+def _prepare_on(connection: "psycopg.Connection[tuple[int]]", _: object) -> None:
+    """Prepare statements on a new connection, unless a pooler is at its other end: it announces another process."""
+    row = connection.execute("SELECT pg_backend_pid()").fetchone()
+    if row == (connection.info.backend_pid,):
+        connection.prepare_threshold = PREPARED_AFTER
 
 
 class PostgresStore(Store):
