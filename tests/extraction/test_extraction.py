@@ -15,6 +15,7 @@ from hippocampe import AsyncHippocampe, Config, Hippocampe, Scope
 from hippocampe.cli.app import app
 from hippocampe.errors import InvalidAnswer, ModelUnavailable, NotFound
 from hippocampe.extraction import extraction
+from hippocampe.retrieval import about
 from hippocampe.store import job_runs
 from hippocampe.types import Distilled, JobRun, Memory
 from model_server import Answer, Call, ModelRequest, ModelServer
@@ -554,6 +555,25 @@ def test_what_is_erased_while_the_model_thinks_is_not_stored(
     server.brain = erase
     assert hippo.extract(turn, scope=HERE).remembered == ()
     assert contents(hippo) == set()
+
+
+def test_what_is_extracted_while_forgetting_searches_is_forgotten_too(
+    server: ModelServer, hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turn = hippo.after_turn(GRAVE, "Aïe", scope=HERE)
+    propose(server, statement("dev s'est cassé l'épaule"), statement("dev aime le ski"))
+    find = about.find
+
+    def then_extracted(*given: Any, **more: Any) -> Any:
+        items = find(*given, **more)
+        if not server.requests:
+            assert len(hippo.extract(turn, scope=HERE).remembered) == 2
+        return items
+
+    monkeypatch.setattr(about, "find", then_extracted)
+    receipt = hippo.forget("épaule cassée", scope=HERE)
+    assert contents(hippo) == {"dev aime le ski"}
+    assert receipt.counts == {"turn": 1, "memory": 1}
 
 
 def test_a_known_memory_that_is_erased_while_the_model_thinks_does_not_come_back(

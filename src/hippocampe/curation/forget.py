@@ -16,6 +16,7 @@ from hippocampe.ingest.conversation import hide_turns, make_turn
 from hippocampe.language.secrets import mask
 from hippocampe.retrieval import about
 from hippocampe.store import memories, message_rows, schema, turn_rows
+from hippocampe.store.store import Store
 from hippocampe.types import Receipt, ReceiptItem, Scope
 from hippocampe.validation import MAX_REASON_CHARACTERS, check_flag, clean_text
 
@@ -44,12 +45,33 @@ def forget(
     backlog.catch_up_with_talk(context.writer)
     found = about.find(context.corpus, topic, scope)
     if not dry_run:
-        found += hide_all(context.writer, turns, found, scope, f"forgotten: {mask(topic)}")
+        reason = f"forgotten: {mask(topic)}"
+        found += hide_all(context.writer, turns, found, scope, reason)
+        if learnt := _learnt_from(context.corpus.store, found, scope.space):
+            # Some may have been learnt after the search, and before their turns were hidden: none is from now on.
+            missed = [
+                each for each in about.find(context.corpus, topic, scope) if each.id in learnt
+            ]
+            found += missed
+            if missed:
+                hide_all(context.writer, turns, missed, scope, reason)
     counts: dict[str, int] = {}
     for item in found:
         kind = "fact" if item.memory is not None and item.memory.key else item.kind
         counts[kind] = counts.get(kind, 0) + 1
     return Receipt(counts, tuple(item.id for item in found), dry_run, tuple(found))
+
+
+def _learnt_from(store: Store, found: Collection[ReceiptItem], space: str) -> set[str]:
+    """The ids of the current memories that rest on messages of hidden turns."""
+    hidden = [item.id for item in found if item.kind == "turn"]
+    if not hidden:
+        return set()
+    with store.read() as connection:
+        of_hidden = schema.message.c.turn_id.in_(hidden)
+        messages = message_rows.find(connection, schema.message.c.space == space, of_hidden)
+        made = memories.resting_on(connection, space, [each.id for each in messages])
+    return {each.id for each in made}
 
 
 def hide_all(
