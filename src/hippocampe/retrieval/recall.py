@@ -46,7 +46,7 @@ from hippocampe.retrieval.request import (
 )
 from hippocampe.retrieval.signals import SIGNALS
 from hippocampe.retrieval.spelling import spelled
-from hippocampe.store import listing
+from hippocampe.store import listing, memories
 from hippocampe.store.store import Store
 from hippocampe.system.turnstile import Turnstile
 from hippocampe.types import (
@@ -290,11 +290,18 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
                 break
     every = list(found.values())
     apart = {"self"} < {*request.collections} and _is_to_companion(text)
-    if apart and stopwatch.seconds_left() >= AGAIN_SECONDS:
+    if apart and stopwatch.seconds_left() >= AGAIN_SECONDS and _has_self(corpus, request, now):
         # "I keep the books" has no word of "what is your job?": much else comes before it.
         itself = replace(request, collections=("self",))
         every.append(_find(corpus, text, itself, stopwatch, topics))
     return every[0] if len(every) == 1 and not missing else _merged(every, request.limit, missing)
+
+
+def _has_self(corpus: Corpus, request: RecallRequest, now: datetime) -> bool:
+    """Return whether the companion has said anything of itself: many have not, and each search takes some milliseconds."""
+    with corpus.store.read() as connection:
+        found = memories.highest(connection, "created_at", request.scope.space, "self", now, 1)
+    return bool(found)
 
 
 def _is_to_companion(text: str) -> bool:
