@@ -219,3 +219,24 @@ def test_questions_that_nobody_answered_are_not_read_in_place_of_the_answer(
     considered = hippo.before_turn(asked, scope=LEA).trace.considered
     (answer,) = (each for each in considered if each.recollection.content == known)
     assert "reader" in [signal.name for signal in answer.recollection.why]
+
+
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        (
+            "Le loto est reporté au 17 octobre, la salle a un dégât des eaux",
+            "qu'est-ce que Nora a dit du loto ?",
+        ),
+        (
+            "The fish comes from Boyle's on Tuesdays and Fridays",
+            "what did Nora say about the fish?",
+        ),
+    ],
+)
+def test_what_somebody_told_of_a_topic_is_given(hippo: Hippocampe, told: str, asked: str) -> None:
+    nora = Scope(user="Nora", channel="desk")
+    hippo.remember(told, scope=nora)
+    hippo.remember("Les lots sont dans mon garage", scope=nora)
+    hippo.remember("We buy 40 lobsters on the 30th", scope=LEA)
+    assert told in given(hippo, asked)
