@@ -42,6 +42,8 @@ ENDS = [
     # What had ended begins again.
     ("J'ai arrêté le café", "Je rebois du café"),
     ("J'ai arrêté de boire", "J'ai recommencé à boire"),
+    ("Je ne bois pas de café", "Je me suis remise au café"),
+    ("J'ai arrêté le sport", "Je me suis remis au sport"),
     ("Paul ne joue plus au tennis", "Paul rejoue au tennis depuis mars"),
     ("I quit drinking coffee", "I'm drinking coffee again"),
     ("Paul doesn't play tennis anymore", "Paul took up tennis again"),
@@ -74,6 +76,7 @@ ENDS = [
 
 # (old, new): another thing, another person, a part, or nothing that happened.
 GOES_ON = [
+    ("Je ne bois plus de café", "Paul s'est remis au café"),
     ("My sister is pregnant", "My friend gave birth"),
     ("My sister is pregnant", "My sister gave me a book"),
     ("Ma sœur est enceinte", "Ma cousine a accouché"),

@@ -70,6 +70,11 @@ def test_another_date_alone_needs_less_to_be_listed(old: str, new: str, share: f
         ("My flight is on Tuesday at 7am", "My flight was moved to Friday at 9am", True),
         ("Mon vol est mardi à 7h", "Mon vol a été décalé à jeudi 9h", True),
         ("On se voit le 3", "On se voit le 4 finalement", True),
+        ("I take the 8:10 bus", "I take the 8:40 bus these days", True),
+        ("Je prends le bus de 8 h", "Je prends le bus de 9 h en ce moment", True),
+        # It repeats less.
+        ("The art exam is on 7 May", "The exam is moved to 21 May", True),
+        ("Je suis en première année de droit", "Je suis passée en deuxième année", True),
         # Nothing says so, and it is about another matter or tells more.
         ("The choir sings on 4 May", "The choir sings on 11 May", False),
         ("La chorale chante le 4 mai", "Finalement l'orchestre chante le 11 mai", False),
