@@ -419,7 +419,7 @@ DIFFERS = [
 UPDATES += [
     # Where we moved to, I live; where I moved to, we may not.
     ("I live in York", "We moved to Leeds"),
-    ("J'habite à Nantes", "On a emménagé à Rezé la semaine dernière"),
+    ("J'habite à Pau", "On a emménagé à Nantes la semaine dernière"),
     # What somebody wants to be called.
     ("I go by Elizabeth", "please call me Beth from now on"),
     ("User wants to be addressed as Dr Kim", "User prefers to be called Jin"),
@@ -462,6 +462,11 @@ UPDATES += [
 DIFFERS += [
     ("We live in York", "I moved to Leeds"),
     ("On habite à Nantes", "J'ai emménagé à Rezé"),
+    # A team moves to a program.
+    ("I live in York", "We moved to GitHub Actions"),
+    ("We live in York", "We moved to Slack"),
+    ("I live in York", "We moved to Mattermost"),
+    ("J'habite à Pau", "On a déménagé sur GitLab"),
     ("I go by Beth", "call me back"),
     ("I go by Beth", "call me tomorrow"),
     ("Je me fais appeler Lou", "appelle-moi si Paul vient"),

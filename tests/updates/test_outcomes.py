@@ -76,6 +76,8 @@ ENDS = [
 
 # (old, new): another thing, another person, a part, or nothing that happened.
 GOES_ON = [
+    ("My sister is pregnant", "My sister's dog gave birth"),
+    ("Ma sœur est enceinte", "La chienne de ma sœur a accouché"),
     ("Je ne bois plus de café", "Paul s'est remis au café"),
     ("My sister is pregnant", "My friend gave birth"),
     ("My sister is pregnant", "My sister gave me a book"),

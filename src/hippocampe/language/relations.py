@@ -542,6 +542,8 @@ def _names_value(statement: Statement, wording: Wording, head: Sequence[Word]) -
     classes = word_classes()
     if wording.kind == "name" and any(classes.has(name, *norms) for name in _other_names(wording)):
         return classes.has("brands", *norms)
+    if wording.kind == "place" and classes.has("brands", norms[0]) and not _is_known(wording, head):
+        return False  # "We moved to GitHub Actions"
     excluded = any(classes.has(name, norms[0]) for name in ("not_names", "pronouns"))
     return not excluded and " ".join(norms) not in STOP_WORDS
 

@@ -232,7 +232,8 @@ def _same_subject(now: Relation, new: Statement, then: Relation, old: Statement)
     if now.subject == then.subject and now.subject in ("user", "we"):
         return True
     if (now.subject, then.subject, now.kind) == ("we", "user", "place"):
-        return True  # Where we moved to, I live.
+        # Where we moved to, I live; but a team moves to a program as well.
+        return any(word_classes().has(name, *now.value.split()) for name in ("towns", "countries"))
     return bool(_subjects(now, new) & _subjects(then, old))
 
 

@@ -343,11 +343,16 @@ def _place_of(token: Token, statement: Statement) -> int | None:
 
 
 def _is_part(aligned: Alignment, at: int) -> bool:
-    """Return whether a word is a part of the name of another thing: "a car seat"."""
+    """Return whether a word is a part of the name of another thing: "a car seat", "my sister's dog", "le chien de ma sœur"."""
+    new = aligned.new
+    in_subject = at < new.verb and new.links[at] == "of"
+    if in_subject and any(place in aligned.open_new for place in range(at - 3, at)):
+        return True
+    at += any(token.norm == "'s" for token in new.tokens[at + 1 : at + 2])
     if at + 1 not in aligned.open_new:
         return False
-    after = aligned.new.tokens[at + 1]
-    known = after.norm in word_classes().times or after.stem in aligned.new.verbs
+    after = new.tokens[at + 1]
+    known = after.norm in word_classes().times or after.stem in new.verbs
     return after.kind == "word" and not known
 
 
