@@ -76,6 +76,9 @@ ENDS = [
 
 # (old, new): another thing, another person, a part, or nothing that happened.
 GOES_ON = [
+    ("I don't have a doctor", "havent got a doctor yet"),
+    ("The doc is not up to date", "I got a doc"),
+    ("La doc est pas à jour", "J'ai adopté la doc"),
     ("My sister is pregnant", "My sister's dog gave birth"),
     ("Ma sœur est enceinte", "La chienne de ma sœur a accouché"),
     ("Je ne bois plus de café", "Paul s'est remis au café"),
