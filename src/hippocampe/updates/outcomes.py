@@ -258,9 +258,8 @@ def _ends(
         return False  # "too expensive"
     known = [at for at in old.content if old.tokens[at].stem not in state]
     # What is got is new, so that the event need not say so; it may come at another time than expected.
-    said = [at for at in known if old.tokens[at].norm not in _NEW and at not in sought]
-    if state is not _ABLE:
-        said = [at for at in said if not _is_time(old.tokens[at])]
+    left = [at for at in known if state is not _ABLE and _is_time(old.tokens[at])]
+    said = [at for at in known if old.tokens[at].norm not in _NEW and at not in (*sought, *left)]
     found = next(at for at, token in enumerate(new.tokens) if token.stem in event)
     happened = is_past(new) or any(map(_is_past_form, new.tokens[max(found - 1, 0) : found + 1]))
     if not (said and _repeats(aligned, said) and happened):

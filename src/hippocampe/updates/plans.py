@@ -75,15 +75,11 @@ def differing(aligned: Alignment) -> tuple[list[_Place], list[_Place]]:
     """Return the places in which two statements differ, but for the words of the new one that say that it changed."""
     new, known = aligned.new, grammar(aligned.new.language)
     norms = [token.norm for token in new.tokens]
-    neutral = {
-        place
-        for at in range(len(norms))
-        for place in range(at, at + word_classes().match("neutral", norms, at))
-    }
 
     def says_so(at: int) -> bool:
-        if at in neutral:
-            return True
+        starts = range(max(at - 2, 0), at + 1)
+        if any(start + word_classes().match("neutral", norms, start) > at for start in starts):
+            return True  # "These days"
         token = new.tokens[at]
         changed = not known.signs([token.norm], [token.stem]).isdisjoint(_CHANGED)
         return changed or (token.norm in _BEEN and at > 0 and "have" in new.tokens[at - 1].roles)
