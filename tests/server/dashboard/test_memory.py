@@ -376,6 +376,22 @@ def test_a_statement_of_a_failed_request_is_kept_until_it_is_sent(
         reader.forgive(complaint)
 
 
+def test_a_head_of_a_list_on_a_phone_shows_when_the_keyboard_reaches_it(
+    reader: Reader, memory: Hippocampe
+) -> None:
+    memory.set_fact("boisson", "le thé", scope=HERE)
+    page = reader.open("/facts", size=PHONE)
+    head = page.locator("thead")
+    hidden = head.bounding_box()
+    page.get_by_role("button", name="Add").focus()
+    while not page.evaluate("document.activeElement.closest('thead') !== null"):
+        assert page.evaluate("document.activeElement.closest('tbody') === null")
+        page.keyboard.press("Tab")
+    shown = head.bounding_box()
+    assert hidden and shown and hidden["height"] < 2 < 20 < shown["height"]
+    check_fits(page)
+
+
 def test_a_part_that_fails_says_so_and_is_tried_again(reader: Reader, memory: Hippocampe) -> None:
     page = reader.open("/facts")
     page.route("**/facts?*", lambda route: route.abort())

@@ -32,21 +32,21 @@ def own_statements(
         for memory in group:
             shown.append(f"  {memory.content}")
             shown.append(text(f"  {memory.id}", "dim"))
-    if times:
-        shown += ["", _over_time(times, counts, timezone)]
+    ever = {kind: each for kind, each in counts.items() if any(each)}
+    if times and ever:
+        shown += ["", _over_time(times, ever, timezone)]
     return lines(*shown)
 
 
 def _over_time(
     times: "Sequence[datetime]", counts: "Mapping[Kind, Sequence[int]]", timezone: str
 ) -> Shown:
-    ever = {kind: each for kind, each in counts.items() if any(each)}
-    names = [label("category", "/".join(kind)) for kind in ever]
+    names = [label("category", "/".join(kind)) for kind in counts]
     rows = table("end of", *names, wrapped=tuple(names))
     # A day ends at the next midnight; the last one has not ended.
     days = [f"{time.astimezone(ZoneInfo(timezone)) - _INSTANT:%Y-%m-%d}" for time in times[:-1]]
     for number, day in enumerate([*days, say("now")]):
-        rows.add_row(day, *(reader().number(each[number]) for each in ever.values()))
+        rows.add_row(day, *(reader().number(each[number]) for each in counts.values()))
     return rows
 
 
