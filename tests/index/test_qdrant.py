@@ -15,7 +15,7 @@ from hippocampe.config import Config
 from hippocampe.errors import EmbedderMismatch, IndexUnavailable
 from hippocampe.index.qdrant import GRPC_PORT, PORT, QdrantIndex
 from hippocampe.protocols import KINDS, Filter
-from hippocampe.testing.contracts import SharedIndexContract
+from hippocampe.testing.contracts import SharedIndexContract, point
 from qdrant import Node
 
 
@@ -107,6 +107,17 @@ def test_a_collection_that_was_deleted_is_made_again_and_new(node: Node, tmp_pat
         # That of the old collection does not mark the new one.
         assert not opened.end_filling(token)
         assert opened.is_new()
+
+
+def test_a_limit_of_the_server_on_writes_is_named(node: Node, tmp_path: Path) -> None:
+    with closing(open_index(node, tmp_path, "limited")) as index:
+        index.apply("memory", [point(1)])
+        with closing(QdrantClient(node.url, check_compatibility=False)) as client:
+            strict = models.StrictModeConfig(enabled=True, write_rate_limit=1)
+            client.update_collection(index.collection, strict_mode_config=strict)
+        with pytest.raises(IndexUnavailable, match="rate limit exceeded.*Nothing is lost"):
+            for number in range(3):
+                index.apply("memory", [point(number)])
 
 
 @pytest.mark.parametrize(

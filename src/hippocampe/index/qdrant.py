@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 
 import grpc
 from qdrant_client import QdrantClient, models
+from qdrant_client.common.client_exceptions import QdrantException
 from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 
 from hippocampe.config import Config
@@ -449,6 +450,9 @@ def _translated(what: str) -> Generator[None]:
         cause, reason, transient = exc, exc, (exc.status_code or 0) >= 500
         missing = exc.status_code == _NOT_FOUND
         refused = exc.status_code in (401, 403)
+    except QdrantException as exc:
+        # A limit of the server, on requests in a time.
+        cause, reason, transient = exc, exc, False
     except (ApiException, OSError, ValueError, RuntimeError) as exc:
         cause, reason, transient = exc, exc, True
     if missing:
