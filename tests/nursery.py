@@ -26,12 +26,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import httpx
+from typer.testing import CliRunner
+
 import children
 import hashed
 import hippocampe
 import once
 import unread
 from hippocampe import Config, Hippocampe, Scope
+from hippocampe.cli.app import app
+from hippocampe.server.http.served import ServedMemory
+from served import served
 
 USED = (
     *("anyio._backends._asyncio", "genai_prices.data", "numpy.random", "numpy.ma"),
@@ -54,12 +60,21 @@ def warm_up() -> None:
     for embedder in ("local", "hashed:64"):
         with tempfile.TemporaryDirectory() as folder:
             config = Config(folder, embedder=embedder, background=False, share=False)
-            with Hippocampe.open(config) as memory:
+            memory = Hippocampe.open(config)
+            awaited = ServedMemory(memory)
+            with memory, served(awaited, loopback=True) as url:
                 memory.remember("Nina a un piano", scope=Scope())
                 memory.after_turn("Qui joue ?", "Nina.", scope=Scope())
                 memory.recall("Qui a un piano ?", scope=Scope())
                 memory.before_turn("Qui a un piano ?", scope=Scope())
-    assert threading.active_count() == 1
+                for call in (["--help"], ["recall", "piano"]):
+                    done = CliRunner(env={"HIPPOCAMPE_URL": url}).invoke(app, call)
+                    assert done.exit_code == 0, done.output
+                assert httpx.get(f"{url}/memory").status_code == 200
+            awaited.workers.close()
+    for thread in set(threading.enumerate()) - {threading.main_thread()}:
+        thread.join(10)
+    assert threading.active_count() == 1, threading.enumerate()
 
 
 def serve(listener: socket.socket, ending: socket.socket) -> dict[str, Any] | None:
