@@ -1,11 +1,14 @@
 """Questions for all that somebody did or will do at a time."""
 
+import shutil
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
-from conftest import FakeClock
-from hippocampe import Hippocampe, Scope
+import tier
+from conftest import FakeClock, Opener
+from hippocampe import Config, Hippocampe, Scope
 
 TOLD = (
     ("2026-10-05", "mia", "J'ai commencé la poterie"),
@@ -23,13 +26,33 @@ TOLD = (
 WEEK = ["I took the cat", "On a dîné", "J'ai vu un film", "I painted the hall"]
 
 
-@pytest.fixture
-def hippo(hippo: Hippocampe, clock: FakeClock, reading: None) -> Hippocampe:
+def tell(hippo: Hippocampe, clock: FakeClock) -> None:
     scope = Scope("home", user="mia", channel="den")
     hippo.update_settings(scope=scope, hook_timeout_ms=10_000, timezone="Europe/Paris")
     for day, user, said in TOLD:
         clock.now = datetime.fromisoformat(f"{day}T10:00").replace(tzinfo=UTC)
         hippo.after_turn(said, "Noted.", scope=Scope("home", user=user, channel="den"))
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder where all is told, to copy."""
+    folder = tmp_path_factory.mktemp("told") / "data"
+    clock = FakeClock()
+    with Hippocampe.open(Config(folder, background=False), clock=clock) as hippo:
+        tell(hippo, clock)
+    return folder
+
+
+@pytest.fixture
+def hippo(
+    open_hippo: Opener, folder: Path, story: Path, clock: FakeClock, reading: None
+) -> Hippocampe:
+    if not tier.is_chosen():
+        shutil.copytree(story, folder)
+    hippo = open_hippo()
+    if tier.is_chosen():
+        tell(hippo, clock)
     clock.now = datetime(2026, 11, 24, 19, tzinfo=UTC)
     return hippo
 
