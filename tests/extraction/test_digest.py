@@ -535,7 +535,7 @@ hippo = Hippocampe.open(
     Config(folder=folder, embedder="hashed:32", model="openai-chat:test", background=False)
 )
 for number in range(int(sys.argv[2])):
-    hippo.observe(f"plante {number} : " + "fleur " * 30, scope=scope)
+    hippo.observe(f"plante {number} : " + "fleur " * 120, scope=scope)
 print("observed", flush=True)
 try:
     hippo.digest(scope=scope)
@@ -571,7 +571,7 @@ def test_a_kill_in_the_middle_neither_loses_nor_repeats(
         return state_each(request)
 
     server.brain = brain
-    with child(KILLED, folder, 160) as process:
+    with child(KILLED, folder, 40) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "observed\n"
         assert asked.wait(30)
@@ -580,12 +580,12 @@ def test_a_kill_in_the_middle_neither_loses_nor_repeats(
     answered.set()
     server.brain = state_each
     hippo = open_hippo(embedder="hashed:32", model="openai-chat:test")
-    done_before = 160 - live(hippo)
+    done_before = 40 - live(hippo)
     assert len(contents(hippo)) == done_before
     assert (done_before > 0) == (at > 1)
-    assert hippo.digest(scope=HERE).messages == 160 - done_before
+    assert hippo.digest(scope=HERE).messages == 40 - done_before
     memories = hippo.recent(1_000, scope=HERE)
-    assert len({each.content for each in memories}) == len(memories) == 160
+    assert len({each.content for each in memories}) == len(memories) == 40
     cited = [id for each in memories for id in each.evidence]
     assert sorted(cited) == sorted(each.id for each in hippo.messages(scope=HERE, limit=1_000))
     assert hippo.verify().ok

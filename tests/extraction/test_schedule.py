@@ -126,7 +126,7 @@ def test_a_day_of_digests(
 ) -> None:
     clock.now = utc(start)
     length = 23 if "03-28" in start else 25 if "10-24" in start else 24
-    ended = talk(hippo, clock, hours=length, every=timedelta(minutes=10))
+    ended = talk(hippo, clock, hours=length, every=timedelta(minutes=30))
     assert [f"{at:%H:%M}" for at in ended] == expected
 
 

@@ -1,4 +1,4 @@
-"""A week of two busy rooms: 5 people, 1,000 messages, digests at the fixed hours, restarts, a day without
+"""A week of two busy rooms: 5 people, 500 messages, digests at the fixed hours, restarts, a day without
 the model and a kill; at the end the memory is checked statement by statement."""
 
 import random
@@ -25,7 +25,7 @@ MONDAY = datetime(2026, 1, 12, tzinfo=PARIS)
 HOURS = (2, 6, 10, 14, 18, 22)
 PEOPLE = ("ana", "bob", "chloe", "david", "emma")
 ROOMS = ("lobby", "garden")
-MESSAGES = 1_000
+MESSAGES = 500
 OUTAGE_DAY, KILL_AT, RESTART_HOUR = 3, timedelta(days=4, hours=14), 10
 HERE = Scope()
 OPTIONS = {"embedder": "hashed:64", "model": "openai-chat:test", "model_timeout": 5.0}
