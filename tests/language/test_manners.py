@@ -61,6 +61,8 @@ def test_a_task_about_somebody_of_the_space_may_need_memory() -> None:
         ("what is the gate code?", "the gate opens with 8305B", "the gate is green"),
         ("de quelle couleur est la coque ?", "la coque est bleue", "la coque est en bois"),
         ("what's his blood type?", "he is A positive", "he gives blood"),
+        ("how old am I?", "I'm 61", "I'm in room 61"),
+        ("how old is Nora?", "she's 34", "she's Nora"),
         ("how old is Turbo?", "Turbo is thirty years old", "Turbo likes lettuce"),
     ],
 )

@@ -34,6 +34,7 @@ on en était où ?
 Où en étions-nous ?
 où en était-on déjà ?
 quoi de neuf depuis hier ?
+qu'est-ce qui a changé depuis lundi ?
 je t'ai dit quoi la dernière fois ?
 qu'est-ce que je t'ai raconté récemment ?
 tu m'as dit quoi il y a 3 semaines ?
@@ -66,6 +67,7 @@ catch me up
 where were we?
 Where did we leave off?
 what's new?
+what changed since Monday?
 whats new since yesterday
 what did I miss?
 what was our last conversation about?
