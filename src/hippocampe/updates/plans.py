@@ -131,8 +131,8 @@ def _is_over(token: Token, told: date) -> bool:
 def share_to_merge(aligned: Alignment) -> float:
     """Return the share of the threshold for a merge that applies to two statements: less if the new one says it changed.
 
-    It then adds nothing but words that say so and other values of what is said of the subject, of which it may repeat less:
-    "on Saturday instead".
+    It then adds nothing but words that say so and other values of what is said of the subject, and may repeat less of it: "on
+    Saturday instead".
     """
     gone, came = differing(aligned)
     gone = [each for each in gone if _is_value(*each)]
