@@ -268,7 +268,7 @@ def test_a_repeated_request_completes_an_interrupted_one(
 ) -> None:
     hippo.remember(before, scope=ANA)
     with monkeypatch.context() as patched, pytest.raises(ZeroDivisionError):
-        patched.setattr(requested, "hide_all", lambda *_: 1 / 0)
+        patched.setattr(requested, "hide_found", lambda *_: 1 / 0)
         hippo.after_turn(message, "ok", scope=ANA, external_id="e1")
     clock.advance(minutes=5)
     hippo.remember(since, scope=ANA)

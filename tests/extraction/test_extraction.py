@@ -557,8 +557,9 @@ def test_what_is_erased_while_the_model_thinks_is_not_stored(
     assert contents(hippo) == set()
 
 
+@pytest.mark.parametrize("asked", [True, False])
 def test_what_is_extracted_while_forgetting_searches_is_forgotten_too(
-    server: ModelServer, hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch
+    asked: bool, server: ModelServer, hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     turn = hippo.after_turn(GRAVE, "Aïe", scope=HERE)
     propose(server, statement("dev s'est cassé l'épaule"), statement("dev aime le ski"))
@@ -571,9 +572,12 @@ def test_what_is_extracted_while_forgetting_searches_is_forgotten_too(
         return items
 
     monkeypatch.setattr(about, "find", then_extracted)
-    receipt = hippo.forget("épaule cassée", scope=HERE)
+    if asked:
+        hippo.after_turn("Oublie que je me suis cassé l'épaule", "D'accord.", scope=HERE)
+    else:
+        receipt = hippo.forget("épaule cassée", scope=HERE)
+        assert receipt.counts == {"turn": 1, "memory": 1}
     assert contents(hippo) == {"dev aime le ski"}
-    assert receipt.counts == {"turn": 1, "memory": 1}
 
 
 def test_a_known_memory_that_is_erased_while_the_model_thinks_does_not_come_back(

@@ -1,6 +1,6 @@
 """Hide memories and conversations from recall: everything on a topic, and expired memories."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import datetime
 
@@ -46,20 +46,39 @@ def forget(
     found = about.find(context.corpus, topic, scope)
     if not dry_run:
         reason = f"forgotten: {mask(topic)}"
-        found += hide_all(context.writer, turns, found, scope, reason)
-        if learnt := _learnt_from(context.corpus.store, found, scope.space):
-            # Some may have been learnt after the search, and before their turns were hidden: none is from now on.
-            missed = [
-                each for each in about.find(context.corpus, topic, scope) if each.id in learnt
-            ]
-            found += missed
-            if missed:
-                hide_all(context.writer, turns, missed, scope, reason)
+        found += hide_found(
+            context, turns, found, scope, reason, lambda: about.find(context.corpus, topic, scope)
+        )
     counts: dict[str, int] = {}
     for item in found:
         kind = "fact" if item.memory is not None and item.memory.key else item.kind
         counts[kind] = counts.get(kind, 0) + 1
     return Receipt(counts, tuple(item.id for item in found), dry_run, tuple(found))
+
+
+def hide_found(
+    context: Context,
+    turns: Turns,
+    found: Collection[ReceiptItem],
+    scope: Scope,
+    reason: str,
+    search: Callable[[], Collection[ReceiptItem]],
+) -> list[ReceiptItem]:
+    """Hide what a search found, and what it missed because it was learnt from the same talk meanwhile.
+
+    Args:
+        search: Searches again.
+
+    Returns:
+        The items beside `found` that were hidden.
+    """
+    more = hide_all(context.writer, turns, found, scope, reason)
+    # From now on, nothing is learnt from the turns that were found: they are hidden.
+    learnt = _learnt_from(context.corpus.store, found, scope.space)
+    if learnt and (missed := [each for each in search() if each.id in learnt]):
+        more += missed
+        hide_all(context.writer, turns, missed, scope, reason)
+    return more
 
 
 def _learnt_from(store: Store, found: Collection[ReceiptItem], space: str) -> set[str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, cast
 
-from hippocampe.curation.forget import hide_all
+from hippocampe.curation.forget import hide_found
 from hippocampe.curation.turns import Turns
 from hippocampe.engine import backlog
 from hippocampe.engine.context import Context
@@ -50,7 +50,11 @@ def after_turn(context: Context, turns: Turns, said: Said) -> str:
         return turn_id
     items = asked.items if stored is None else _until(stored.forgotten_at, asked.items)
     if items or stored is None:
-        hide_all(context.writer, turns, items, scope, reason)
+
+        def search() -> Sequence[ReceiptItem]:
+            return _items(context, message, scope) if stored is None else ()
+
+        hide_found(context, turns, items, scope, reason, search)
     rest = _rest(context, message, scope)
     if not rest:
         return turn_id
@@ -103,6 +107,12 @@ def _plan(context: Context, message: object, scope: Scope) -> Forgetting | None:
     except IndexUnavailable as exc:
         log.warning("a request to forget could not be served: %s", exc)
         return None
+
+
+def _items(context: Context, message: object, scope: Scope) -> Sequence[ReceiptItem]:
+    """What a request is about, now."""
+    asked = _plan(context, message, scope)
+    return () if asked is None or asked.waits else asked.items
 
 
 def _rest(context: Context, message: str, scope: Scope) -> str:
