@@ -110,7 +110,7 @@ def _plan(context: Context, message: object, scope: Scope) -> Forgetting | None:
 
 
 def _items(context: Context, message: object, scope: Scope) -> Sequence[ReceiptItem]:
-    """What a request is about, now."""
+    """The items of a request that needs no confirmation, as they are now."""
     asked = _plan(context, message, scope)
     return () if asked is None or asked.waits else asked.items
 
