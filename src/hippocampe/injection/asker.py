@@ -80,7 +80,7 @@ class Asker:
 
     @cached_property
     def _asks_own(self) -> bool:
-        """Whether the message asks about the speaker, and nothing about the companion."""
+        """Return whether the message asks about the speaker, and nothing about the companion."""
         asks = is_question(self.text) and is_about_speaker(self.text)
         return asks and not is_to_somebody(self.text)
 
