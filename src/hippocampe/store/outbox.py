@@ -53,7 +53,8 @@ def last_position(connection: Connection) -> int:
     if connection.dialect.name == "sqlite":
         query = "SELECT seq FROM sqlite_sequence WHERE name = 'outbox'"
     else:
-        query = "SELECT last_value FROM outbox_seq_seq"
+        # A sequence that gave no number yet has the first one as its last value.
+        query = "SELECT CASE WHEN is_called THEN last_value END FROM outbox_seq_seq"
     return connection.exec_driver_sql(query).scalar() or 0
 
 
