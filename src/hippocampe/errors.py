@@ -27,11 +27,15 @@
 A message says what failed, why, and what to do about it.
 """
 
+import errno
 import reprlib
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 60
 _SHORT.maxlevel = 2
+
+TOO_MANY_FILES = (errno.EMFILE, errno.ENFILE)
+"""Codes of an `OSError`: this program, or all of them, have as many files open as they may."""
 
 
 def shown(value: object) -> str:

@@ -1,6 +1,5 @@
 """Shared parts of all commands: the options that locate the data, output, errors and exit codes."""
 
-import errno
 import inspect
 import sys
 from collections.abc import Callable, Generator, Sequence
@@ -21,6 +20,7 @@ from hippocampe.cli import terminal
 from hippocampe.cli.help import BREAK, EXAMPLES, USAGE_ERROR, Command, Group
 from hippocampe.config import Config
 from hippocampe.errors import (
+    TOO_MANY_FILES,
     FolderInUse,
     HippocampeError,
     InvalidInput,
@@ -359,7 +359,7 @@ def _exhausted() -> Generator[None]:
             "there is not enough memory: end other programs, or raise the limit of this one, and try again."
         ) from exc
     except OSError as exc:
-        if exc.errno not in (errno.EMFILE, errno.ENFILE):
+        if exc.errno not in TOO_MANY_FILES:
             raise
         raise HippocampeError(
             "too many files are open: raise the limit of this program (`ulimit -n`) and try again."

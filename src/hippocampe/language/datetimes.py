@@ -3,14 +3,13 @@
 Instants without a timezone are refused, never guessed. All returned instants are UTC.
 """
 
-import errno
 import re
 from collections.abc import Collection
 from datetime import UTC, date, datetime, time, timedelta
 from typing import overload
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from hippocampe.errors import InvalidInput, StoreError, shown
+from hippocampe.errors import TOO_MANY_FILES, InvalidInput, StoreError, shown
 
 _TTL = re.compile(r"([0-9]{1,8})([mhdw])")
 _TTL_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -108,7 +107,7 @@ def as_zone(timezone: str | ZoneInfo) -> ZoneInfo:
     try:
         return ZoneInfo(timezone)
     except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
-        if isinstance(exc, OSError) and exc.errno in (errno.EMFILE, errno.ENFILE):
+        if isinstance(exc, OSError) and exc.errno in TOO_MANY_FILES:
             raise StoreError(f"cannot read timezone {shown(timezone)}: {exc.strerror}.") from exc
         raise InvalidInput(
             f"unknown timezone {shown(timezone)}: give an IANA name such as 'Europe/Paris'."

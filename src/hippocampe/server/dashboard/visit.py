@@ -165,8 +165,10 @@ class Visit(Reader):
     def go(self, path: str, *, toast: str | None = None) -> Response:
         """Redirect the browser to another page, which shows a short message if a part of a page asked."""
         if self.loads_part:
-            shown = {} if toast is None else {"toast": {"text": str(toast), "next": True}}
-            return Response(headers={"HX-Redirect": path, "HX-Trigger": json.dumps(shown)})
+            headers = {"HX-Redirect": path}
+            if toast is not None:
+                headers["HX-Trigger"] = json.dumps({"toast": {"text": str(toast), "next": True}})
+            return Response(headers=headers)
         return Response(status_code=303, headers={"Location": path})
 
     def _answer(
