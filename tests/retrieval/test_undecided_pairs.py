@@ -26,6 +26,8 @@ def scores(hippo: Hippocampe) -> dict[str, float]:
         ("perhaps update, 70%: à → à", 0.7),
         ("left to a person by model small: perhaps update, 30%: a → b", 0.3),
         ("perhaps place: cave → salon", 0.5),
+        ("perhaps shoe size: 38 → 39", 0.5),
+        ("perhaps from before the end: a → b", 0.0),
         ("perhaps same, 70%: a → b", 0.0),
         ("perhaps detail, 70%: a → b", 0.0),
         ("a doubt: a → b", 0.0),

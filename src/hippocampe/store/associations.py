@@ -51,7 +51,8 @@ FOR_A_PERSON = (BY_HAND, BY_MODEL, LEFT_BY_MODEL, BY_READER, RESTORED)
 settlement was undone."""
 
 _LIKELIHOOD = re.compile(r"\b(?:perhaps|another owner:) (?:update|same|detail), (\d+)%")
-_UPDATE = re.compile(r"\bperhaps (?:update, (\d+)%|\w+: )")
+# The name of a relation has one or two words.
+_UPDATE = re.compile(r"\bperhaps (?:update, (\d+)%|\w+(?: \w+)?: )")
 
 PER_MEMORY = 16
 """Edges followed per memory and direction: a hub has thousands, and recall needs a few."""
