@@ -39,6 +39,7 @@ OVER = [
     ("I run every morning", "I stopped running"),
     ("I work at Google", "I left Google in May"),
     ("I own a trumpet", "I sold my trumpet"),
+    ("I do evening classes in pottery", "I binned the pottery course, I couldn't stand the cold"),
 ]
 
 

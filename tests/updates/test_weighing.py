@@ -213,6 +213,8 @@ def test_a_wish_in_another_sentence_is_no_doubt(old: str, new: str) -> None:
         ("La serre fait 3 m", "La serre fait 4 m", Verdict.UPDATED),
         ("Le train est à 9h", "Pas sûr, le train est à 10h", Verdict.UNSURE),
         ("The train is at 9", "I need to check, the train is at 10", Verdict.UNSURE),
+        # What one could not do is no guess.
+        ("I go to judo", "I binned judo, I couldn't keep up", Verdict.UPDATED),
     ],
 )
 def test_a_doubt_is_about_what_is_said(old: str, new: str, verdict: Verdict) -> None:

@@ -488,7 +488,8 @@ def _value(statement: Statement, wording: Wording, head: Sequence[Word]) -> str 
     match wording.kind:
         case "choice":
             names = (word for word in head if word is not statement.core[0])
-            named = any(word.capital and not word.surface.isupper() for word in names)
+            named = any(each.capital and not each.surface.isupper() for each in names)
+            named = named and not word_classes().has("peoples", text)
             return None if named else dict(wording.choices).get(text)
         case "number":
             number = str(NUMBERS.get(text, text))

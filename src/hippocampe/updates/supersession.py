@@ -72,7 +72,9 @@ def _same_slot(now: Relation, then: Relation) -> bool:
     ours, theirs = set(now.slot.split()), set(then.slot.split())
     if not ours:
         return not theirs or _is_instead(now, then)
-    return bool(theirs) and (ours <= theirs or theirs <= ours)
+    # "For payments in Germany" is a part of "for payments", and so is what "moved the old payments" to another tool.
+    part = now.aspect == "event" or word_classes().occurs("adjunct", list(ours - theirs))
+    return bool(theirs) and (ours <= theirs or (theirs <= ours and not part))
 
 
 def _is_instead(now: Relation, then: Relation) -> bool:
