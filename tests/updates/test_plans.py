@@ -140,6 +140,12 @@ def test_a_plan_that_is_said_to_have_moved_is_replaced(
         ("Le jardinier vient le lundi", "Le jardinier vient désormais le vendredi", False),
         ("Le chat mange à 7h", "Le chat mange finalement à 19h", False),
         ("The gardener comes on Mondays", "The gardener comes on Fridays for an hour", False),
+        # It changed for a while.
+        ("Yoga is on Tuesday", "Yoga moved to Thursday this week", True),
+        ("Yoga is on Tuesday", "Yoga moved to Thursday for Easter", True),
+        ("Le yoga est le mardi", "Le yoga passe au jeudi pendant les vacances", True),
+        ("Yoga is on Tuesday", "Yoga moved to Thursday since the summer", False),
+        ("Le yoga est le mardi à 9h", "Le yoga passe au jeudi, même heure", False),
         ("The gardener comes on Mondays", "The gardener comes", False),
     ],
 )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hippocampe.language.difference import names_another
-from hippocampe.language.grammar import grammar, plain_stem
+from hippocampe.language.grammar import plain_stem
 from hippocampe.language.lexicon import languages, load_all, words_of
 from hippocampe.language.negation import are_contraries, may_reverse
 from hippocampe.language.relations import TASTE, relations
@@ -22,7 +22,7 @@ from hippocampe.language.text import fold
 from hippocampe.language.tokens import Token
 from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.alignment import HIT, Alignment, align
-from hippocampe.updates.plans import differing
+from hippocampe.updates.plans import differing, holds_for_a_while
 
 
 def _stems(side: str) -> frozenset[str]:
@@ -173,7 +173,7 @@ def _changed(aligned: Alignment) -> str | None:
         return None
     if is_past(aligned.new) and _is_exchanged(aligned):
         return "exchanged"
-    return "another amount" if _has_another_amount(aligned) else None
+    return _another_value(aligned)
 
 
 def _is_exchanged(aligned: Alignment) -> bool:
@@ -202,38 +202,35 @@ def _is_exchanged(aligned: Alignment) -> bool:
     return False
 
 
-def _has_another_amount(aligned: Alignment) -> bool:
-    """Return whether the only amount of the old statement reached another one, and nothing else differs: "the rent rose to 850"."""
+def _another_value(aligned: Alignment) -> str | None:
+    """Return what of the old statement alone reached another one, whatever follows: "the rent rose to 850", "moved to 3 May"."""
     old, new = aligned.old, aligned.new
-    known = [token for token in old.tokens if token.kind in _AMOUNTS]
+    kinds = _AMOUNTS if any(token.kind in _AMOUNTS for token in old.tokens) else _TIMES
+    known = [token for token in old.tokens if token.kind in kinds]
     if len(known) != 1 or "became" not in new.signs:
-        return False
-    amounts = [at for at, token in enumerate(new.tokens) if token.kind in _AMOUNTS]
-    reached = [at for at in amounts if _is_reached(new.tokens, at, known[0])]
-    others = [at for at in amounts if at not in reached and new.tokens[at].stem != known[0].stem]
+        return None
+    values = [at for at, token in enumerate(new.tokens) if token.kind in kinds]
+    reached = [at for at in values if _is_reached(new.tokens, at, known[0])]
+    others = [at for at in values if at not in reached and new.tokens[at].stem != known[0].stem]
     gone, _ = _words_of(aligned)
     lost = [each for each in gone if each is not known[0] and not _is_time(each)]
-    things = [
-        at for at in new.content if at not in aligned.open_new and new.tokens[at].kind == "word"
-    ]
-    return (
-        len(reached) == 1
-        and bool(things)
-        and not (others or lost or _are_of_another(aligned, things))
-    )
+    if len(reached) != 1 or others or lost or _is_limited(aligned, *reached):
+        return None
+    return "another amount" if kinds is _AMOUNTS else "another time"
 
 
-def _are_of_another(aligned: Alignment, things: Sequence[int]) -> bool:
-    """Return whether new words belong to repeated ones: "the garage rent", "le loyer du garage"."""
+def _is_limited(aligned: Alignment, at: int) -> bool:
+    """Return whether an amount or time is of another thing, for some, or for a day: "the garage rent", "to 8 tomorrow"."""
     new = aligned.new
-    added = [at for at in aligned.open_new if at >= min(things) or at + 1 in things]
-    plain = [at for at in added if new.tokens[at].kind == "word" and not _is_time(new.tokens[at])]
-    changing = grammar(new.language)
-    return any(
-        new.tokens[at].stem not in new.verbs
-        and "became" not in changing.signs([new.tokens[at].norm], [new.tokens[at].stem])
-        for at in plain
-    )
+    told = set(new.content).difference(aligned.open_new)
+    things = sorted(place for place in told if new.tokens[place].kind == "word")
+    # A person before the verb may have changed it.
+    start = things[0] if things and things[0] > new.verb else 0
+    added = [place for _, place in differing(aligned)[1] if place < at]
+    before = [new.tokens[place] for place in added if place >= start or place + 1 in things]
+    of_another = any(each.stem not in new.verbs and each.kind == "word" for each in before)
+    for_some = any(each.norm in _FOR for each in new.tokens[at + 1 : at + 2])
+    return not things or of_another or for_some or holds_for_a_while(aligned)
 
 
 def _is_reached(tokens: Sequence[Token], at: int, known: Token) -> bool:

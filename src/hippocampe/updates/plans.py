@@ -198,6 +198,9 @@ def may_both_hold(aligned: Alignment) -> bool:
     Unless something says that it changed. What is on a day or at a time is at no other: "the class is on Mondays".
     """
     old, new = aligned.old.tokens, aligned.new.tokens
+    gone = {old[at].kind for at in aligned.open_old}
+    if gone and gone <= {"weekday", "time"} and holds_for_a_while(aligned):
+        return True
     if not aligned.new.signs <= aligned.old.signs:
         return False
     runs = _runs_often(aligned.old) and _runs_often(aligned.new)
@@ -213,6 +216,18 @@ def may_both_hold(aligned: Alignment) -> bool:
         [(aligned.new, at) for at in aligned.open_new],
     )
     return all(each and all(_recurs(*day) for day in each) for each in days)
+
+
+def holds_for_a_while(aligned: Alignment) -> bool:
+    """Return whether the new statement adds for how long it holds: "this week", "pendant les vacances"; not "since May"."""
+    classes, tokens = word_classes(), aligned.new.tokens
+    words = {at for at, token in enumerate(tokens) if token.kind == "word"}
+    added = [at for _, at in differing(aligned)[1] if at in words]
+    # "At the same hour", "for an hour": no time of its own.
+    alone = (at for at in added if tokens[at - 1].roles & {"definite", "at"} or at - 1 not in words)
+    norms = [tokens[at].norm for at in alone]
+    limited = classes.occurs("also", norms) or not classes.times.isdisjoint(norms)
+    return limited and not classes.occurs("beginning", aligned.new.norms)
 
 
 def _runs_often(statement: Statement) -> bool:
