@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from test_several import NOW, outcomes
 
+from hippocampe import Hippocampe, Scope
 from hippocampe.injection.selection import Candidate
 from hippocampe.types import Recollection
 
@@ -73,3 +74,35 @@ def test_another_value_of_the_same_needs_no_score(old: str, new: str, other: str
     assert outcomes([memory(0.1, old, 0), memory(0.01, new, 5)]) == ["below_threshold"] * 2
     if new.startswith("M"):
         assert outcomes([memory(0.7, old, 0), memory(0.01, new, 5, author="bob")]) == ONE
+
+
+@pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize(
+    ("old", "new", "both_tell", "only_old_tells"),
+    [
+        (
+            "The gig at the Lantern is on 14 June, load-in at 5",
+            "The gig at the Lantern has been moved to 21 June",
+            "when's the Lantern gig?",
+            "what time is the load-in at the Lantern?",
+        ),
+        (
+            "Le client Orion paie 0,09 euro le mot, à 60 jours",
+            "Orion passe à 0,10 euro le mot",
+            "combien paie Orion ?",
+            "Orion paie à combien de jours ?",
+        ),
+    ],
+)
+def test_a_replaced_one_is_given_for_what_only_it_tells(
+    hippo: Hippocampe, old: str, new: str, both_tell: str, only_old_tells: str
+) -> None:
+    scope = Scope(user="ana", channel="room")
+    for each in (old, new):
+        hippo.remember(each, scope=scope)
+    current = hippo.before_turn(both_tell, scope=scope).text
+    assert new in current
+    assert old not in current
+    both = hippo.before_turn(only_old_tells, scope=Scope(user="ana", channel="other")).text
+    assert new in both
+    assert old in both

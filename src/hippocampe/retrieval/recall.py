@@ -364,6 +364,8 @@ def _find(
     items = sorted(items, key=lambda item: -item.score)
     said = dict(zip((each.id for each in scored.items), read.tolist(), strict=False))
     items = results.by_currency(items, scored.undecided)
+    if said and not is_past(parse(query.spoken)):
+        items = results.without_replaced(items, scored.newer)
     items = results.select(items, scored.ranked, request, scored.newer)
     return Found(
         items,
