@@ -110,6 +110,29 @@ def test_talk_of_another_user_is_no_answer_either(hippo: Hippocampe) -> None:
     assert demoted(ask(hippo, "depuis quand ai-je mal au genou ?", ALEX, "live"))
 
 
+@pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize(
+    ("fact", "own", "of_teller"),
+    [
+        ("Mon médecin est le docteur Prigent", "c'est qui mon médecin ?", "c'est qui le médecin de Bea ?"),
+        ("My laptop charger is at Jussieu", "where is my charger?", "where is Bea's charger?"),
+    ],
+)  # fmt: skip
+def test_what_another_user_has_is_given_only_if_asked_for(
+    hippo: Hippocampe, fact: str, own: str, of_teller: str
+) -> None:
+    hippo.remember(fact, scope=BEA)
+    assert fact not in hippo.before_turn(own, scope=ALEX).text
+    assert fact in hippo.before_turn(of_teller, scope=ALEX).text
+    assert fact in hippo.before_turn(own, scope=BEA).text
+
+
+@pytest.mark.usefixtures("reading")
+def test_what_another_user_did_may_answer(hippo: Hippocampe) -> None:
+    hippo.remember("J'ai mis les clés sur le crochet", scope=BEA)
+    assert "crochet" in hippo.before_turn("où sont mes clés ?", scope=ALEX).text
+
+
 def test_a_person_is_told_why(hippo: Hippocampe) -> None:
     hippo.remember("Mon chien s'appelle Pistache", scope=BEA)
     (found,) = hippo.recall("comment s'appelle mon chien ?", scope=ALEX, explain=True)

@@ -497,8 +497,16 @@ def _read(
     rows = [scored.rows[item.id] for item in items]
     ruled_out = scoring.is_ruled_out(scored.measured[rows[: len(read)]])
     read = np.where(ruled_out, np.minimum(read, 0), read)
-    scores = np.array([item.score for item in items], np.float32)
-    scores = scoring.with_reader(scores, scored.odds[rows], read)
+    unread = np.array([item.score for item in items], np.float32)
+    scores = scoring.with_reader(unread, scored.odds[rows], read)
+    if not query.features.kin:
+        # "My doctor is Dr Roy" of another user reads as an answer to "who is my doctor?". "My mother" may be one of both.
+        of_other = scoring.is_of_other(scored.measured[rows])
+        theirs = [
+            other and parse(item.content).subject == "own"
+            for other, item in zip(of_other, items, strict=True)
+        ]
+        scores = np.where(theirs, np.minimum(scores, unread), scores)
     stopwatch.end("reader")
     said = [replace(item, score=float(score)) for item, score in zip(items, scores, strict=True)]
     return said, read, ()

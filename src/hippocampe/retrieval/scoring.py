@@ -125,6 +125,15 @@ def is_ruled_out(measured: Floats) -> NDArray[np.bool_]:
     return _applied(measured).any(axis=1) & ~_statements(measured)
 
 
+def is_of_other(measured: Floats) -> NDArray[np.bool_]:
+    """Return whether each candidate is a statement of another user about themselves: shape (n,).
+
+    Args:
+        measured: Shape (n, len(SIGNALS)), from `signals.measure`.
+    """
+    return (_applied(measured)[:, RULES.index("of_other")] > 0) & _statements(measured)
+
+
 def _applied(measured: Floats) -> Floats:
     return np.nan_to_num(measured[:, _RULE_COLUMNS])
 
