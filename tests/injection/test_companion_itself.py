@@ -1,8 +1,12 @@
 """A question to the companion gets what it says of itself; one about the speaker does not."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from hippocampe import Hippocampe, Scope
+from hippocampe.embed.local import LocalEmbedder
+from hippocampe.protocols import Vector, Vectors
 
 pytestmark = pytest.mark.usefixtures("reading")
 NINA = Scope(user="nina", channel="lobby")
@@ -101,3 +105,19 @@ def test_what_has_no_word_of_the_question_is_found_among_much_that_has(
     hippo.remember(itself, scope=Scope(), collection="self", category="capability")
     considered = hippo.before_turn(asked, scope=NINA).trace.considered
     assert itself in [each.recollection.content for each in considered]
+
+
+def test_the_message_is_embedded_once(
+    companion: tuple[Hippocampe, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hippo, language = companion
+    embed, embedded = LocalEmbedder.embed_query, list[str]()
+
+    def noted(self: LocalEmbedder, text: str, words: Sequence[str] = ()) -> tuple[Vector, Vectors]:
+        embedded.append(text)
+        return embed(self, text, words)
+
+    monkeypatch.setattr(LocalEmbedder, "embed_query", noted)
+    message = ASKED[language][1]
+    assert given(hippo, message, "once")
+    assert len(embedded) == len(set(embedded)) > 0

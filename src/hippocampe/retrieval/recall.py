@@ -9,6 +9,7 @@ read with the query.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from math import inf
 
 import numpy as np
@@ -266,10 +267,16 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
     Search for each question of a typed text, and for each topic of a list.
     """
     text = spelled(corpus, text, request.scope.space) if request.typed else text
-    topics = search_terms(text)
+    topics, now = search_terms(text), corpus.store.now()
+
+    @cache
+    def analysed(text: str) -> AnalysedQuery:
+        query = analyse(corpus, text, request.scope, now, embed=request.mode != "text")
+        stopwatch.end("analyse")
+        return query
+
     if request.mode != "hybrid":
-        return _find(corpus, text, request, stopwatch, topics)
-    now = corpus.store.now()
+        return _find(corpus, analysed(text), request, now, stopwatch, topics)
     asked = parts_of(corpus, text, request, now) if request.typed else [(text,)]
     parts = [(part, topics) for part in asked]
     parts += [((each,), (each,)) for each in topics if len(topics) > 1]
@@ -284,7 +291,7 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
             if found and stopwatch.seconds_left() < AGAIN_SECONDS:
                 missing = ("not all searched",)
                 break
-            found[each] = _find(corpus, each, request, stopwatch, of)
+            found[each] = _find(corpus, analysed(each), request, now, stopwatch, of)
             likely = [item for item in found[each].items if item.score >= LIKELY]
             if any(goes_on or not _is_said(item, request, said_since) for item in likely):
                 break
@@ -293,7 +300,7 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
     if apart and stopwatch.seconds_left() >= AGAIN_SECONDS and _has_self(corpus, request, now):
         # "I keep the books" has no word of "what is your job?": much else comes before it.
         itself = replace(request, collections=("self",))
-        every.append(_find(corpus, text, itself, stopwatch, topics))
+        every.append(_find(corpus, analysed(text), itself, now, stopwatch, topics))
     return every[0] if len(every) == 1 and not missing else _merged(every, request.limit, missing)
 
 
@@ -334,16 +341,14 @@ def _merged(found: Sequence[Found], limit: int, missing: Sequence[str]) -> Found
 
 def _find(
     corpus: Corpus,
-    text: str,
+    query: AnalysedQuery,
     request: RecallRequest,
+    now: datetime,
     stopwatch: Stopwatch,
     topics: Sequence[str],
 ) -> Found:
-    now = corpus.store.now()
-    query = analyse(corpus, text, request.scope, now, embed=request.mode != "text")
     if query.several and request.read:
         request = replace(request, read=SEVERAL_READ, read_within=inf)
-    stopwatch.end("analyse")
     with _TURNSTILE.passed():
         scored = rank(corpus, query, request, now, stopwatch)
     # A change of embedder in between may have removed the vectors: then the step is run again.
