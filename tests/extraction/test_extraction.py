@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -397,6 +398,31 @@ def test_what_was_just_forgotten_is_not_stored_again(
     propose(server, statement("Mickael code sur son canapé"))
     hippo.extract(turn, scope=HERE)
     assert contents(hippo) == set()
+
+
+def test_what_is_forgotten_while_statements_are_compared_is_not_stored_again(
+    server: ModelServer, hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said, told = "Mickael code sur son canapé", list[Memory]()
+
+    def answer(request: ModelRequest) -> Answer:
+        # The model was not shown it: it is stored while the model answers.
+        told.append(hippo.remember(said, scope=HERE).memory)
+        return Answer(calls=(Call("answer", {"statements": [statement(said)]}),))
+
+    def nearest(*given: Any) -> Any:
+        with ThreadPoolExecutor(1) as other:
+            for memory in told:
+                other.submit(hippo.delete, memory.id, scope=HERE, reason="demandé").result(60)
+        told.clear()
+        return real(*given)
+
+    server.brain, real = answer, extraction._nearest
+    monkeypatch.setattr(extraction, "_nearest", nearest)
+    turn = hippo.after_turn(f"Je vois que {said}", "D'accord.", scope=HERE)
+    assert hippo.extract(turn, scope=HERE).remembered == ()
+    assert contents(hippo) == set()
+    assert len(server.requests) == 1
 
 
 def test_another_user_is_another_speaker(server: ModelServer, hippo: Hippocampe) -> None:

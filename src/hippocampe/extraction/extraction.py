@@ -6,8 +6,11 @@ exchange are stored in one transaction with the end of the job, so a crash neith
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
+
+from sqlalchemy import Connection
 
 from hippocampe.curation.rewording import Rewordings
 from hippocampe.engine import model_calls
@@ -50,6 +53,10 @@ MAX_RUNS = 1_000
 FORGOTTEN_BEFORE = timedelta(hours=1)
 """Age of forgotten memories that an exchange does not store again: those forgotten from this long before it on,
 since the exchange may be the one that asked to forget."""
+
+
+class _ForgottenMeanwhile(Exception):
+    """Memories were forgotten since the statements were compared with the forgotten ones."""
 
 
 def extract(context: Context, turn_id: str, *, scope: Scope) -> Distilled:
@@ -102,9 +109,8 @@ def run(context: Context, turn_id: str, *, space: str, run_id: str | None = None
             ProposedStatements,
             space=space,
         )
-        drafts = _new_ones(corpus, exchange, _drafts(corpus, exchange, proposed, names))
-        embedded = embed_drafts(corpus.vocabulary, drafts)
-        done = _store(context.writer, exchange, drafts, embedded, run_id)
+        drafts = _drafts(corpus, exchange, proposed, names)
+        done = _store_new_ones(context.writer, exchange, drafts, run_id)
         if done is not None:
             return done
 
@@ -132,15 +138,34 @@ def _finish(store: Store, run_id: str | None, outcome: str, read: int = 0) -> Di
     return Distilled(messages=read)
 
 
+def _store_new_ones(
+    writer: Writer, exchange: Exchange, drafts: Sequence[Draft], run_id: str | None
+) -> Distilled | None:
+    """Store the statements that are new; None as in `_store`."""
+    corpus = writer.corpus
+    while True:
+        with corpus.store.read() as connection:
+            gone = _just_forgotten(connection, exchange)
+        new_drafts = _new_ones(corpus, exchange, drafts, gone)
+        embedded = embed_drafts(corpus.vocabulary, new_drafts)
+        with suppress(_ForgottenMeanwhile):
+            return _store(writer, exchange, new_drafts, embedded, run_id, gone)
+
+
 def _store(
     writer: Writer,
     exchange: Exchange,
     drafts: Sequence[Draft],
     embedded: Sequence[Prepared],
     run_id: str | None,
+    gone: Sequence[Memory],
 ) -> Distilled | None:
     """Store the statements and end the run, in one transaction; None if the exchange is to be read again, since a
-    memory that the model was shown was erased or forgotten meanwhile."""
+    memory that the model was shown was erased or forgotten meanwhile.
+
+    Raises:
+        _ForgottenMeanwhile: Memories beside `gone` were forgotten, which the statements may repeat.
+    """
     turn, stored = exchange.turn, list[Remembered]()
     with writer.change() as change:
         # While the model answered, the turn may have been erased, or another runner may have stored it.
@@ -150,6 +175,8 @@ def _store(
         if now is not None and now.forgotten_at is None and not done:
             if not are_still_known(change.connection, exchange.known.values()):
                 return None
+            if drafts and _just_forgotten(change.connection, exchange) != gone:
+                raise _ForgottenMeanwhile
             for draft, prepared in zip(drafts, embedded, strict=True):
                 result = _store_one(writer.corpus, change, draft, prepared)
                 if result is not None:
@@ -218,10 +245,11 @@ def _is_from_assistant_only(content: str, exchange: Exchange) -> bool:
     return not proper_names_in(content).isdisjoint(suggested - known)
 
 
-def _new_ones(corpus: Corpus, exchange: Exchange, drafts: Sequence[Draft]) -> list[Draft]:
+def _new_ones(
+    corpus: Corpus, exchange: Exchange, drafts: Sequence[Draft], gone: Sequence[Memory]
+) -> list[Draft]:
     """The statements that do not reword a memory, a note, a forgotten memory or one another."""
     rewordings = Rewordings(corpus, exchange.turn.space, exchange.names)
-    gone = _just_forgotten(corpus.store, exchange)
     new_drafts: list[Draft] = []
     for draft in drafts:
         new = draft.memory
@@ -251,7 +279,6 @@ def _nearest(corpus: Corpus, new: Memory) -> list[Recollection]:
     return found
 
 
-def _just_forgotten(store: Store, exchange: Exchange) -> list[Memory]:
+def _just_forgotten(connection: Connection, exchange: Exchange) -> list[Memory]:
     since = exchange.turn.at - FORGOTTEN_BEFORE
-    with store.read() as connection:
-        return memories.forgotten_since(connection, exchange.turn.space, since)
+    return memories.forgotten_since(connection, exchange.turn.space, since)
