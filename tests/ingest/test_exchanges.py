@@ -6,6 +6,7 @@ import pytest
 
 from conftest import Opener
 from hippocampe import Hippocampe, InvalidInput, Scope
+from hippocampe.language import secrets
 
 LOBBY = Scope(user="dev", channel="lobby")
 PHONE = Scope(user="dev", channel="phone")
@@ -112,3 +113,15 @@ def test_a_secret_that_the_assistant_asked_for_is_masked(
     hippo.after_turn("hello", "hi", scope=LOBBY)
     hippo.after_turn("7315", "ok", scope=LOBBY)
     assert "7315" in [each.content for each in hippo.messages(scope=LOBBY)]
+
+
+def test_the_secrets_of_a_long_text_are_searched_once(hippo: Hippocampe) -> None:
+    reply = (
+        f"Ton mot de passe est {'-'.join(['Lapin', '2020', '!'])}. "
+        + "Il pleut à Nantes. " * 499
+        + "Il pleut."
+    )
+    before = secrets._found.long.cache_info().misses
+    hippo.after_turn("Rappelle-moi tout", reply, scope=LOBBY)
+    assert "[secret: password]" in hippo.messages(scope=LOBBY)[-1].content
+    assert secrets._found.long.cache_info().misses == before + 1

@@ -15,6 +15,7 @@ from typing import Final, Literal
 
 from hippocampe.language.lexicon import load_all, table_of
 from hippocampe.language.text import STOP_WORDS, fold
+from hippocampe.language.text_cache import text_cache
 
 SecretKind = Literal[
     "password", "API key", "private key", "token", "card number", "card code", "IBAN",
@@ -614,6 +615,12 @@ def find_secrets(text: str) -> list[Secret]:
     Returns:
         The secrets by position, without overlaps.
     """
+    return list(_found(text))
+
+
+@text_cache(64)
+def _found(text: str) -> tuple[Secret, ...]:
+    """The secrets of a text; the steps of one write ask for the same ones, which take 5 s for each million characters."""
     found: list[Secret] = []
     for secret in _candidates(text):
         # Only the neighbours by position can overlap.
@@ -621,7 +628,7 @@ def find_secrets(text: str) -> list[Secret]:
         neighbours = found[max(0, place - 1) : place + 1]
         if all(secret.end <= other.start or other.end <= secret.start for other in neighbours):
             found.insert(place, secret)
-    return found
+    return tuple(found)
 
 
 def _candidates(text: str) -> Iterator[Secret]:
