@@ -66,7 +66,7 @@ def test_listed_run_and_retried(run: Run, config: Config, monkeypatch: pytest.Mo
     assert re.search(r"extract +needs you +KeyError \(5 attempts\)\s+" + id, shown)
     assert re.search(r"jobs +parked 1", run("stats"))
     assert json.loads(run("jobs", "--json"))[0]["state"] == "parked"
-    assert run("jobs", "list", "--state", "done") == "No job has run.\n"
+    assert run("jobs", "list", "--state", "done") == "No run is like that.\n"
     assert id in run("jobs", "list", "--state", "parked", "--job", "extract")
     broken = False
     assert "waiting" in run("jobs", "retry", id)

@@ -11,7 +11,7 @@ import typer
 from hippocampe.cells import located
 from hippocampe.cli import cells, terminal
 from hippocampe.cli.call import OF_A_FOLDER, Call, command, group
-from hippocampe.cli.from_verb import add, of_verb, text
+from hippocampe.cli.from_verb import Done, add, of_verb, text
 from hippocampe.cli.show import upkeep as show
 from hippocampe.cli.show.layout import say
 from hippocampe.errors import InvalidInput
@@ -204,6 +204,10 @@ def _back_up_cells(call: Call, target: str | None = None, *, overwrite: bool = F
     return back_up_cells(call.config.folder, copy, to, overwrite=overwrite)
 
 
+def _is_filtered(done: Done) -> bool:
+    return bool(done.arguments.get("job") or done.arguments.get("states"))
+
+
 jobs_app = group(
     app, "jobs", "Background jobs of a space: list, run, retry.", panel="Background jobs"
 )
@@ -212,6 +216,9 @@ add(
     jobs_app,
     "list",
     "Show the runs of background jobs, newest first.",
+    lambda done: show.runs(
+        done.result, done.timezone, none=say("No run is like that.") if _is_filtered(done) else ""
+    ),
     verb="jobs",
     examples=["jobs list --state parked --state failed"],
 )
