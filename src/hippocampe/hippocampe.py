@@ -64,7 +64,7 @@ from hippocampe.injection import (
     warmup,
 )
 from hippocampe.injection.burst import Burst
-from hippocampe.injection.turn_state import TurnState
+from hippocampe.injection.turn_state import Erasures, TurnState
 from hippocampe.notes.sync import NoteSync, open_notes, open_source
 from hippocampe.reader.network import load_reader
 from hippocampe.retrieval import activity, browse, graph, lookup, recall
@@ -778,6 +778,11 @@ class Hippocampe(Verbs, Here):
         return self._turns.channels
 
     @property
+    def erasures(self) -> Erasures:
+        """Tells hosts in this process of erasures; not of those by a process that it joined."""
+        return self._turns.erasures
+
+    @property
     def replies(self) -> Replies:
         """The stored replies to the server's idempotent writes."""
         lives = None if self._sharing is None else self._sharing.beats
@@ -835,6 +840,10 @@ class JoinedHippocampe(Hippocampe):
     @property
     def channels(self) -> channel_history.ChannelHistories:
         return self._channels
+
+    @property
+    def erasures(self) -> Erasures:
+        return Erasures()
 
     @property
     def host(self) -> None:

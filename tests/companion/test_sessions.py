@@ -1,6 +1,7 @@
 """Sessions: one per user, fifteen minutes, in order per user, at once across users."""
 
 import asyncio
+import gc
 import inspect
 import json
 import threading
@@ -13,6 +14,7 @@ import pytest
 from conftest import MODEL, FakeClock, Meet, Opener
 from hippocampe import Hippocampe, ModelUnavailable, Scope
 from hippocampe.companion import AsyncCompanion, Companion
+from hippocampe.companion.sessions import Exchange
 from model_server import Answer, Call, ModelRequest, ModelServer
 
 DEV = Scope(user="dev", channel="lobby")
@@ -113,6 +115,45 @@ def test_a_late_restart_does_not(
     clock.advance(minutes=16)
     ask(meet(), "deux")
     assert said(server) == ["deux"]
+
+
+def exchanges(word: str) -> list[Exchange]:
+    """The exchanges with a word that any session of this process holds."""
+    gc.collect()
+    found = [each for each in gc.get_objects() if isinstance(each, Exchange)]
+    return [each for each in found if word in each.message]
+
+
+def test_an_erased_exchange_leaves_the_memory_of_the_process(
+    hippo: Hippocampe, companion: Companion, server: ModelServer
+) -> None:
+    ask(companion, "Où est Anglibroz ?")
+    ask(companion, "un")
+    ask(companion, "deux", user="ana")
+    assert exchanges("Anglibroz")
+    hippo.erase(subject="Anglibroz", scope=DEV)
+    assert not exchanges("Anglibroz")
+    ask(companion, "trois")
+    assert said(server) == ["un", "trois"]
+    ask(companion, "quatre", user="ana")
+    assert said(server) == ["deux", "quatre"]
+
+
+def test_an_erasure_during_an_answer_leaves_the_session_in_order(
+    hippo: Hippocampe, companion: Companion, server: ModelServer
+) -> None:
+    ask(companion, "Où est Anglibroz ?")
+
+    def erasing(request: ModelRequest) -> Answer:
+        server.brain = echo
+        hippo.erase(subject="Anglibroz", scope=DEV)
+        return echo(request)
+
+    server.brain = erasing
+    ask(companion, "un")
+    assert not exchanges("Anglibroz")
+    ask(companion, "deux")
+    assert said(server) == ["un", "deux"]
 
 
 def test_it_keeps_the_recent_messages(

@@ -1,6 +1,7 @@
 """Responses through the proxy, with the official client of OpenAI before a scripted model."""
 
 import asyncio
+import gc
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
+from hippocampe.server.proxy.remembered_chat import Thread
 from model_server import Answer, Call, ModelServer
 from proxying import ASK, DEV, FACT, QUESTION, asked, eventually, knowing, stored, talking
 
@@ -143,6 +145,33 @@ def test_tools_are_of_one_turn(
     assert stored(memory, 3)[:2] == [QUESTION, "Il pleut, donc du thé."]
     assert memory.search_text("pluie", scope=DEV)
     assert len(memory.retrievals(scope=DEV)) == 1
+
+
+def threads() -> list[Thread]:
+    """The threads of this process with a message."""
+    gc.collect()
+    return [each for each in gc.get_objects() if isinstance(each, Thread) and each.message]
+
+
+def test_an_erased_message_leaves_the_open_turn_of_its_tools(
+    client: openai.OpenAI, memory: Hippocampe, server: ModelServer
+) -> None:
+    elsewhere = Scope(space="elsewhere")
+    memory.remember("Le thé est vert", scope=elsewhere)
+    server.calls(Call("weather", {"city": "Nantes"}))
+    first = _response(client, QUESTION, False)
+    assert [each.message for each in eventually(threads, 1)] == [QUESTION]
+    memory.erase(whole_space=True, scope=elsewhere)
+    assert threads()
+    memory.erase(whole_space=True, scope=DEV)
+    assert not threads()
+    [call] = [each for each in first.output if each.type == "function_call"]
+    output = {"type": "function_call_output", "call_id": call.call_id, "output": "pluie"}
+    server.say("Il pleut.")
+    _response(client, [output], False, previous_response_id=first.id)
+    server.say("Bonjour.")
+    _response(client, "Bonjour toi", False)
+    assert stored(memory, 2) == ["Bonjour toi", "Bonjour."]
 
 
 @pytest.mark.parametrize("stream", [False, True])

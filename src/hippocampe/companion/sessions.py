@@ -4,6 +4,7 @@ import asyncio
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from threading import Lock
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.companion.expressions import listed
@@ -46,21 +47,32 @@ class Session:
 
 
 class Sessions:
-    """The sessions of one companion. Used by one event loop."""
+    """The sessions of one companion. Used by one event loop; erasures come from any thread."""
 
     def __init__(self, hippo: AsyncHippocampe) -> None:
         self._hippo = hippo
         self._sessions: OrderedDict[Scope, Session] = OrderedDict()
+        self._changing = Lock()
+        hippo.sync.erasures.add(self.erased)
 
     def of(self, scope: Scope) -> Session:
         """The session of a user on a channel."""
-        session = self._sessions.setdefault(scope, Session())
-        self._sessions.move_to_end(scope)
-        if len(self._sessions) > MAX_SESSIONS:
-            for other, each in list(self._sessions.items())[:-MAX_SESSIONS]:
-                if not each.turn.locked() and not each.waiting:
-                    del self._sessions[other]
+        with self._changing:
+            session = self._sessions.setdefault(scope, Session())
+            self._sessions.move_to_end(scope)
+            if len(self._sessions) > MAX_SESSIONS:
+                for other, each in list(self._sessions.items())[:-MAX_SESSIONS]:
+                    if not each.turn.locked() and not each.waiting:
+                        del self._sessions[other]
         return session
+
+    def erased(self, space: str) -> None:
+        """Drop the exchanges of a space, which may have been erased; the next message reads them from the store."""
+        with self._changing:
+            for scope, session in list(self._sessions.items()):
+                if scope.space == space:
+                    # A turn under way ends with the old one; the next one waits for it.
+                    self._sessions[scope] = Session(session.turn)
 
     async def exchanges(
         self, session: Session, scope: Scope, settings: Settings, now: datetime

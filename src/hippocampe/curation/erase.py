@@ -218,7 +218,7 @@ def _erase(writer: Writer, turns: Turns, request: Request, doomed: Selection) ->
             erasure.remove_keys(connection, request.space)
     corpus.settings.refresh(request.space)
     corpus.forget_erased()
-    turns.forget(request.space)
+    turns.erased(request.space)
 
 
 def _scrub_backups(store: Store, request: Request, doomed: Selection) -> None:

@@ -16,3 +16,7 @@ class Turns(Protocol):
     def forget(self, space: str) -> None:
         """Clear the injection histories of a space."""
         ...
+
+    def erased(self, space: str) -> None:
+        """Clear all text retained of a space, since some of it was erased."""
+        ...

@@ -99,7 +99,7 @@ class Sharing:
             for space in erased:
                 # What they quote must not stay in memory, nor be logged.
                 self._turns.retrievals.drop(space)
-                self._turns.forget(space)
+                self._turns.erased(space)
             with suppress(StoreError):
                 corpus.forget_erased()
         if changed := [each["changed"] for each in messages if "changed" in each]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from weakref import WeakMethod
 
 from hippocampe.config import Config
 from hippocampe.embed import is_remote
@@ -15,6 +16,25 @@ TURN_THREADS = 8
 """Threads of the search pool, and of the read pool."""
 MAX_LOCAL_TURNS = 2
 """Concurrent turns with an embedder in this process: they share one interpreter lock."""
+
+
+class Erasures:
+    """Tells hosts of erasures, so that none retains erased text."""
+
+    def __init__(self) -> None:
+        self._methods: list[WeakMethod[Callable[[str], None]]] = []
+
+    def add(self, drop: Callable[[str], None]) -> None:
+        """Call a method with the space after each erasure, as long as its object lives."""
+        self._methods.append(WeakMethod(drop))
+
+    def tell(self, space: str) -> None:
+        """Call the methods."""
+        for method in list(self._methods):
+            if drop := method():
+                drop(space)
+            else:
+                self._methods.remove(method)
 
 
 class TurnState:
@@ -32,6 +52,7 @@ class TurnState:
         loads: By space, the load in progress and its start on `time.perf_counter`.
         warm: Whether the embedder and the rules are loaded.
         on_forget: Called with a space when something in it was forgotten or erased.
+        erasures: Tells hosts that something in a space was erased.
     """
 
     def __init__(
@@ -48,6 +69,7 @@ class TurnState:
         self.loads: dict[str, tuple[Future[None], float]] = {}
         self.warm = False
         self.on_forget: list[Callable[[str], None]] = []
+        self.erasures = Erasures()
 
     def embedder_changed(self, config: Config) -> None:
         """Adapt the limit of concurrent turns to another embedder."""
@@ -59,6 +81,11 @@ class TurnState:
         self.context_cache.clear()
         for drop in self.on_forget:
             drop(space)
+
+    def erased(self, space: str) -> None:
+        """Clear what turns and hosts retain of a space with erased text."""
+        self.forget(space)
+        self.erasures.tell(space)
 
     def close(self) -> None:
         """Cancel queued work; running searches and reads end by themselves."""

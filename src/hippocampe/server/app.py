@@ -83,6 +83,7 @@ def create_app(
     app.state.loopback = loopback
     app.state.upstreams = upstreams(awaited.config)
     app.state.threads = Threads()
+    awaited.sync.erasures.add(app.state.threads.erased)
     app.state.mcp = endpoint.McpEndpoint(awaited)
     app.state.companion = AsyncCompanion(awaited)
     parts = (composed, chat, transfer, proxy, verbs)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import re
+import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from weakref import WeakValueDictionary
@@ -70,6 +71,7 @@ class Threads:
         self.turns = WeakValueDictionary[tuple[Scope, str], asyncio.Lock]()
         self._threads: OrderedDict[tuple[str, str | None, str], Thread] = OrderedDict()
         self._characters = 0
+        self._changing = threading.Lock()
 
     def find(self, scope: Scope, id: str | None) -> Thread | None:
         """The thread of an id of a response or a conversation."""
@@ -78,13 +80,22 @@ class Threads:
     def keep(self, scope: Scope, id: str, thread: Thread) -> None:
         """Store the state of a thread."""
         name = (scope.space, scope.user, id)
-        if (before := self._threads.pop(name, None)) is not None:
-            self._characters -= before.characters
-        self._threads[name] = thread
-        self._characters += thread.characters
-        while len(self._threads) > MAX_THREADS or self._characters > MAX_THREAD_CHARACTERS:
-            _, dropped = self._threads.popitem(last=False)
-            self._characters -= dropped.characters
+        with self._changing:
+            if (before := self._threads.pop(name, None)) is not None:
+                self._characters -= before.characters
+            self._threads[name] = thread
+            self._characters += thread.characters
+            while len(self._threads) > MAX_THREADS or self._characters > MAX_THREAD_CHARACTERS:
+                _, dropped = self._threads.popitem(last=False)
+                self._characters -= dropped.characters
+
+    def erased(self, space: str) -> None:
+        """Drop the texts of a space, some of which may have been erased: those exchanges are not stored."""
+        with self._changing:
+            for name, thread in list(self._threads.items()):
+                if name[0] == space:
+                    self._characters -= thread.characters
+                    self._threads[name] = Thread(thread.channel, thread.answers)
 
 
 class RememberedChat:
