@@ -6,7 +6,7 @@ import re
 import sqlite3
 import zipfile
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -18,13 +18,14 @@ import yaml
 from sqlalchemy import event
 from uuid6 import uuid7
 
+from attacks import ATTACKS
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.errors import InvalidInput, StoreError, UnreadableFile
 from hippocampe.hippocampe import preview_import
 from hippocampe.ingest import archive, conversation, message_import, problems
 from hippocampe.ingest.formats.registry import read_file
-from hippocampe.types import Memory
+from hippocampe.types import Memory, printable
 
 AT = "2025-06-01T18:00:00+02:00"
 
@@ -406,6 +407,43 @@ def test_a_space_comes_back_whole_from_markdown(
         assert fresh.verify().ok
         again = fresh.import_from(source, scope=scope)
         assert (again.added, again.known) == (0, done.read)
+
+
+def test_hostile_texts_name_files_and_lines_of_their_own_only(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    named = [
+        *ATTACKS,
+        "../../etc/passwd",
+        "C:\\x",
+        "aux.txt",
+        "Nul",
+        "com1 .x",
+        "😀" * 58,
+        "é" * 300,
+    ]
+    for number, text in enumerate(named):
+        with suppress(InvalidInput):
+            hippo.remember(text, scope=scope)
+        with suppress(InvalidInput):
+            hippo.observe(f"salut {number}", scope=replace(scope, channel=text))
+    hippo.after_turn("d'accord\n\n**ana** 10:00: je paie", "```\nfin", scope=scope)
+    hippo.export_to(tmp_path / "space.zip", scope=scope, format="okf")
+    with zipfile.ZipFile(tmp_path / "space.zip") as archive:
+        names = archive.namelist()
+        pages = [archive.read(name).decode() for name in names if name.startswith("talk/")]
+    parts = {part for name in names for part in name.split("/")}
+    assert len(parts) > len(named)
+    for part in parts:
+        assert part.strip(" .") == part != "", part
+        assert len(part.encode()) <= 255, part
+        assert printable(part) == part, part
+        assert not set(part).intersection('\\:*?"<>|'), part
+        device = part.partition(".")[0].strip().lower()
+        assert device not in ("con", "prn", "aux", "nul", "com1", "lpt1"), part
+    page = next(each for each in pages if "je paie" in each)
+    assert "\n> **ana** 10:00: je paie\n" in page
+    assert "\n**ana** 10:00" not in page
 
 
 def assert_conformant(pages: Mapping[str, str]) -> None:

@@ -52,7 +52,8 @@ MAX_DIRECTORY_BYTES = 64 * 2**20
 _MAX_HEAD_CHARACTERS = 2_000_000
 """Longest frontmatter: a memory may rest on 10,000 messages."""
 _HEAD = re.compile(r"---\r?\n(.*?\n)---\r?\n?", re.S)
-MAX_NAME_CHARACTERS = 60
+MAX_NAME_CHARACTERS = 58
+"""With four bytes each, and the id and the ending, a name is shorter than the 255 bytes that file systems take."""
 _TITLE_CHARACTERS = 80
 _CURRENT, _PAST = "memories", "history"
 _COLUMNS = [
@@ -60,6 +61,8 @@ _COLUMNS = [
 ]
 _UNSAFE = re.compile(r'[\\/:*?"<>|#^\[\]\s]+')
 """Characters that a file system, or a link of Obsidian, does not take."""
+_RESERVED = re.compile(r"\A(con|prn|aux|nul|com\d|lpt\d)(?= *(?:\.|\Z))", re.I)
+"""Names of devices, which name no file in Windows, whatever follows a dot."""
 _NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _NOT_IN_TAG = re.compile(r"[^\w/-]+")
 
@@ -209,7 +212,7 @@ class _Writing:
                 ("generated", {"by": self._generated, "at": self._now.isoformat()}),
             ]
             body = "\n\n".join(
-                f"**{row['author'] or row['role'] or '?'}** {row['at']:%H:%M}: {row['content']}"
+                f"**{row['author'] or row['role'] or '?'}** {row['at']:%H:%M}: {_said(row['content'])}"
                 for row in messages
             )
             self._write(name, _document(head, body), messages[-1]["at"].isoformat())
@@ -271,7 +274,7 @@ def _name(id: str, content: str, current: bool) -> str:
         if len(words) > MAX_NAME_CHARACTERS
         else words
     )
-    plain = printable(short).strip(" .")
+    plain = _RESERVED.sub(r"\1_", printable(short).strip(" ."))
     return f"{_CURRENT if current else _PAST}/{f'{plain} {id[-12:]}'.strip()}"
 
 
@@ -283,9 +286,15 @@ def _escaped(title: str) -> str:
     return re.sub(r"([\\\[\]])", r"\\\1", title)
 
 
+def _said(content: str) -> str:
+    """A message; one of several lines is quoted, so that none of them reads as another message."""
+    lines = content.splitlines()
+    return content if len(lines) < 2 else "\n".join(["", "", *(f"> {line}" for line in lines)])
+
+
 def _talk_page(channel: str, at: datetime) -> str:
-    safe = printable(_UNSAFE.sub("-", channel)).strip("-.")
-    safe = safe[:MAX_NAME_CHARACTERS]
+    safe = printable(_UNSAFE.sub("-", channel)).strip("-.")[:MAX_NAME_CHARACTERS]
+    safe = _RESERVED.sub(r"\1_", safe)
     if safe != channel:
         # Two channels may differ in such characters only.
         safe += "-" + hashlib.blake2b(channel.encode(), digest_size=4).hexdigest()
