@@ -768,6 +768,11 @@ class Hippocampe(Verbs, Here):
         return 1 if self._sharing is None else self._sharing.processes
 
     @property
+    def warming(self) -> bool:
+        """True while what the first turns need is loaded in the background."""
+        return self._opened.warming
+
+    @property
     def read_only(self) -> bool:
         """True if it was opened read-only."""
         return self._follow is not None
@@ -831,6 +836,10 @@ class JoinedHippocampe(Hippocampe):
 
     @property
     def owns(self) -> bool:
+        return False
+
+    @property
+    def warming(self) -> bool:
         return False
 
     @property

@@ -3,13 +3,18 @@
 import json
 import time
 from collections.abc import Iterator
+from threading import Event
 from typing import Any
 
 import httpx
 import pytest
 
 from answers import ok, problem
+from conftest import Opener
 from hippocampe import Hippocampe, Scope
+from hippocampe.cli import reach
+from hippocampe.injection import warmup
+from served import served
 from verb_arguments import MISSING
 
 TEA = {"content": "Paul aime le thé vert", "subjects": ["paul"], "metadata": {"from": "crm"}}
@@ -140,6 +145,30 @@ WORKING = {"ready": True, "store": "ok", "embedder": "ok", "index": "ok", "disk"
 def test_health(client: httpx.Client, memory: Hippocampe) -> None:
     assert ok(client.get("/healthz")) == {"status": "ok"}
     assert ok(client.get("/readyz")) == WORKING
+
+
+def test_it_is_ready_once_the_first_turn_has_nothing_to_load(
+    hashed: None, open_hippo: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded, load = Event(), warmup.warm_spaces
+
+    def loading(*given: Any) -> None:
+        loaded.wait()
+        load(*given)
+
+    monkeypatch.setattr(warmup, "warm_spaces", loading)
+    memory = open_hippo(embedder="hashed:64", background=True)
+    with served(memory, loopback=True) as url, httpx.Client(base_url=url, timeout=30) as client:
+        for _ in range(2):
+            state = ok(client.get("/readyz"), 503)
+            assert state == WORKING | {"ready": False, "embedder": "loading"}
+            assert (
+                reach._ready(url).seen == f"{url} answers, and loads its models: wait some seconds"
+            )
+        assert ok(client.get("/healthz")) == {"status": "ok"}
+        loaded.set()
+        memory._opened.wait()
+        assert ok(client.get("/readyz")) == WORKING
 
 
 def test_a_closed_memory_is_not_ready(client: httpx.Client, memory: Hippocampe) -> None:

@@ -720,7 +720,7 @@ def test_nothing_is_left_in_the_folder_of_temporary_files(
 def test_a_folder_with_a_long_path_is_served(tmp_path: Path) -> None:
     folder = tmp_path / ("long" * 25)
     with serving(folder, "--workers", "2") as (_, address):
-        assert httpx.get(f"{address}/readyz", timeout=60).json()["ready"]
+        eventually(lambda: httpx.get(f"{address}/readyz", timeout=60).json()["ready"])
         sockets = Path(router_socket(folder)).parent
         assert sockets != folder / "cells"
     assert not sockets.exists()

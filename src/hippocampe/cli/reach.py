@@ -116,6 +116,8 @@ def _ready(address: str) -> Examined:
             f"{address} answers, but these cells do not: {silent}; one that stays silent for 30 seconds is started again",
         )
     parts = ("store", "embedder", "index", "disk")
+    if status == 503 and _field(answer, "embedder") == "loading":
+        return Examined(False, f"{address} answers, and loads its models: wait some seconds")
     down = [part for part in parts if _field(answer, part) == "down"]
     if status == 503 and down:
         return Examined(False, f"{address} answers, without {', '.join(down)}")

@@ -38,6 +38,10 @@ Loading = Callable[[Corpus, Event], None]
 """Loads ahead in the background, until the event is set."""
 
 
+READING, WARMING = "hippocampe-reading", "hippocampe-warming"
+"""Names of the threads that load in the background."""
+
+
 @dataclass(slots=True)
 class Opened:
     """An open data folder."""
@@ -59,6 +63,11 @@ class Opened:
         """Wait for background loading."""
         for thread in self.loading:
             thread.join()
+
+    @property
+    def warming(self) -> bool:
+        """True while what the first turns need is loaded."""
+        return any(each.name == WARMING and each.is_alive() for each in self.loading)
 
     def announce(self, address: str) -> None:
         """Publish the address at which the owner of the folder serves HTTP."""
@@ -247,13 +256,13 @@ def _opened(
     loading, ending = list[Thread](), Event()
     if config.background:
         if owner is not None:
-            _start(loading, "reading", partial(_read_ahead, context.writer, ending))
-        _start(loading, "warming", partial(warm, context.corpus, ending))
+            _start(loading, READING, partial(_read_ahead, context.writer, ending))
+        _start(loading, WARMING, partial(warm, context.corpus, ending))
     return Opened(context, tracer, owner, loading, ending, Lock(), fence)
 
 
 def _start(loading: list[Thread], name: str, work: Callable[[], None]) -> None:
-    thread = Thread(target=work, name=f"hippocampe-{name}", daemon=True)
+    thread = Thread(target=work, name=name, daemon=True)
     loading.append(thread)
     thread.start()
 

@@ -17,17 +17,21 @@ from hippocampe.injection.turn_state import TurnState
 from hippocampe.language import open_questions
 from hippocampe.language.humanize import relative_time
 from hippocampe.language.i18n import languages, translate
+from hippocampe.language.relations import relations_of
 from hippocampe.language.temporal.window import parse_window
 from hippocampe.protocols import Embedder
 from hippocampe.reader.network import load_reader
 from hippocampe.retrieval import recall, request, scoring
-from hippocampe.store import retrievals
+from hippocampe.store import memories, retrievals, schema
+from hippocampe.store.store import Store
 from hippocampe.system import allocator
 from hippocampe.types import Scope
 
 EVERYWHERE = ("memory", "turn", "live", "note")
 SPACES = 20
 """Spaces warmed when a data folder is opened."""
+MAX_SEARCHED = 200
+"""Characters of a statement that is searched for."""
 LOADING_SECONDS = 5.0
 """Longest wait of a turn for loading; the bundled model takes a second on a slow disk."""
 
@@ -86,8 +90,16 @@ def warm_spaces(corpus: Corpus, ending: Event, *, spaces: int = SPACES) -> None:
             if ending.is_set():
                 return
             searched = request.RecallRequest(Scope(space=space), collections=EVERYWHERE)
-            recall.search(corpus, "?", searched)
+            recall.search(corpus, _question(corpus.store, space), searched)
     allocator.give_back()
+
+
+def _question(store: Store, space: str) -> str:
+    """Words to search for in a space: those of a statement there, so that something is found and read."""
+    here = schema.memory.c.space == space
+    with store.read() as connection:
+        found = memories.find(connection, here, memories.CURRENT, limit=1)
+    return found[0].content[:MAX_SEARCHED] if found else "?"
 
 
 @cache
@@ -103,5 +115,6 @@ def _rules() -> None:
         translate("", language)
         relative_time(datetime(2000, 1, 1, tzinfo=UTC), now=now, timezone="UTC", language=language)
     open_questions.introduced("")
+    relations_of("?")
     scoring.load_model()
     parse_window("", now=now, timezone="UTC")

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from fastapi import APIRouter, Request, Response
@@ -18,7 +18,7 @@ router = APIRouter(tags=["Server"])
 FRESH_SECONDS = 5.0
 """Time to live of a cached answer: anyone may ask, and a remote embedder costs money."""
 PROBE = Scope(space="hippocampe-readiness")
-State = Literal["ok", "down"]
+State = Literal["ok", "loading", "down"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,7 @@ class Readiness:
     ready: bool
     store: State
     embedder: State
+    """`loading`: the first turns would wait for models that are not loaded yet."""
     index: State
     disk: State
     """`down`: free space is below the reserve, so new writes are refused. Reading goes on."""
@@ -59,7 +60,11 @@ class Probe:
             now = time.monotonic()
             if self._known is None or now - self._known[0] > FRESH_SECONDS:
                 self._known = now, await self._try()
-            return self._known[1]
+            found = self._known[1]
+        # Not cached, since it ends soon.
+        if self._hippo.sync.warming and found.embedder == "ok":
+            return replace(found, ready=False, embedder="loading")
+        return found
 
     async def _try(self) -> Readiness:
         try:

@@ -315,7 +315,7 @@ def _merged_metrics(texts: Mapping[int, str]) -> bytes:
 
 
 def _merged_readiness(states: Sequence[Mapping[str, Any] | None]) -> dict[str, Any]:
-    """Merge the readiness of cells: a dependency that is down in one of them is down.
+    """Merge the readiness of cells: a dependency has its worst state.
 
     Args:
         states: What each cell says; None for one that does not answer, which is named.
@@ -325,6 +325,10 @@ def _merged_readiness(states: Sequence[Mapping[str, Any] | None]) -> dict[str, A
     parts = [name for name in known[0] if name != "ready"]
     return {
         "ready": all(state["ready"] for state in known),
-        **{part: "ok" if all(state[part] == "ok" for state in known) else "down" for part in parts},
+        **{part: _worst([state[part] for state in known]) for part in parts},
         "silent_cells": silent,
     }
+
+
+def _worst(states: Sequence[str]) -> str:
+    return next((each for each in ("down", "loading") if each in states), "ok")
