@@ -659,6 +659,28 @@ def test_reading_twice_gives_the_same_ids(tmp_path: Path) -> None:
         assert all(message.external_id for message in first)
 
 
+@pytest.mark.parametrize("rows", [3, 3_000])
+def test_a_quotation_mark_that_stays_open_costs_one_row(tmp_path: Path, rows: int) -> None:
+    after = "".join(f"2024-01-01,Tom,I counted {number} swallows today\n" for number in range(rows))
+    table = f'date,author,message\n2024-01-01,Zoé,"two\nlines"\n2024-01-01,Zoé,"a 5 inch screen\n{after}'
+    messages, [problem] = read(write(tmp_path, "x.csv", table), timezone="UTC")
+    assert len(messages) == rows + 1
+    assert (problem.line, problem.reason.startswith("a cell has no closing")) == (4, True)
+
+
+def test_a_word_in_quotation_marks_begins_a_cell(tmp_path: Path) -> None:
+    table = 'message,author\n"Tom" is a cat,Zoé\n"Tom is ""small""",Zoé\n'
+    messages, problems = read(write(tmp_path, "x.csv", table))
+    assert problems == []
+    assert [each.content for each in messages] == ["Tom is a cat", 'Tom is "small"']
+
+
+def test_a_cell_longer_than_a_table_can_have_is_a_problem(tmp_path: Path) -> None:
+    table = f"message,author\n{'long ' * 40_000},Zoé\nhello,Tom\n"
+    [message], [problem] = read(write(tmp_path, "x.csv", table))
+    assert (message.content, problem.line) == ("hello", 2)
+
+
 def test_ids_are_derived_where_the_file_has_none(tmp_path: Path) -> None:
     spoken = {"sender": "human", "text": "salut", "created_at": "2026-01-17T09:23:00Z"}
     records = [{"name": "x", "chat_messages": [spoken, spoken]}]
@@ -680,6 +702,9 @@ def test_cut_document_is_refused_before_any_message(tmp_path: Path, format: str)
 @pytest.mark.parametrize("format", ["chatgpt", "claude", "telegram", "discord"])
 def test_damaged_document_is_refused(tmp_path: Path, format: str) -> None:
     whole = dict(samples(tmp_path))[format].read_text(encoding="utf-8")
+    path = write(tmp_path, "bad.json", "[ \n" * 3 + "x" + " " * 100)
+    with pytest.raises(UnreadableFile, match="line 4 is not valid JSON"):
+        list(read_file(path, format=format))
     for damaged in (whole.replace('":', '"', 1), whole + "x", "[" * 200_000):
         with pytest.raises(UnreadableFile):
             list(read_file(write(tmp_path, "bad.json", damaged), format=format))

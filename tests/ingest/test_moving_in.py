@@ -483,6 +483,29 @@ def test_a_preview_shows_the_statements_and_stores_nothing(
     assert current(hippo, scope) == []
 
 
+def test_memories_one_a_line_come_in_as_those_of_a_list_do(tmp_path: Path) -> None:
+    listed = read(write(tmp_path, "list.json", MEM0))
+    lines = [json.dumps(each) for each in MEM0["results"]]
+    one, *others = read_file(
+        write(tmp_path, "lines.json", "\n".join([lines[0], "{", *lines[1:]])), timezone="UTC"
+    )
+    assert [one, *others[1:]] == listed
+    assert others[0] == Problem(2, "the line is not valid JSON")
+
+
+def test_a_note_that_is_no_text_stays_out(tmp_path: Path) -> None:
+    vault = packed(
+        tmp_path, {"a.md": "- Nils likes oats", "b.md": b"\x00\x01GIF\xff"}, as_zip=False
+    )
+    found = list(read_file(vault))
+    assert [each.content for each in found if isinstance(each, Statement)] == ["a: Nils likes oats"]
+    assert [each for each in found if isinstance(each, Problem)] == [
+        Problem(0, "cannot import b.md: it is not text.")
+    ]
+    with pytest.raises(UnreadableFile, match="is not text"):
+        list(read_file(vault / "b.md"))
+
+
 @pytest.mark.parametrize(
     ("content", "line"),
     [

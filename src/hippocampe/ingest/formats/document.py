@@ -115,7 +115,7 @@ class _Cursor:
         self._scan = json.JSONDecoder().raw_decode
         self._buffer = ""
         self._position = 0
-        self._dropped = 0
+        self._lines = 0
         self._ended = False
 
     def peek(self) -> str:
@@ -191,7 +191,7 @@ class _Cursor:
             raise UnreadableFile(f"cannot import {self._name}: one of its records is too large.")
         raw = self._stream.read(max(_CHUNK_BYTES, len(held)))
         self._ended = not raw
-        self._dropped += self._position
+        self._lines += self._buffer.count("\n", 0, self._position)
         self._position = 0
         self._buffer = held + self._decode(raw, final=self._ended)
         return True
@@ -208,7 +208,7 @@ class _Cursor:
                 f"cannot import {self._name}: the JSON stops before its end. The file is cut; "
                 "export or copy it again."
             )
+        line = self._lines + self._buffer.count("\n", 0, position) + 1
         return UnreadableFile(
-            f"cannot import {self._name}: not valid JSON near character "
-            f"{self._dropped + position + 1:,}."
+            f"cannot import {self._name}: line {line:,} is not valid JSON. Correct it, or export the file again."
         )

@@ -35,11 +35,11 @@ def read_jsonl(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
 
 
 def read_objects(
-    source: Source, parse: Callable[[dict[str, object]], Iterable[Record]]
+    source: Source, parse: Callable[[dict[str, object]], Iterable[Record | Problem]]
 ) -> Iterator[Record | Problem]:
     """Read a file with a JSON object on each line that is not blank."""
 
-    def read(line: Line) -> Iterable[Record]:
+    def read(line: Line) -> Iterable[Record | Problem]:
         if line.problem:
             raise InvalidInput(line.problem)
         return parse(parse_object(line.text)) if line.text.strip() else ()

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import tzinfo
 from pathlib import PurePosixPath
 
+from hippocampe.errors import UnreadableFile
 from hippocampe.ingest.formats.format import Format, any_line
 from hippocampe.ingest.formats.passages import Passage, about, passages
 from hippocampe.ingest.formats.record import (
@@ -66,12 +67,18 @@ class _Note:
 
 
 def read_markdown(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
-    """Read one note: each item of a list and each paragraph is a statement."""
+    """Read one note: each item of a list and each paragraph is a statement.
+
+    Raises:
+        UnreadableFile: The file is not text.
+    """
     with source.open() as stream:
         raw = stream.read(MAX_NOTE_BYTES + 1)
     if len(raw) > MAX_NOTE_BYTES:
         yield Problem(1, f"the note is longer than {MAX_NOTE_BYTES:,} bytes")
         return
+    if b"\0" in raw:
+        raise UnreadableFile(f"cannot import {source.name}: it is not text.")
     head, text, problem = frontmatter(raw.decode("utf-8-sig", errors="replace"))
     if problem:
         yield Problem(1, problem)

@@ -27,7 +27,7 @@ from hippocampe.ingest.formats.record import (
     parsed,
     with_metadata,
 )
-from hippocampe.ingest.formats.source import Source
+from hippocampe.ingest.formats.source import Source, read_lines
 
 _Object = dict[str, object]
 _LISTS = ("results", "memories", "edges", "facts", "items", "nodes")
@@ -57,6 +57,12 @@ class _Layout:
 
 
 def _read_list(layout: _Layout, source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
+    external_ids = ExternalIds(layout.name)
+    if _is_lines(layout, source):
+        yield from read_objects(
+            source, lambda raw: _statements(layout, raw, {}, external_ids, zone)
+        )
+        return
     # The whole document is read once before the first memory, so that a damaged one yields none.
     beside: _Object = {}
     names = {
@@ -66,16 +72,25 @@ def _read_list(layout: _Layout, source: Source, zone: tzinfo) -> Iterator[Record
     }
     if beside.get("next"):
         yield Problem(0, "the file is one page of several: import the next ones too")
-    external_ids = ExternalIds(layout.name)
+    yield from parsed(
+        enumerate(records(source, _LISTS), start=1),
+        lambda raw: _statements(layout, raw, names, external_ids, zone),
+    )
 
-    def statements(raw: _Object) -> Iterator[Record | Problem]:
-        off = layout.enabled is not None and raw.get(layout.enabled) is False
-        if not off and not _is_node(layout, raw):
-            pairs = as_object(raw.get("metadata")) | {key: raw.get(key) for key in layout.pairs}
-            found = _statement(layout, raw, names, external_ids, zone)
-            yield from with_metadata(found, pairs)
 
-    yield from parsed(enumerate(records(source, _LISTS), start=1), statements)
+def _is_lines(layout: _Layout, source: Source) -> bool:
+    """Return whether each line is a memory, as `jq -c` writes a list."""
+    first = next((line.text for line in read_lines(source) if line.text.strip()), "")
+    return any_object(lambda raw: layout.text in raw)(first)
+
+
+def _statements(
+    layout: _Layout, raw: _Object, names: dict[str, str], ids: ExternalIds, zone: tzinfo
+) -> Iterator[Record | Problem]:
+    off = layout.enabled is not None and raw.get(layout.enabled) is False
+    if not off and not _is_node(layout, raw):
+        pairs = as_object(raw.get("metadata")) | {key: raw.get(key) for key in layout.pairs}
+        yield from with_metadata(_statement(layout, raw, names, ids, zone), pairs)
 
 
 def _is_node(layout: _Layout, raw: _Object) -> bool:

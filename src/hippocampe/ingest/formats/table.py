@@ -5,6 +5,7 @@ Excel separates columns by semicolons where decimals have a comma, and writes no
 
 import csv
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import tzinfo
@@ -26,12 +27,13 @@ from hippocampe.ingest.formats.record import (
     parsed,
     with_metadata,
 )
-from hippocampe.ingest.formats.source import Source, read_lines
+from hippocampe.ingest.formats.source import Line, Source, read_lines
 from hippocampe.language.lexicon import load_all
 from hippocampe.language.text import fold
 
 _DATE = re.compile(r"(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})(?:,? +(\d{1,2})(:\d{2}(?::\d{2})?))?")
 _Row = dict[str, str]
+_OPEN = f"a cell has no closing quotation mark, or more than {csv.field_size_limit():,} characters"
 
 
 @cache
@@ -85,24 +87,52 @@ def read_table(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
 
 
 def _rows(source: Source, columns: list[str], mark: str) -> Iterator[tuple[int, _Row | Problem]]:
-    """The rows below the first, without empty cells, by the number of the last line of each."""
+    """The rows below the first, without empty cells, by the number of the last line of each.
+
+    A quotation mark that is never closed would take all lines after it into its cell. A row that breaks the rules of
+    quotation is therefore read by its first line alone, and the reading goes on at the next line.
+    """
+    fresh, again = read_lines(source), deque[Line]()
+    taken: list[Line] = []
     broken: list[tuple[int, Problem]] = []
 
     def lines() -> Iterator[str]:
-        for line in read_lines(source):
+        while line := again.popleft() if again else next(fresh, None):
             if line.problem:
                 broken.append((line.number, Problem(line.number, line.problem)))
             else:
+                taken.append(line)
                 yield f"{line.text}\n"
 
-    reader = csv.reader(lines(), delimiter=mark)
-    for cells in reader:
+    reader = csv.reader(lines(), delimiter=mark, strict=True)
+    while True:
+        taken.clear()
+        try:
+            cells = next(reader, None)
+        except csv.Error:
+            again.extendleft(reversed(taken[1:]))
+            reader = csv.reader(lines(), delimiter=mark, strict=True)
+            del taken[1:]
+            cells = _cells_of(taken[0].text, mark)
         yield from broken
         broken.clear()
+        if cells is None:
+            return
+        number = taken[-1].number
+        if not cells and taken[0].text.strip():
+            yield number, Problem(number, _OPEN)
         row = {name: cell for name, cell in zip(columns, cells, strict=False) if cell.strip()}
-        if reader.line_num > 1 and row:
-            yield reader.line_num, row
-    yield from broken
+        if number > 1 and row:
+            yield number, row
+
+
+def _cells_of(line: str, mark: str) -> list[str]:
+    """The cells of a line that does not follow the rules of quotation; none if one stays open or is too long."""
+    with suppress(csv.Error):
+        cells = next(csv.reader([f"{line}\n"], delimiter=mark))
+        if not cells[-1].endswith("\n"):
+            return cells
+    return []
 
 
 def _month_at(dates: Iterable[str], *, second: bool) -> int:
