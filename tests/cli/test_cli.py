@@ -801,6 +801,14 @@ class TestTalk:
         again = run("import", str(file), "--format", "jsonl", "--channel", "lobby", "--json").json
         assert (again["added"], again["known"]) == (0, 2)
 
+    def test_lines_with_the_same_problem_are_one_line(self, run: Run, tmp_path: Path) -> None:
+        path = tmp_path / "table.csv"
+        path.write_text("message,author\nhello,Tom\n" + ",Zoé\n" * 7 + "x,\n")
+        shown = run("import", str(path), "--dry-run").out
+        assert "8 problems" in shown
+        assert "lines 3, 4, 5, 6, 7 and 2 more: content is" in shown
+        assert "line 10: author is" in shown
+
     def test_an_import_of_which_nothing_could_be_read_fails(self, run: Run, tmp_path: Path) -> None:
         path = tmp_path / "memories.json"
         path.write_text(json.dumps([{"content": 3}]))

@@ -23,6 +23,9 @@ from hippocampe.types import Association, AuditEntry, Memory, Signal, State
 _FOUR_DECIMALS_BELOW = 0.1
 """Dollars below which an amount has up to four decimals: calls of small models cost less than a cent."""
 
+_FIRST_LINES = 5
+"""Lines that a problem of an import names: a wrong column has one in each row."""
+
 _UNITS = ("byte", "kilobyte", "megabyte", "gigabyte", "terabyte")
 _BESIDE_PUNCTUATION = re.compile(r"(?<=[\w»)}]) (?=[:;?!»%])|(?<=«) ")
 
@@ -125,6 +128,29 @@ class Reader:
     def error(self, message: str) -> str:
         """The message of an error, which is English."""
         return decisions.error(message, self.language)
+
+    def problems(self, found: Iterable[tuple[int, str]]) -> list[str]:
+        """The problems of an import, one for each reason, with the first of its lines."""
+        lines: dict[str, list[int]] = {}
+        for line, reason in found:
+            lines.setdefault(reason, []).extend([line] if line else [])
+        return [self._at_lines(numbers, self.error(reason)) for reason, numbers in lines.items()]
+
+    def _at_lines(self, numbers: list[int], problem: str) -> str:
+        lines = ", ".join(map(str, numbers[:_FIRST_LINES]))
+        if len(numbers) > _FIRST_LINES:
+            more = self.number(len(numbers) - _FIRST_LINES)
+            return self.say(
+                "lines {lines} and {number} more: {problem}",
+                lines=lines,
+                number=more,
+                problem=problem,
+            )
+        if len(numbers) > 1:
+            return self.say("lines {lines}: {problem}", lines=lines, problem=problem)
+        return (
+            self.say("line {lines}: {problem}", lines=lines, problem=problem) if lines else problem
+        )
 
     def asked(self, stored: str) -> str:
         """The question about a pair that waits for a person, from the reason that is stored with it."""

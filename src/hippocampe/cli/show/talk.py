@@ -32,8 +32,8 @@ from hippocampe.types import (
 if TYPE_CHECKING:
     from hippocampe.hippocampe import ImportPreview
 
-_MAX_PROBLEMS = 20
-"""Problems of an import that are printed; `--json` gives all of them."""
+_MAX_REASONS = 20
+"""Reasons of problems of an import that are printed; `--json` gives all of them."""
 
 
 def messages(found: Sequence[Message], timezone: str) -> Shown:
@@ -182,6 +182,8 @@ def previewed(found: "ImportPreview", timezone: str, user: str | None) -> Shown:
         "  ".join([*([local_time(at, timezone)] if at else []), beginning(content)])
         for at, content in items
     ]
+    if found.problems:
+        first.append(count(len(found.problems), "problem"))
     stored = say("Nothing was stored. Without --dry-run, this comes in.")
     if found.known:
         known = say("{number} of these are there already.", number=f"{found.known:,}")
@@ -191,13 +193,8 @@ def previewed(found: "ImportPreview", timezone: str, user: str | None) -> Shown:
 
 
 def _problems(problems: Sequence[tuple[int, str]]) -> list[str]:
-    shown = [
-        say("line {line}: {problem}", line=line, problem=reader().error(problem))
-        if line
-        else reader().error(problem)
-        for line, problem in problems[:_MAX_PROBLEMS]
-    ]
-    if len(problems) > _MAX_PROBLEMS:
-        more = f"{len(problems) - _MAX_PROBLEMS:,}"
-        shown.append(say("and {number} more; --json lists all", number=more))
+    reasons = reader().problems(problems)
+    shown = reasons[:_MAX_REASONS]
+    if more := len(reasons) - len(shown):
+        shown.append(say("and {number} more; --json lists all", number=f"{more:,}"))
     return shown
