@@ -22,7 +22,7 @@ class Verbs(Extension):
             step = loader.modules_collection[f"{module.resolve(home)}.{step_name}"]
             declared = step
             for each in step.decorators:
-                # `@_declared_by(make_draft)` gives a step the arguments of another function.
+                # `@_declared_by(make_draft)` gives a step the arguments and the documentation of another function.
                 declared = loader.modules_collection[each.value.arguments[0].canonical_path]
             taken = list(declared.parameters)[PROVIDED[call.function.name] :]
             verb = Function(
@@ -33,5 +33,5 @@ class Verbs(Extension):
                 endlineno=member.endlineno,
             )
             module["Verbs"].set_member(name, verb)
-            told = step.docstring
+            told = declared.docstring
             verb.docstring = Docstring(told.value, parent=verb, parser=told.parser)

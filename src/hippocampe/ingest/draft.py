@@ -48,10 +48,35 @@ def make_draft(
     evidence: Sequence[str] = (),
     metadata: Metadata | None = None,
 ) -> Draft:
-    """Check the arguments of `remember`.
+    """Store one durable statement; memories that it corrects become history.
+
+    A correction inherits the type, importance, subjects, category and collection that the caller
+    omits. A new type replaces the default importance of the old type.
+
+    Args:
+        content: The statement, 1 to 100,000 characters. Secrets in it are masked.
+        scope: The space, and the user and channel it comes from.
+        type: One of `hippocampe.types.DEFAULT_IMPORTANCE`; default of a new memory: `fact`.
+        collection: `memory` (default of a new memory), `self`, `goal` or `summary`.
+        category: Of `self` and `goal`: one of `hippocampe.types.CATEGORIES`.
+        key: A unique name in the space, without secrets; writing it again replaces the value.
+        subjects: Flat tags; an empty list counts as omitted.
+        importance: 0 to 1; default of a new memory: that of its type.
+        ttl: Time to live: `"1h"`, `"7d"`, `"2w"`, a timedelta, or None for ever. By default that
+            of the category in the setting `category_ttl`, or for ever.
+        occurred_at: When it happened, if not now.
+        source: Its origin. Secrets in it are masked.
+        replaces: Ids of memories that it supersedes.
+        evidence: Ids of the messages it was extracted from.
+        metadata: Key-value pairs of the caller, up to 32 keys and 4 KiB: strings, numbers,
+            booleans, None. Secrets are masked. A correction inherits omitted pairs, as far as they fit.
+
+    Returns:
+        The memory, and whether it was `inserted`, `updated` or `reinforced`.
 
     Raises:
-        InvalidInput: An argument is invalid.
+        InvalidInput: An argument is invalid; nothing was changed.
+        NotFound: An id in `replaces` is not a current memory of the space.
     """
     check_identifiers(space=scope.space, user=scope.user, channel=scope.channel)
     replaced = check_list("replaces", replaces, most=MAX_REPLACES)

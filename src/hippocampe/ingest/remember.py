@@ -50,7 +50,7 @@ REINFORCEMENT = 0.1
 def _declared_by(
     check: Callable[Concatenate[Corpus, P], Draft],
 ) -> Callable[[Callable[..., Remembered]], Callable[Concatenate[Writer, P], Remembered]]:
-    """Give a step the arguments that `check` declares."""
+    """Give a step the arguments that `check` declares, and its documentation, which editors show for both."""
     signature = inspect.signature(check)
     _, *arguments = signature.parameters.values()
 
@@ -61,10 +61,14 @@ def _declared_by(
         @wraps(step)
         def checked(*given: Any, **named: Any) -> Remembered:
             # Otherwise the error of a missing or unknown argument names `check`, which the caller did not call.
-            declared.bind(*given, **named)
+            try:
+                declared.bind(*given, **named)
+            except TypeError as exc:
+                raise TypeError(f"{step.__name__}(): {exc}") from None
             return step(*given, **named)
 
         vars(checked)["__signature__"] = declared
+        checked.__doc__ = check.__doc__
         checked.__annotations__ = check.__annotations__ | step.__annotations__
         return checked
 
@@ -73,36 +77,7 @@ def _declared_by(
 
 @_declared_by(make_draft)
 def remember(writer: Writer, *arguments: Any, **named: Any) -> Remembered:
-    """Store one durable statement; memories that it corrects become history.
-
-    A correction inherits the type, importance, subjects, category and collection that the caller
-    omits. A new type replaces the default importance of the old type.
-
-    Args:
-        content: The statement, 1 to 100,000 characters. Secrets in it are masked.
-        scope: The space, and the user and channel it comes from.
-        type: One of `hippocampe.types.DEFAULT_IMPORTANCE`; default of a new memory: `fact`.
-        collection: `memory` (default of a new memory), `self`, `goal` or `summary`.
-        category: Of `self` and `goal`: one of `hippocampe.types.CATEGORIES`.
-        key: A unique name in the space, without secrets; writing it again replaces the value.
-        subjects: Flat tags; an empty list counts as omitted.
-        importance: 0 to 1; default of a new memory: that of its type.
-        ttl: Time to live: `"1h"`, `"7d"`, `"2w"`, a timedelta, or None for ever. By default that
-            of the category in the setting `category_ttl`, or for ever.
-        occurred_at: When it happened, if not now.
-        source: Its origin. Secrets in it are masked.
-        replaces: Ids of memories that it supersedes.
-        evidence: Ids of the messages it was extracted from.
-        metadata: Key-value pairs of the caller, up to 32 keys and 4 KiB: strings, numbers,
-            booleans, None. Secrets are masked. A correction inherits omitted pairs, as far as they fit.
-
-    Returns:
-        The memory, and whether it was `inserted`, `updated` or `reinforced`.
-
-    Raises:
-        InvalidInput: An argument is invalid; nothing was changed.
-        NotFound: An id in `replaces` is not a current memory of the space.
-    """
+    """Store one statement; its documentation is that of `make_draft`, whose arguments it has."""
     return _remember(writer, make_draft(writer.corpus, *arguments, **named))
 
 
