@@ -10,7 +10,7 @@ from contextlib import closing, nullcontext, suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar
 
 from hippocampe.actor import acting
 from hippocampe.cells import Fence
@@ -36,7 +36,7 @@ from hippocampe.engine.context import (
 from hippocampe.engine.corpus import Retired
 from hippocampe.engine.replies import Replies
 from hippocampe.engine.tracing import note_result
-from hippocampe.errors import IndexUnavailable, StoreError, StoreReadOnly
+from hippocampe.errors import IndexUnavailable, InvalidInput, StoreError, StoreReadOnly
 from hippocampe.extraction import compaction, extraction
 from hippocampe.extraction import digest as digest_step
 from hippocampe.extraction.jobs import ledger
@@ -138,6 +138,22 @@ def count_notes(config: Config) -> int | None:
         return len(source.listing())
 
 
+def check_process(opener: int) -> None:
+    """Check that this process opened a memory.
+
+    A fork has copies of its connections and of its index, with which it would damage what both have open, and none of
+    its threads.
+
+    Raises:
+        StoreError: It did not.
+    """
+    if os.getpid() != opener:
+        raise StoreError(
+            "this Hippocampe was opened before this process was forked: open the data folder again in this process. "
+            "Both then share it."
+        )
+
+
 def every_memory(hippo: "Hippocampe", **chosen: Any) -> Iterator[Memory]:
     """The memories of all pages; the arguments are those of `memories`."""
     cursor: str | None = None
@@ -188,6 +204,7 @@ class Verbs:
     call each, and how it is executed.
     """
 
+    _process: int
     _opened: opening.Opened
     _turns: TurnState
     _note_sync: NoteSync | None
@@ -195,6 +212,11 @@ class Verbs:
     _runner: Runner
     _follow: opening.Following | None
     _sharing: "Sharing | None"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"{type(self).__name__} cannot be pickled or copied: pass the path of its folder, and open it there."
+        )
 
     @property
     def _context(self) -> Context:
@@ -217,6 +239,7 @@ class Verbs:
             named: The named arguments of the verb; `scope` and `dry_run` count.
             stale_allowed: Whether a read-only process may answer from its caches while the store is down.
         """
+        check_process(self._process)
         verb = VERBS[name]
         space = check_scope(named.get("scope", UNSCOPED)).space
         scoped, writes = "scope" in named, verb.writes and not named.get("dry_run")
@@ -232,6 +255,7 @@ class Verbs:
         return result
 
     def _write(self, step: Callable[[Context], T]) -> T:
+        check_process(self._process)
         if self._follow is not None:
             self._context.corpus.store.check_writable()
         return self._run(step)
@@ -637,6 +661,8 @@ class Verbs:
     @own
     def close(self) -> None:
         """Flush and release the data folder. Idempotent."""
+        if os.getpid() != self._process:
+            return
         if self._note_sync is not None:
             self._note_sync.stop()
         self._runner.stop()
@@ -648,13 +674,16 @@ class Verbs:
 
 
 class Hippocampe(Verbs, Here):
-    """A long-term memory in one data folder. Thread-safe; open it once and share it.
+    """A long-term memory in one data folder. Open it once and share it among threads; a forked process opens it again.
 
     Create one with `Hippocampe.open`. Most verbs take a `scope`: the space, user and channel of the call. Times are
     aware datetimes or ISO 8601 text with an offset. Every error is a `HippocampeError`.
     """
 
     def __init__(self, opened: opening.Opened, note_sync: NoteSync | None = None) -> None:
+        if not isinstance(opened, opening.Opened):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInput("use Hippocampe.open(folder) in place of Hippocampe(folder).")
+        self._process = os.getpid()
         self._opened = opened
         corpus = opened.context.corpus
         config = corpus.config
@@ -826,10 +855,13 @@ class JoinedHippocampe(Hippocampe):
     _follow = _sharing = None
 
     def __init__(self, remote: RemoteHippocampe) -> None:
+        self._process = os.getpid()
         self._remote = remote
         self._channels = channel_history.ChannelHistories()
 
     def __getattribute__(self, name: str) -> Any:
+        if name in SENT:
+            check_process(object.__getattribute__(self, "_process"))
         if name in SENT or name in ("config", "close"):
             return getattr(object.__getattribute__(self, "_remote"), name)
         return object.__getattribute__(self, name)

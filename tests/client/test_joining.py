@@ -15,7 +15,16 @@ from typing import cast
 import pytest
 
 from children import child, freeze, run, running
-from hippocampe import Config, FolderInUse, Hippocampe, Scope, ServerUnavailable, StoreReadOnly
+from conftest import Opener
+from hippocampe import (
+    Config,
+    FolderInUse,
+    Hippocampe,
+    InvalidInput,
+    Scope,
+    ServerUnavailable,
+    StoreReadOnly,
+)
 from hippocampe.client import host as host_module
 from hippocampe.client import joining
 from hippocampe.client.host import Host
@@ -51,6 +60,17 @@ def stopped(folder: Path) -> Iterator[None]:
     if owner is not None and owner.pid != os.getpid():
         with suppress(ProcessLookupError):
             os.kill(owner.pid, signal.SIGKILL)
+
+
+def test_a_mistaken_call_names_the_argument(hashed: None, open_hippo: Opener) -> None:
+    owner = open_hippo(embedder="hashed:64")
+    joined = Hippocampe.open(owner.config.folder)
+    for memory, error in ((owner, TypeError), (joined, InvalidInput)):
+        with pytest.raises(error, match=r"remember\(\): .* 'tags'"):
+            memory.remember("Léa likes figs", scope=ME, tags=["food"])  # pyright: ignore[reportCallIssue]
+        with pytest.raises(error, match=r"remember\(\): missing .* 'scope'"):
+            memory.remember("Léa likes figs")  # pyright: ignore[reportCallIssue]
+    joined.close()
 
 
 def started(config: Config) -> Hippocampe:

@@ -28,6 +28,11 @@ def decode_arguments(
     signature, hints = signature_of(kind, verb)
     try:
         bound = signature.bind(*arguments, **named).arguments
+    except TypeError as exc:
+        raise InvalidInput(
+            f"{verb}(): {exc}. Correct the call, or install the version of the server."
+        ) from exc
+    try:
         decoded = {name: decode(hints.get(name, Any), each) for name, each in bound.items()}
         # Arguments by any name, as in `update_settings`.
         decoded |= decoded.pop("changes", {})

@@ -17,6 +17,7 @@ Measured behaviour of the engine (0.9.0), and how it is handled:
 - Most damage is silent: the engine answers with what the file says.
 """
 
+import os
 import shutil
 import threading
 import time
@@ -100,7 +101,7 @@ class EdgeIndex:
         self._publishing = threading.Lock()
         self._closed = False
         # Also at the exit of a program that did not close it.
-        weakref.finalize(self, _free_with_room, folder, self._shards)
+        weakref.finalize(self, _free_with_room, folder, self._shards, os.getpid())
 
     @classmethod
     def open(cls, folder: Path, *, dimensions: int, model: str) -> "EdgeIndex":
@@ -524,8 +525,9 @@ def _may_flush(folder: Path, shard: _Shard) -> bool:
     return free_space.has_room(folder, shard.unflushed * shards.FLUSHED_BYTES, keep=FLOOR)
 
 
-def _free_with_room(folder: Path, held: dict[str, _Shard]) -> None:
-    """Do not free shards on a full disk."""
+def _free_with_room(folder: Path, held: dict[str, _Shard], opener: int) -> None:
+    """Do not free shards on a full disk, nor in a fork of the process that opened them: that writes their files."""
+    forked = os.getpid() != opener
     for shard in held.values():
-        if shard.serving is not None and not _may_flush(folder, shard):
+        if shard.serving is not None and (forked or not _may_flush(folder, shard)):
             shards.never_free(shard.serving)
