@@ -493,6 +493,21 @@ def test_memories_one_a_line_come_in_as_those_of_a_list_do(tmp_path: Path) -> No
     assert others[0] == Problem(2, "the line is not valid JSON")
 
 
+def test_a_row_of_a_table_and_a_quotation_are_statements_of_their_own(tmp_path: Path) -> None:
+    note = (
+        "- buy figs\n> Omar: the hull\n> is oak\n\n| Name | City |\n|:--|--:|\n| Léa | Pau |\n| Tom | |\n"
+        "After all\n\nred | blue\n"
+    )
+    assert [(each.content, each.line) for each in read(write(tmp_path, "a.md", note))] == [
+        ("buy figs", 1),
+        ("Omar: the hull is oak", 2),
+        ("Name: Léa, City: Pau", 7),
+        ("Name: Tom", 8),
+        ("After all", 9),
+        ("red | blue", 11),
+    ]
+
+
 def test_a_note_that_is_no_text_stays_out(tmp_path: Path) -> None:
     vault = packed(
         tmp_path, {"a.md": "- Nils likes oats", "b.md": b"\x00\x01GIF\xff"}, as_zip=False

@@ -14,6 +14,8 @@ _DATED = re.compile(r"\[(\d{4}-\d{2}-\d{2})\]\s*(?:[-–—:]\s*)?(\S.*)", re.S)
 _PAIR = re.compile(r"[^\s:][^:\n]{0,39}:\s")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _RULE = re.compile(r"\s*(?:[-*_]\s*){3,}")
+_TABLE_RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+\|?\s*")
+"""The line between the head and the rows of a table."""
 
 
 class Passage(NamedTuple):
@@ -36,11 +38,13 @@ class Passage(NamedTuple):
 def passages(text: str) -> Iterator[Passage]:
     """Split Markdown or plain text. Each item of a list and each paragraph is one passage.
 
-    A paragraph whose lines are all `name: value` pairs is one passage for each. Fences of code blocks are left out.
+    A paragraph whose lines are all `name: value` pairs is one passage for each; so is each row of a table, as pairs with
+    the heads of its columns. Fences of code blocks are left out.
     """
     above: list[tuple[int, str]] = []
     lines: list[str] = []
-    first, item = 1, False
+    columns: list[str] = []
+    first, item, quoted = 1, False, False
 
     def close() -> Iterator[Passage]:
         if not lines:
@@ -57,6 +61,20 @@ def passages(text: str) -> Iterator[Passage]:
         lines.clear()
 
     for number, line in enumerate(text.splitlines(), start=1):
+        if line.lstrip().startswith(">") != quoted:
+            yield from close()
+            quoted, item = not quoted, False
+        if quoted:
+            line = line.lstrip("> \t")
+        if columns and "|" in line:
+            row = zip(columns, _cells(line), strict=False)
+            lines, first = [", ".join(f"{name}: {cell}" for name, cell in row if cell)], number
+            yield from close()
+            continue
+        columns = []
+        if _TABLE_RULE.fullmatch(line) and len(lines) == 1:
+            columns = _cells(lines.pop())
+            continue
         heading = _HEADING.fullmatch(line)
         begins = _ITEM.fullmatch(line)
         if heading or begins or not line.strip() or _FENCE.match(line) or _RULE.fullmatch(line):
@@ -75,6 +93,10 @@ def passages(text: str) -> Iterator[Passage]:
                 item = True
             lines.append(begins[2] if begins else line)
     yield from close()
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.strip().strip("|").split("|")]
 
 
 def about(name: str | None, text: str) -> str:
