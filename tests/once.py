@@ -4,27 +4,31 @@ A program opens a folder, and builds its command line, once. A process of tests 
 """
 
 import importlib
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import typer.main
 import typer.testing
 from sqlalchemy import Connection, Engine
 
 from hippocampe.embed import local
 from hippocampe.protocols import Vectors
+from hippocampe.reader import network
 from hippocampe.store import sqlite
 
 _make_engine = sqlite.make_engine
 _create_tables = sqlite.create_tables
+_make_session = network._session
 
 
 def install() -> None:
-    """Share compiled statements, the SQL of the tables, vectors, the commands and the trusted certificates."""
+    """Share statements, the SQL of the tables, vectors, logits, the commands and the trusted certificates."""
     sqlite.make_engine = _engine
     sqlite.create_tables = _tables
     local.LocalEmbedder._encode = _encode
+    network._session = _Session
     testing: Any = typer.testing
     typer.main.get_command = testing._get_command = cache(typer.main.get_command)
     for name in ("httpx", "httpx2"):
@@ -75,6 +79,21 @@ def _encode(self: local.LocalEmbedder, texts: list[str]) -> Vectors:
 def _encoded(encoder: object, texts: tuple[str, ...]) -> Vectors:
     """Most tests of a module tell the same."""
     return _encode_anew(local.LocalEmbedder(), list(texts))
+
+
+class _Session:
+    """A graph of the reader that is run once for each pair of texts."""
+
+    def __init__(self, graph: bytes) -> None:
+        self._run = lru_cache(maxsize=20_000)(partial(_logits, _make_session(graph)))
+
+    def run(self, heads: list[str], inputs: dict[str, Any]) -> list[Any]:
+        return [self._run(*heads, *map(tuple, inputs["ids"]), *map(tuple, inputs["sides"])).copy()]
+
+
+def _logits(session: Any, head: str, ids: tuple[int, ...], sides: tuple[int, ...]) -> Any:
+    [found] = session.run([head], {"ids": np.array([ids]), "sides": np.array([sides])})
+    return found
 
 
 def share_routes() -> None:
