@@ -53,7 +53,8 @@ class Sessions:
         self._hippo = hippo
         self._sessions: OrderedDict[Scope, Session] = OrderedDict()
         self._changing = Lock()
-        hippo.sync.erasures.add(self.erased)
+        if hippo.sync.owns:  # another process tells nobody
+            hippo.sync.erasures.add(self.erased)
 
     def of(self, scope: Scope) -> Session:
         """The session of a user on a channel."""

@@ -33,8 +33,8 @@ _SAME_MATTER = 0.75
 records of `benchmarks/learn_decide.py` are corrections, however little probable among all pairs."""
 
 _CLEARLY_BETTER = 1.0
-"""By so much more log-odds a replaced statement answers than what replaced it, if it is asked for what only it tells. Of 31
-questions by 15 pairs, the pair answers 13 of 16 of what both tell by less, and 14 of 15 of what only the old one tells by more."""
+"""By so much more log-odds a replaced statement answers than what replaced it, if it is asked for what only it tells: so for
+16 of 18 questions of that kind on 15 pairs. For 12 of 17 that both answer, it is less. Chosen on these."""
 
 
 def of_single_search(

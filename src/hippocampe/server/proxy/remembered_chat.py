@@ -90,7 +90,7 @@ class Threads:
                 self._characters -= dropped.characters
 
     def erased(self, space: str) -> None:
-        """Drop the texts of a space, some of which may have been erased: those exchanges are not stored."""
+        """Drop the texts of a space, which may include erased ones: those exchanges are not stored."""
         with self._changing:
             for name, thread in list(self._threads.items()):
                 if name[0] == space:
