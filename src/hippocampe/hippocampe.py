@@ -255,12 +255,12 @@ class Verbs:
         return result
 
     def _write(self, step: Callable[[Context], T]) -> T:
-        check_process(self._process)
         if self._follow is not None:
             self._context.corpus.store.check_writable()
         return self._run(step)
 
     def _run(self, step: Callable[[Context], T], *, stale_allowed: bool = False) -> T:
+        check_process(self._process)
         while True:
             context = self._context
             if self._opened.ending.is_set():

@@ -35,6 +35,8 @@ def refused(hippo: Hippocampe, scope: Scope) -> None:
             verb(FACT, scope=scope)
     with pytest.raises(StoreError, match="before this process was forked"):
         hippo.remember_many([FACT], scope=scope)
+    with pytest.raises(StoreError, match="before this process was forked"):
+        hippo.flush()
     hippo.close()
 
 
