@@ -104,7 +104,10 @@ class _Forked(subprocess.Popen[Any]):
         rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", streams))
         self._ends.sendmsg([len(body).to_bytes(4)], [rights])
         self._ends.sendall(body)
-        self.pid = int.from_bytes(self._ends.recv(4))
+        pid = self._ends.recv(4)
+        # A process 0 would be all those of this group, for whoever kills it.
+        assert pid, "the nursery ended"
+        self.pid = int.from_bytes(pid)
         self._child_created = True
         self._close_pipe_fds(*pipes)
 
@@ -230,6 +233,7 @@ rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))
 ends.sendmsg([len(body).to_bytes(4)], [rights])
 ends.sendall(body)
 pid = int.from_bytes(ends.recv(4))
+assert pid
 for each in (0, 1, 2):
     os.close(each)
 for each in (signal.SIGINT, signal.SIGTERM):

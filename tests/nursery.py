@@ -98,7 +98,10 @@ def serve(listener: socket.socket, ending: socket.socket) -> dict[str, Any] | No
             report(started)
         if listener in ready:
             connection, _ = listener.accept()
-            request, streams = receive(connection)
+            if (received := receive(connection)) is None:
+                connection.close()
+                continue
+            request, streams = received
             if (pid := os.fork()) == 0:
                 signal.set_wakeup_fd(-1)
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -109,7 +112,9 @@ def serve(listener: socket.socket, ending: socket.socket) -> dict[str, Any] | No
                     os.close(stream)
                 return request
             started[pid] = connection
-            connection.sendall(pid.to_bytes(4))
+            # Whoever started it may have been killed meanwhile.
+            with suppress(OSError):
+                connection.sendall(pid.to_bytes(4))
             for stream in streams:
                 os.close(stream)
 
@@ -123,14 +128,19 @@ def report(started: dict[int, socket.socket]) -> None:
                 connection.sendall(child[1].to_bytes(4))
 
 
-def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """A request, and the standard streams of the process."""
-    size, [(_, _, sent)], _, _ = connection.recvmsg(4, socket.CMSG_SPACE(12))
+def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
+    """A request, and the standard streams of the process; None if whoever sends it was killed before its end."""
+    size, rights, _, _ = connection.recvmsg(4, socket.CMSG_SPACE(12))
     streams = array.array("i")
-    streams.frombytes(sent)
+    for _, _, sent in rights:
+        streams.frombytes(sent)
     body = b""
-    while len(body) < int.from_bytes(size):
-        body += connection.recv(65_536)
+    while len(body) < int.from_bytes(size) and (part := connection.recv(65_536)):
+        body += part
+    if not size or len(body) < int.from_bytes(size):
+        for stream in streams:
+            os.close(stream)
+        return None
     return json.loads(body), list(streams)
 
 
