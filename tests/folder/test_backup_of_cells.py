@@ -145,6 +145,20 @@ def test_a_space_that_moves_meanwhile_is_in_it_once(data: Path) -> None:
     assert [each.name for each in (data / "backups").iterdir()] == [made.name]
 
 
+def test_a_slow_copy_outlasts_a_move(data: Path, tmp_path: Path) -> None:
+    written: list[Path] = []
+
+    def during_a_move(folder: Path, file: Path) -> None:
+        copy(folder, file)
+        if folder == folder_of(data.absolute(), 0) and len(written) < 3:
+            written.append(folder)
+            Divided(data).write(Divided(data).read())
+
+    made = back_up_cells(data, during_a_move, tmp_path / "made")
+    assert len(written) == 3
+    assert contents(made) == {HERE: [0], THERE: [1]}
+
+
 def test_a_move_that_had_not_ended_is_undone_in_the_copy(data: Path) -> None:
     divided = Divided(data)
     divided.write(divided.read().marked(moving={HERE: 1}))

@@ -530,11 +530,23 @@ def test_another_tense_is_no_repetition(past: str, present: str) -> None:
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("Ma nièce a 9 ans", "Mon neveu a 9 ans"), ("My aunt is vegan", "My uncle is vegan")],
+    [
+        ("Ma nièce a 9 ans", "Mon neveu a 9 ans"),
+        ("My aunt is vegan", "My uncle is vegan"),
+        # "Oe" and "Ue" are as near as two spellings of one word.
+        ("Inès Oe. likes lentils on Sundays", "Inès Ue. likes lentils on Sundays"),
+        ("Wei Li est infirmière de nuit", "Wei Ng est infirmière de nuit"),
+        ("Notre client Marc Petit paie tard", "Notre client Marc Leroy paie tard"),
+    ],
 )
-def test_what_is_told_of_two_relatives_is_neither_merged_nor_asked(old: str, new: str) -> None:
+def test_what_is_told_of_two_people_is_neither_merged_nor_asked(old: str, new: str) -> None:
     for share in (0.5, 0.95):
         assert concluded(old, new, {"update": share})[0] is Verdict.RELATED
+
+
+def test_somebody_named_in_full_is_who_was_named_before() -> None:
+    for old, new in (("Wei is a nurse", "Wei Li is a nurse"), ("Wei Li is ill", "Wei is ill")):
+        assert concluded(old, new, {"update": 0.95})[0] is Verdict.UPDATED
 
 
 def test_a_reason_without_a_contrast_has_none() -> None:

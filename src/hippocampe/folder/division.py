@@ -37,8 +37,11 @@ MAX_KNOWN = 10_000
 """Most keys whose space is kept in memory."""
 BACKUP_LOCK = "backup.lock"
 """The file, in the folder of the cells, that a backup of all cells locks."""
-TRIES = 3
-"""Most copies for one backup of all cells: a space that moves meanwhile may be in two cells of a copy, or in none."""
+TRIES = 8
+"""Most copies for one backup of all cells: a space that moves meanwhile may be in two cells of a copy, or in none.
+
+A move changes the division three times: when it begins, when it ends, and once the former cell is cleared.
+"""
 
 
 def divide(config: Config, count: int, before: Callable[[], object] = lambda: None) -> Config:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import dropwhile, takewhile
 from typing import Final
 
 from hippocampe.language.kin import are_two
@@ -48,6 +49,20 @@ def other_relative(new: Statement, old: Statement) -> tuple[str, str] | None:
 
 def _subject_relative(statement: Statement) -> Token | None:
     return next((token for token in statement.tokens[: statement.verb] if token.kin), None)
+
+
+def other_full_name(new: Statement, old: Statement) -> bool:
+    """Return whether each is about somebody of the same first name with another last name: "Wei Li", "Wei Ng"."""
+    ours, theirs = _full_name(new), _full_name(old)
+    same_first = ours[:1] == theirs[:1]
+    return same_first and not (set(ours) <= set(theirs) or set(theirs) <= set(ours))
+
+
+def _full_name(statement: Statement) -> list[str]:
+    """The first names in a row before the verb, folded; none if there are none."""
+    before = iter(statement.tokens[: statement.verb])
+    named = dropwhile(lambda token: not token.name, before)
+    return [token.norm for token in takewhile(lambda token: token.name, named)]
 
 
 def other_unit(new: Statement, old: Statement) -> bool:

@@ -16,7 +16,12 @@ from typing import Final
 
 import numpy as np
 
-from hippocampe.language.difference import SWAPPED, other_relative, other_unit
+from hippocampe.language.difference import (
+    SWAPPED,
+    other_full_name,
+    other_relative,
+    other_unit,
+)
 from hippocampe.language.equated import equated_names
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.negation import are_contraries
@@ -175,7 +180,8 @@ def conclude(
     if 1 - float(shares[SEPARATE]) < thresholds["review"]:
         # Another value of a relation is worth a review however little the two resemble each other.
         return apart(rule) if rule.change is None else rule
-    if other_relative(aligned.new, aligned.old) or is_only_done_again(aligned):
+    new, old = aligned.new, aligned.old
+    if other_relative(new, old) or other_full_name(new, old) or is_only_done_again(aligned):
         return apart(rule)
     why = veto(aligned, evidence, rule)
     outcome = likeliest(shares, evidence)
