@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
+from packaging.requirements import Requirement
 from typer.main import get_command
 
 from conftest import Connect, Opener
@@ -261,6 +262,27 @@ def test_commands_of_a_page_are_valid() -> None:
                 except Exception as exc:  # noqa: BLE001 - Typer's errors differ between its versions
                     refused.append(f"{page.name}: {line}: {exc}")
     assert refused == []
+
+
+def test_pages_install_the_versions_that_are_tested() -> None:
+    pinned = (ROOT / "tests" / "integrations").glob("*.txt")
+    tested = {
+        each.name: each.specifier
+        for text in (path.read_text(encoding="utf-8") for path in pinned)
+        for each in map(Requirement, text.split())
+    }
+    named: set[str] = set()
+    for page in PAGES:
+        for line in re.findall(r"^pip install (.*>=.*)$", page.read_text(encoding="utf-8"), re.M):
+            for each in map(Requirement, shlex.split(line, comments=True)):
+                oldest = {part.version for part in each.specifier}
+                version = next(iter(tested.get(each.name, [])), None)
+                named.add(each.name)
+                if version is not None:
+                    # Later fixes are welcome; an older minor version was never tried.
+                    assert oldest == {".".join(version.version.split(".")[:2])}, (page.name, line)
+    # LangGraph is a dependency of LangChain; Hermes brings an environment of its own.
+    assert tested.keys() - named == {"langgraph", "hermes-agent"}
 
 
 def test_prose_is_in_plain_english() -> None:
