@@ -52,6 +52,8 @@ def test_the_cosine_of_another_embedder_counts_as_average() -> None:
         ("Tal is the uncle of Ryder", "Ryder is the uncle of Tal", "names_moved", 1),
         ("Anna lives in Lille", "Lille is where Anna lives", "names_moved", 1),
         ("Anna lives in Lille", "Anna moved to Lyon", "names_moved", 0),
+        ("Anna lives in Lille", "In Lille lives Anna", "names_moved", 0),
+        ("Born in Lille, died in Metz", "Born in Metz, died in Lille", "names_moved", 1),
         ("Anna smokes", "Anna no longer smokes", "other_polarity", 1),
         ("Anna smokes", "Anna has quit smoking", "other_polarity", 1),
         ("Anna fume", "Anna veut fumer", "hedged", 1),

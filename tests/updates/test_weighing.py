@@ -244,6 +244,20 @@ def test_another_person_a_part_or_an_event_replaces_nothing(
     assert hippo.get(first.memory.id, scope=SCOPE).current
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "Noé aime les films",
+            "Noé aime surtout les films muets de moins de dix minutes, en salle",
+        ),
+        ("Nora likes trains", "Nora likes trains, slow ones most of all, and takes one each week"),
+    ],
+)
+def test_a_taste_told_at_length_adds_to_it(old: str, new: str) -> None:
+    assert concluded(old, new, {"detail": 0.95})[0] is Verdict.UPDATED
+
+
 def test_a_correction_that_may_be_an_addition_is_listed(hippo: Hippocampe, reading: None) -> None:
     first = hippo.remember("I drive a Volvo", scope=SCOPE)
     second = hippo.remember("I drive a Tesla", scope=SCOPE)
@@ -516,6 +530,18 @@ def test_swapped_roles_never_merge(old: str, new: str, outcome: str) -> None:
     verdict, reason = concluded(old, new, {outcome: 0.99})
     assert verdict is Verdict.UNSURE
     assert reason.startswith("roles swapped")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Zoé a raté son train à Brest", "À Brest, Zoé a manqué son train"),
+        ("The pool in Leeds is free on Fridays", "On Fridays the pool in Leeds costs nothing"),
+        ("Noé nage trois fois par semaine", "Trois fois par semaine, Noé va nager"),
+    ],
+)
+def test_a_time_or_a_place_may_come_first(old: str, new: str) -> None:
+    assert concluded(old, new, {"same": 0.99})[0] in (Verdict.UPDATED, Verdict.REINFORCED)
 
 
 @pytest.mark.parametrize(

@@ -100,9 +100,30 @@ def _before_verb(reading: Statement) -> int:
 
 
 def _are_moved(old: Statement, new: Statement) -> bool:
-    """Return whether the names and values of both come in another order."""
-    ours, theirs = old.values, new.values
-    return [each for each in ours if each in theirs] != [each for each in theirs if each in ours]
+    """Return whether the names, or the values of one kind, of both come in another order.
+
+    A place may stand anywhere: "in Lyon, Ann missed her train", "Ann missed her train in Lyon".
+    """
+    ours, theirs = _placed(old), _placed(new)
+    shared = {
+        value: (kind, in_place and (kind, in_place) == ours[value])
+        for value, (kind, in_place) in theirs.items()
+        if value in ours
+    }
+    return any(
+        [each for each in ours if shared.get(each) == group]
+        != [each for each in theirs if shared.get(each) == group]
+        for group in set(shared.values())
+    )
+
+
+def _placed(statement: Statement) -> dict[str, tuple[str, bool]]:
+    """The names and values by stem, in order: the kind of each, and whether a preposition of place precedes it."""
+    return {
+        token.stem: (token.kind, link == "at")
+        for token, link in zip(statement.tokens, statement.links, strict=True)
+        if token.kind != "word" or token.name
+    }
 
 
 def _has_other_value(old: Statement, new: Statement) -> bool:

@@ -372,8 +372,12 @@ def _is_beside_a_taste(aligned: Alignment) -> bool:
 
     "I burned the curry" ends no love of it, though it ends much else that is done with curry.
     """
-    liked = any(not each.negated for each in _tastes(aligned.old))
-    return not aligned.new.signs and liked and not _tastes(aligned.new)
+    old, new = aligned.old, aligned.new
+    liked = any(not each.negated for each in _tastes(old))
+    # A long object hides the taste from the rules: "likes films of less than two hours".
+    verb = {token.stem for token in old.tokens[old.verb : old.verb + 1]}
+    repeated = any(token.stem in verb for token in new.tokens)
+    return liked and not (new.signs or repeated or _tastes(new))
 
 
 def _goes_on_after_its_end(aligned: Alignment) -> bool:
