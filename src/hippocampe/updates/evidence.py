@@ -118,12 +118,16 @@ def _are_moved(old: Statement, new: Statement) -> bool:
 
 
 def _placed(statement: Statement) -> dict[str, tuple[str, bool]]:
-    """The names and values by stem, in order: the kind of each, and whether a preposition of place precedes it."""
-    return {
-        token.stem: (token.kind, link == "at")
-        for token, link in zip(statement.tokens, statement.links, strict=True)
-        if token.kind != "word" or token.name
-    }
+    """The names and values by stem, in order: the kind of each, and whether it is in a place: "at the Blue Note"."""
+    placed: dict[str, tuple[str, bool]] = {}
+    in_place = False
+    for token, link in zip(statement.tokens, statement.links, strict=True):
+        in_place = link == "at" or (
+            in_place and not token.roles and token.stem not in statement.verbs
+        )
+        if token.kind != "word" or token.name:
+            placed[token.stem] = token.kind, in_place
+    return placed
 
 
 def _has_other_value(old: Statement, new: Statement) -> bool:
