@@ -203,7 +203,12 @@ def test_a_wish_in_another_sentence_is_no_doubt(old: str, new: str) -> None:
         ("Noé does judo", "Noé quit judo, he wants to try archery", Verdict.UPDATED),
         ("Noé fait du judo", "Noé veut grimper, il arrêtera peut-être le judo", Verdict.UNSURE),
         ("Noé fait du judo", "Noé arrête le judo, si le club ferme", Verdict.UNSURE),
-        ("Noé fait du judo", "Noé arrête le judo, dit son père", Verdict.UNSURE),
+        ("Noé fait du judo", "On dit que Noé a arrêté le judo", Verdict.UNSURE),
+        ("Noé fait du judo", "Noé va arrêter le judo", Verdict.UNSURE),
+        # Its father knows, and the words for a guess are no guess here.
+        ("Noé fait du judo", "Noé arrête le judo, dit son père", Verdict.UPDATED),
+        ("Noé joue en ligne", "Noé a supprimé son compte, il joue dehors", Verdict.UPDATED),
+        ("The class was cancelled", "There will be no class, it is called off", Verdict.UPDATED),
         ("Noé does judo", "Noé wants to climb, he will quit judo", Verdict.UNSURE),
         ("Noé does judo", "Noé quits judo, if the club closes", Verdict.UNSURE),
         ("Noé does judo", "Noé quit judo, they say", Verdict.UNSURE),

@@ -28,9 +28,9 @@ from hippocampe.language.negation import are_contraries
 from hippocampe.language.relations import TASTE, Relation, relations
 from hippocampe.language.roles import roles_swapped
 from hippocampe.language.secrets import MASKED
-from hippocampe.language.statement import Statement, is_hedged, parse
+from hippocampe.language.statement import Statement
 from hippocampe.language.tense import Tense, tense_of
-from hippocampe.language.text import clauses, keywords, sentences
+from hippocampe.language.text import keywords
 from hippocampe.language.tokens import Token
 from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.alignment import Alignment, align
@@ -345,7 +345,7 @@ def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> s
         return "a question"
     if aligned.new.ironic:
         return "irony"
-    if "doubt" in aligned.new.signs - aligned.old.signs or _perhaps_ends(aligned):
+    if "doubt" in aligned.new.signs - aligned.old.signs or _will_end(aligned):
         return "a doubt"
     if _is_beside_a_taste(aligned):
         return "a taste stays"
@@ -395,31 +395,11 @@ def _tastes(statement: Statement) -> list[Relation]:
     return [each for each in relations(statement) if each.name == TASTE]
 
 
-def _perhaps_ends(aligned: Alignment) -> bool:
-    """Return whether a sentence of the new statement wishes or expects an end: "may no longer work there".
-
-    Not if the wish follows the end: "he gave up judo, he wants to climb".
-    """
+def _will_end(aligned: Alignment) -> bool:
+    """Return whether the new statement tells an end to come of what the old one tells: "I will quit judo"."""
     new, old = aligned.new, aligned.old
-    if not new.hedged or old.hedged:
-        return False
-    return any(_expects_end(sentence) for sentence in sentences(new.text))
-
-
-def _expects_end(sentence: str) -> bool:
-    read = [parse(clause) for clause in clauses(sentence)]
-    hedged = False
-    for at, clause in enumerate(read):
-        hedged = hedged or clause.hedged
-        ends = not clause.signs.isdisjoint(("negation", "ended"))
-        if ends and (hedged or any(_takes_back(later) for later in read[at + 1 :])):
-            return True
-    return False
-
-
-def _takes_back(clause: Statement) -> bool:
-    """Return whether a clause makes what stands before it a guess: "…, they say", "…, if it rains"."""
-    return clause.hedged and (len(clause.words) <= _AFTERTHOUGHT or is_hedged(clause.words[:1]))
+    to_come = tense_of(new) is Tense.FUTURE and tense_of(old) is not Tense.FUTURE
+    return to_come and "ended" in new.signs - old.signs
 
 
 def contrast_of(aligned: Alignment) -> str:
