@@ -149,6 +149,7 @@ def become(request: dict[str, Any]) -> None:
     os.environ.clear()
     os.environ.update(request["environment"])
     sys.executable = request.get("executable", sys.executable)
+    tempfile.tempdir = None
     # What this process starts is forked too.
     os.environ[children.ADDRESS] = sys.argv[3]
     children.install()

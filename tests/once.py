@@ -11,22 +11,24 @@ from typing import Any
 import numpy as np
 import typer.main
 import typer.testing
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Engine
 
 from hippocampe.embed import local
 from hippocampe.protocols import Vectors
 from hippocampe.reader import network
 from hippocampe.store import sqlite
+from hippocampe.store.store import Store
+from hippocampe.system import private
 
 _make_engine = sqlite.make_engine
-_create_tables = sqlite.create_tables
+_prepare_anew = Store._prepare
 _make_session = network._session
 
 
 def install() -> None:
-    """Share statements, the SQL of the tables, vectors, logits, the commands and the trusted certificates."""
+    """Share statements, the empty tables, vectors, logits, the commands and the trusted certificates."""
     sqlite.make_engine = _engine
-    sqlite.create_tables = _tables
+    Store._prepare = _prepare
     local.LocalEmbedder._encode = _encode
     network._session = _Session
     testing: Any = typer.testing
@@ -49,22 +51,22 @@ def _engine(path: Path, **options: Any) -> Engine:
     return engine
 
 
-_statements: list[str] = []
-"""The SQL that creates the tables, as SQLite has kept it."""
+_empty: list[bytes] = []
+"""The file of a database with empty tables."""
 
 
-def _tables(connection: Connection) -> None:
-    """Create the tables from the schema the first time, then from their SQL."""
-    if not _statements:
-        _create_tables(connection)
-        kept = connection.exec_driver_sql(
-            "SELECT sql FROM sqlite_master WHERE sql NOTNULL AND name != 'sqlite_sequence'"
-            " AND (type != 'table' OR name NOT LIKE 'message_fts_%') ORDER BY rowid"
-        )
-        _statements.extend(kept.scalars())
-        return
-    for statement in _statements:
-        connection.exec_driver_sql(statement)
+def _prepare(self: Store) -> None:
+    """Create the tables the first time, then copy their file."""
+    is_new = type(self) is Store and not self.read_only and not self.path.exists()
+    if is_new and _empty:
+        private.make_file(self.path)
+        self.path.write_bytes(_empty[0])
+    _prepare_anew(self)
+    if is_new and not _empty:
+        with self.read() as connection:
+            serialised: Any = connection.connection.driver_connection
+            _empty.append(serialised.serialize())
+    self.created |= is_new
 
 
 _encode_anew = local.LocalEmbedder._encode

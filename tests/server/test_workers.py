@@ -699,20 +699,16 @@ def test_nothing_is_left_in_the_folder_of_temporary_files(
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
     short = tmp_path / "data"
-    with serving(short, "--workers", "2", start=interpreter) as (process, _):
+    with serving(short, "--workers", "2") as (process, _):
         # As many times as a user who forgot the first one.
-        again = subprocess.run(
-            [sys.executable, "-m", "hippocampe", "serve", "--folder", str(short), "--port", "0"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = ("-m", "hippocampe", "serve", "--folder", short, "--port", "0")
+        again = children.run(*command, text=True)
         assert again.returncode == 5
         assert "a process serves it; use it at http://127.0.0.1:" in again.stderr
         process.kill()
         process.wait()
     assert [*temporary.iterdir()] == []
-    with serving(short, start=interpreter):
+    with serving(short):
         assert "moved from cell 0" in run(short, "move-space", "default", "1")
     assert [*(short / "cells").glob("*.sock")] == []
 
