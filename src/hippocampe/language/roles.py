@@ -166,7 +166,7 @@ def _link(before: Token | None, after: Sequence[Token]) -> str:
 
 def _participants(statement: Statement) -> dict[str, _Participant]:
     """The names and relatives of a statement, in order; those of an enumeration in the order of the alphabet."""
-    tokens = statement.tokens
+    tokens, content = statement.tokens, set(statement.content)
     found: list[_Participant] = []
     together, last = 0, -2
     start = 0
@@ -174,7 +174,7 @@ def _participants(statement: Statement) -> dict[str, _Participant]:
         if at and not tokens[at - 1].roles & _DETERMINERS:
             start = at
         before = tokens[start - 1] if start else None
-        unmarked = statement.lowercase and start == at in statement.content
+        unmarked = statement.lowercase and start == at in content
         named = token.name or (unmarked and (at < statement.verb or _is_preposition(before)))
         if not (token.kin or named):
             continue
