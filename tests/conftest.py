@@ -26,6 +26,7 @@ from hippocampe.system import garbage
 from hippocampe.types import Settings
 from hippocampe.updates import judgement
 from model_server import ModelServer
+from sparse import copy_folder
 
 if TYPE_CHECKING:
     import httpx
@@ -153,7 +154,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def hippo(open_hippo: Opener, folder: Path, empty: Path) -> Hippocampe:
     if not tier.is_chosen():
-        shutil.copytree(empty, folder)
+        copy_folder(empty, folder)
     return open_hippo()
 
 

@@ -3,7 +3,6 @@
 import math
 import os
 import re
-import shutil
 import tempfile
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -18,6 +17,7 @@ from hippocampe.cli.show.demonstration import next_steps
 from hippocampe.demo.sample import load_sample, moved_text
 from hippocampe.errors import InvalidInput
 from hippocampe.system.command_line import command_line
+from sparse import copy_folder
 
 LEAST = 10
 LEAST_CURRENT = 60
@@ -127,7 +127,7 @@ def test_without_a_server_the_program_ends_after_the_answers(
 
 def test_the_demo_does_not_age(report: demo.Report, folder: Path, tmp_path: Path) -> None:
     """Opened today, nothing of it has expired but what its own time ended, and its charts are full."""
-    shutil.copytree(folder, tmp_path / "copy")
+    copy_folder(folder, tmp_path / "copy")
     with demo.open_after(report, tmp_path / "copy") as hippo:
         last = max(each.asked_at for each in report.asked)
         assert timedelta() <= hippo.now() - last < timedelta(days=1)

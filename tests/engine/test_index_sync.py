@@ -37,6 +37,7 @@ from hippocampe.protocols import Point
 from hippocampe.store import embeddings, outbox
 from hippocampe.system import worker
 from hippocampe.types import Reindexed
+from sparse import copy_folder
 
 pytestmark = pytest.mark.usefixtures("hashed")
 
@@ -535,7 +536,7 @@ def test_what_waits_for_the_embedder_outlives_the_process(
         hippo.after_turn("où est le colis ?", "au port", scope=scope)
         hippo.flush()
         assert hippo.stats(scope=scope).pending == 1
-        shutil.copytree(folder, killed, ignore=shutil.ignore_patterns("*.sock", "*.lock"))
+        copy_folder(folder, killed, ignore=shutil.ignore_patterns("*.sock", "*.lock"))
     again = opener(where=killed)
     assert again.recall("colis", scope=scope, collections=["turn"])
     assert again.verify().ok

@@ -3,7 +3,6 @@
 import logging
 import os
 import random
-import shutil
 import signal
 import sqlite3
 import struct
@@ -23,6 +22,7 @@ from hashed import install
 from hippocampe import Config, Hippocampe, Scope, StoreError
 from hippocampe.store import migrate
 from hippocampe.store.store import Store
+from sparse import copy_folder
 
 pytestmark = pytest.mark.usefixtures("hashed")
 
@@ -75,7 +75,7 @@ def filled(prepared: Callable[..., Path], folder: Path, clock: FakeClock) -> Fil
     """Fill the folder of the test."""
 
     def fill(**settings: Any) -> None:
-        shutil.copytree(prepared(**settings), folder)
+        copy_folder(prepared(**settings), folder)
         clock.advance(minutes=1)
 
     return fill

@@ -1,6 +1,5 @@
 """Questions for all that somebody did or will do at a time."""
 
-import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 import tier
 from conftest import FakeClock, Opener
 from hippocampe import Config, Hippocampe, Scope
+from sparse import copy_folder
 
 TOLD = (
     ("2026-10-05", "mia", "J'ai commencé la poterie"),
@@ -49,7 +49,7 @@ def hippo(
     open_hippo: Opener, folder: Path, story: Path, clock: FakeClock, reading: None
 ) -> Hippocampe:
     if not tier.is_chosen():
-        shutil.copytree(story, folder)
+        copy_folder(story, folder)
     hippo = open_hippo()
     if tier.is_chosen():
         tell(hippo, clock)

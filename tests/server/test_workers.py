@@ -34,6 +34,7 @@ from hippocampe.server.cells.passing import PASSED
 from hippocampe.server.cells.serving import router_socket
 from hippocampe.server.http import problems
 from hippocampe.system.owner import read_owner
+from sparse import copy_folder
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Unix sockets")
 OLD = "old"
@@ -533,7 +534,7 @@ def test_a_copy_of_a_served_folder_gives_no_orders_to_the_server(
     assert remember(client, names[0], "la clef est sous le pot").status_code == 201
     copy = tmp_path / "copy"
     # Sockets cannot be copied by every program.
-    shutil.copytree(divided, copy, ignore=shutil.ignore_patterns("*.sock", "backups"))
+    copy_folder(divided, copy, ignore=shutil.ignore_patterns("*.sock", "backups"))
     assert "no server with cells serves" in run(copy, "move-space", names[0], "1", code=1)
     assert "no server with cells serves" in run(copy, "spread-spaces", code=1)
     assert Divided(divided).read().cell_of(names[0]) == 0
