@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from hashed import install
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.cli.app import app
 from hippocampe.errors import ModelUnavailable
 from hippocampe.model.connection import connect
+from sparse import copy_folder
 
 ME = Scope(user="dev", channel="lobby")
 KEYS = {
@@ -48,13 +50,23 @@ def test_a_model_without_a_key_says_which_to_set(
     assert (os.environ["OPENAI_BASE_URL"], os.environ["OTHER_TOKEN"]) == ("", "")
 
 
+@pytest.fixture(scope="module")
+def talk(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A folder with a turn, live talk, and a channel long enough to be compacted, to copy; the id of the turn."""
+    folder = tmp_path_factory.mktemp("talk") / "data"
+    with pytest.MonkeyPatch.context() as patch:
+        install(patch.setattr)
+        with Hippocampe.open(Config(folder, embedder="hashed:32", background=False)) as hippo:
+            turns = [hippo.after_turn(f"Le {n} mai", f"Noté {n}", scope=ME) for n in range(30)]
+            hippo.observe("On part à 18 h", scope=ME)
+    return folder, turns[0]
+
+
 @pytest.fixture
-def talked(hashed: None, folder: Path) -> str:
-    """A folder with a turn, live talk, and a channel long enough to be compacted; the id of the turn."""
-    with Hippocampe.open(Config(folder, embedder="hashed:32", background=False)) as hippo:
-        turns = [hippo.after_turn(f"Le {n} mai", f"Noté {n}", scope=ME) for n in range(30)]
-        hippo.observe("On part à 18 h", scope=ME)
-    return turns[0]
+def talked(hashed: None, talk: tuple[Path, str], folder: Path) -> str:
+    """The id of the turn, in the folder of the test."""
+    copy_folder(talk[0], folder)
+    return talk[1]
 
 
 COMMANDS = {
