@@ -298,6 +298,20 @@ def client(connect: Connect) -> "httpx.Client":
     return connect()
 
 
+@pytest.fixture(scope="module")
+def shared_client(shared_memory: Hippocampe) -> Iterator["httpx.Client"]:
+    """A program of this machine, for what the shared memory refuses or shows."""
+    import httpx
+
+    from served import served
+
+    with (
+        served(shared_memory, loopback=True) as url,
+        httpx.Client(base_url=url, timeout=30) as made,
+    ):
+        yield made
+
+
 @pytest.fixture(scope="session")
 def pages() -> Iterator["Pages"]:
     """The pages of a browser for all tests of this process."""

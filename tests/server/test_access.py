@@ -142,13 +142,13 @@ def test_a_key_is_not_stored(memory: Hippocampe) -> None:
     ],
 )
 def test_foreign_pages_are_refused_on_loopback(
-    client: httpx.Client, memory: Hippocampe, headers: dict[str, str]
+    shared_client: httpx.Client, shared_memory: Hippocampe, headers: dict[str, str]
 ) -> None:
     for path in ("/api/memories", "/healthz"):
-        assert client.get(path, headers=headers).status_code == 403
-    stored = client.post("/api/memories", json={"content": "intrus"}, headers=headers)
+        assert shared_client.get(path, headers=headers).status_code == 403
+    stored = shared_client.post("/api/memories", json={"content": "intrus"}, headers=headers)
     assert stored.status_code == 403
-    assert memory.recent(scope=Scope()) == []
+    assert shared_memory.recent(scope=Scope()) == []
 
 
 def test_own_pages_and_programs_are_served_on_loopback(client: httpx.Client) -> None:

@@ -83,11 +83,13 @@ class TestSize:
             b'{"content": ' + b"9" * 10_000 + b"}",
         ],
     )
-    def test_bodies_that_break_readers(self, client: httpx.Client, body: bytes) -> None:
+    def test_bodies_that_break_readers(self, shared_client: httpx.Client, body: bytes) -> None:
         for path in ("/api/memories", "/api/before_turn", "/api/recall"):
-            answer = client.post(path, content=body, headers={"Content-Type": "application/json"})
+            answer = shared_client.post(
+                path, content=body, headers={"Content-Type": "application/json"}
+            )
             assert answer.status_code in (400, 422), (path, answer.text[:200])
-        assert is_alive(client)
+        assert is_alive(shared_client)
 
     def test_a_head_that_is_too_large(self, client: httpx.Client) -> None:
         for line in (f"GET /{'a' * 200_000} HTTP/1.1", f"GET / HTTP/1.1\r\nX: {'a' * 200_000}"):
@@ -116,10 +118,10 @@ class TestStructure:
         ids=["subjects", "arrays", "types", "burst", "mcp", "verbs"],
     )
     def test_too_many_values_are_refused(
-        self, client: httpx.Client, path: str, body: str, value: str
+        self, shared_client: httpx.Client, path: str, body: str, value: str
     ) -> None:
         many = body.replace("MANY", ",".join([value] * 600_000))
-        answer = client.post(path, content=many, headers=JSON)
+        answer = shared_client.post(path, content=many, headers=JSON)
         assert answer.status_code == 413, answer.text[:300]
         assert len(answer.content) < 1_000
 
@@ -138,9 +140,9 @@ class TestStructure:
         ids=["fields", "pairs", "name", "items", "ids", "burst", "verbs", "item"],
     )
     def test_an_error_stays_short(
-        self, client: httpx.Client, path: str, body: dict[str, Any]
+        self, shared_client: httpx.Client, path: str, body: dict[str, Any]
     ) -> None:
-        answer = client.post(path, json=body)
+        answer = shared_client.post(path, json=body)
         assert answer.status_code == 422, answer.text[:300]
         assert len(answer.content) < 5_000
 
@@ -160,9 +162,9 @@ class TestStructure:
             assert len(answer.content) < 5_000
 
     @pytest.mark.parametrize("path", ["/api/memories", "/mcp", "/api/verbs/recall"])
-    def test_a_body_that_is_nested_deeply(self, client: httpx.Client, path: str) -> None:
+    def test_a_body_that_is_nested_deeply(self, shared_client: httpx.Client, path: str) -> None:
         for opened in (b"[", b'{"a":', b'[{"\\"":'):
-            answer = client.post(path, content=opened * 200, headers=JSON)
+            answer = shared_client.post(path, content=opened * 200, headers=JSON)
             assert answer.status_code == 422, answer.text[:300]
 
     def test_other_encodings_of_json_hide_nothing(self, client: httpx.Client) -> None:
@@ -247,10 +249,12 @@ class TestHeaders:
             ("\x16\x03\x01\x02",),
         ],
     )
-    def test_what_is_no_http_is_refused(self, client: httpx.Client, lines: tuple[str, ...]) -> None:
-        answer = raw(client, head(*lines))
+    def test_what_is_no_http_is_refused(
+        self, shared_client: httpx.Client, lines: tuple[str, ...]
+    ) -> None:
+        answer = raw(shared_client, head(*lines))
         assert b" 200 " not in answer.split(b"\r\n")[0]
-        assert is_alive(client)
+        assert is_alive(shared_client)
 
     def test_no_header_of_a_client_comes_back(self, client: httpx.Client) -> None:
         for path in ("/healthz", "/nowhere", "/api/memories/%0d%0aSet-Cookie:%20a=b"):
@@ -338,8 +342,8 @@ class TestPlaces:
             "/api/memories/%00",
         ],
     )
-    def test_no_path_leads_to_a_file(self, client: httpx.Client, path: str) -> None:
-        answer = raw(client, head(f"GET {path} HTTP/1.1"))
+    def test_no_path_leads_to_a_file(self, shared_client: httpx.Client, path: str) -> None:
+        answer = raw(shared_client, head(f"GET {path} HTTP/1.1"))
         assert answer.split(b"\r\n")[0].split()[1] in (b"400", b"404", b"405", b"422"), answer[:300]
         assert b"root:" not in answer
 
@@ -384,8 +388,8 @@ class TestPlaces:
     @pytest.mark.parametrize(
         "name", ["upstream_url", "obsidian_url", "notes_folder", "embedder_url", "folder", "model"]
     )
-    def test_settings_lead_to_no_other_server(self, client: httpx.Client, name: str) -> None:
-        changed = client.patch(
+    def test_settings_lead_to_no_other_server(self, shared_client: httpx.Client, name: str) -> None:
+        changed = shared_client.patch(
             "/api/memory/settings", json={name: "http://169.254.169.254/latest/meta-data"}
         )
         assert changed.status_code == 422

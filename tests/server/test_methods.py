@@ -15,13 +15,15 @@ GETS = [
 
 
 @pytest.mark.parametrize("path", GETS)
-def test_head_is_get_without_the_body(client: httpx.Client, memory: Hippocampe, path: str) -> None:
-    memory.remember("Paul aime le thé", scope=Scope())
-    got, head = client.get(path), client.head(path)
+def test_head_is_get_without_the_body(
+    shared_client: httpx.Client, shared_memory: Hippocampe, path: str
+) -> None:
+    shared_memory.remember("Paul aime le thé", scope=Scope())
+    got, head = shared_client.get(path), shared_client.head(path)
     assert head.status_code == got.status_code
     assert head.content == b""
     assert head.headers.get("content-type") == got.headers.get("content-type")
-    assert client.get("/healthz").status_code == 200
+    assert shared_client.get("/healthz").status_code == 200
 
 
 def test_the_head_of_a_stream_ends(client: httpx.Client) -> None:
@@ -56,8 +58,8 @@ def test_head_needs_a_key_where_get_does(connect: Connect) -> None:
 )
 @pytest.mark.parametrize("accepted", ["*/*", "text/html"])
 def test_another_method_is_refused_with_those_of_the_path(
-    client: httpx.Client, method: str, path: str, methods: str, accepted: str
+    shared_client: httpx.Client, method: str, path: str, methods: str, accepted: str
 ) -> None:
-    refused = client.request(method, path, headers={"Accept": accepted})
+    refused = shared_client.request(method, path, headers={"Accept": accepted})
     assert refused.status_code == 405
     assert ", ".join(sorted(refused.headers["allow"].split(", "))) == methods

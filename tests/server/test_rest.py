@@ -197,12 +197,12 @@ SECRET_WORD = "rhubarbe"
     ],
 )
 def test_what_cannot_be_used_is_refused(
-    client: httpx.Client, memory: Hippocampe, method: str, path: str, body: Any
+    shared_client: httpx.Client, shared_memory: Hippocampe, method: str, path: str, body: Any
 ) -> None:
     headers = {"content-type": "application/json"}
-    refused = client.request(method, path, content=json.dumps(body), headers=headers)
+    refused = shared_client.request(method, path, content=json.dumps(body), headers=headers)
     assert SECRET_WORD not in problem(refused, 422, "InvalidInput")
-    assert memory.recent(scope=Scope()) == []
+    assert shared_memory.recent(scope=Scope()) == []
 
 
 def test_errors_of_http_are_problems(client: httpx.Client) -> None:

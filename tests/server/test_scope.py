@@ -75,13 +75,15 @@ def test_a_key_opens_its_space_only(
 
 @pytest.mark.parametrize("entry", ENTRIES)
 @pytest.mark.parametrize("space", ["", " ", "a" * 201, "a\x07b"])
-def test_a_space_that_cannot_be_is_refused(client: httpx.Client, entry: str, space: str) -> None:
+def test_a_space_that_cannot_be_is_refused(
+    shared_client: httpx.Client, entry: str, space: str
+) -> None:
     if entry in ("proxy", "models"):
         # A header holds no other bytes.
         space = (
             httpx.URL("/", params={"": space}).query.decode().partition("=")[2].replace("+", "%20")
         )
-    refused = asked(client, entry, space)
+    refused = asked(shared_client, entry, space)
     assert refused.status_code == 422, refused.text
 
 

@@ -111,8 +111,12 @@ def test_a_space_moves_to_another(client: httpx.Client, connect: Connect) -> Non
         ("é" * 200, f"hippocampe-{'é' * 50}.jsonl"),
     ],
 )
-def test_the_name_of_an_export_is_no_path(client: httpx.Client, space: str, name: str) -> None:
-    exported = client.get("/api/export", params={"space": space, "user": "a/b", "channel": "../x"})
+def test_the_name_of_an_export_is_no_path(
+    shared_client: httpx.Client, space: str, name: str
+) -> None:
+    exported = shared_client.get(
+        "/api/export", params={"space": space, "user": "a/b", "channel": "../x"}
+    )
     assert exported.status_code == 200
     message = Message()
     message["content-disposition"] = exported.headers["content-disposition"]
