@@ -1,7 +1,6 @@
 """A call of every verb with every argument, on one prepared folder."""
 
 import re
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -13,6 +12,7 @@ from extraction.ledgers import context_of, queue
 from hippocampe import Config, Hippocampe
 from hippocampe.store import job_runs
 from hippocampe.verbs import VERBS
+from sparse import copy_folder
 from verb_arguments import ME, SINCE, UNTIL, arguments_of, ignore_progress
 
 PREPARED = datetime(2026, 1, 17, 12, 50, tzinfo=UTC)
@@ -161,8 +161,7 @@ def _park(hippo: Hippocampe, id: str) -> None:
 
 def open_copy(template: Path, ids: Mapping[str, str], root: Path) -> World:
     """A copy of a prepared folder, opened a while later."""
-    # The index is built again: its files are sparse, and a copy would take all of their size.
-    shutil.copytree(template, root, ignore=shutil.ignore_patterns("index"))
+    copy_folder(template, root)
     clock = FakeClock()
     clock.advance(hours=3)
     database = (root / "data" / "hippocampe.db").read_bytes()
