@@ -372,6 +372,22 @@ def test_erasing_a_memory_takes_what_hangs_on_it(
             assert connection.execute(held).scalar() == 0
 
 
+def test_the_last_forgotten_come_first_whenever_they_were_made(
+    hippo: Hippocampe, me: Scope, store: Store
+) -> None:
+    start = hippo.now()
+    statements = [{"content": f"Casier {n} : clé {n * n}"} for n in range(101)]
+    made = [each.memory.id for each in hippo.remember_many(statements, scope=me)]
+    order = [*made[1:], made[0]]
+    with store.write() as connection:
+        for id in order:
+            one = schema.memory.update().where(schema.memory.c.id == id)
+            connection.execute(one.values(forgotten_at=hippo.now()))
+    with store.read() as connection:
+        found = memories.forgotten_since(connection, me.space, start)
+    assert [each.id for each in found] == order[:0:-1]
+
+
 def test_a_space_has_a_wall(hippo: Hippocampe, me: Scope) -> None:
     there = Scope(space=f"{me.space}'x")
     memory = hippo.remember("Camille élève des abeilles", scope=me).memory

@@ -179,19 +179,21 @@ def successor(connection: Connection, item: Memory) -> Memory | None:
 def find(
     connection: Connection,
     *conditions: ColumnElement[bool],
+    by: ColumnElement[datetime] = memory.c.created_at,
     newest_first: bool = True,
     limit: int | None = None,
 ) -> list[Memory]:
-    """Memories that meet all conditions, by creation time."""
-    order = memory.c.created_at.desc() if newest_first else memory.c.created_at.asc()
+    """Memories that meet all conditions, ordered by a time."""
+    order = by.desc() if newest_first else by.asc()
     tie = memory.c.id.desc() if newest_first else memory.c.id.asc()
     query = select(*COLUMNS).where(*conditions).order_by(order, tie)
     return [of_row(row) for row in connection.execute(query.limit(limit))]
 
 
 def forgotten_since(connection: Connection, space: str, since: datetime) -> list[Memory]:
-    """The memories of a space that were forgotten at or after a time."""
-    return find(connection, memory.c.space == space, memory.c.forgotten_at >= since, limit=100)
+    """The memories of a space that were forgotten at or after a time, the last forgotten first; at most 100."""
+    forgotten = memory.c.forgotten_at
+    return find(connection, memory.c.space == space, forgotten >= since, by=forgotten, limit=100)
 
 
 def highest(
