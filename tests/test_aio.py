@@ -3,9 +3,14 @@
 import asyncio
 import inspect
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from hippocampe import Hippocampe, Scope
 from hippocampe.aio import AsyncHippocampe
+from hippocampe.companion import Companion
+from hippocampe.errors import InvalidInput
 
 
 def _verbs(door: type) -> dict[str, inspect.Signature]:
@@ -15,6 +20,12 @@ def _verbs(door: type) -> dict[str, inspect.Signature]:
 
 def test_both_doors_have_the_same_verbs() -> None:
     assert _verbs(AsyncHippocampe) == _verbs(Hippocampe)
+
+
+@pytest.mark.parametrize("door", [Hippocampe, AsyncHippocampe, Companion])
+def test_a_folder_in_place_of_a_memory_is_refused_at_once(door: Any, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"use Hippocampe\.open\(folder\)"):
+        door(tmp_path / "data")
 
 
 def test_the_awaited_door_stores_and_finds(tmp_path: Path) -> None:

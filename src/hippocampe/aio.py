@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
 from hippocampe.config import Config
-from hippocampe.hippocampe import Hippocampe, Verbs
+from hippocampe.hippocampe import Hippocampe, Verbs, folder_given
 from hippocampe.system.workers import Workers
 from hippocampe.types import Injection
 from hippocampe.verbs import Awaited, Verb
@@ -23,6 +23,8 @@ class AsyncHippocampe(Verbs, Awaited):
     """
 
     def __init__(self, sync: Hippocampe, *, workers: Workers | None = None) -> None:
+        if not isinstance(sync, Hippocampe):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise folder_given()
         self.sync = sync
         self.workers = workers
 

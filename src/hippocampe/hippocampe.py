@@ -682,7 +682,7 @@ class Hippocampe(Verbs, Here):
 
     def __init__(self, opened: opening.Opened, note_sync: NoteSync | None = None) -> None:
         if not isinstance(opened, opening.Opened):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise InvalidInput("use Hippocampe.open(folder) in place of Hippocampe(folder).")
+            raise folder_given()
         self._process = os.getpid()
         self._opened = opened
         corpus = opened.context.corpus
@@ -847,6 +847,11 @@ class Hippocampe(Verbs, Here):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def folder_given() -> InvalidInput:
+    """The error of a class that is given a folder in place of an open memory."""
+    return InvalidInput("use Hippocampe.open(folder) in place of Hippocampe(folder).")
 
 
 class JoinedHippocampe(Hippocampe):
