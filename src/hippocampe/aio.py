@@ -23,7 +23,7 @@ class AsyncHippocampe(Verbs, Awaited):
     """
 
     def __init__(self, sync: Hippocampe, *, workers: Workers | None = None) -> None:
-        if not isinstance(sync, Hippocampe):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if isinstance(sync, Config | str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise folder_given()
         self.sync = sync
         self.workers = workers
