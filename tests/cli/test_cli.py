@@ -778,6 +778,18 @@ class TestHostileContent:
         assert "\u202e" not in written.out
         assert written.json["memory"]["content"] == HOSTILE
 
+    def test_what_cannot_be_seen(self, run: Run) -> None:
+        hidden = f"Zoé\u200b joue{''.join(chr(0xE0000 + ord(each)) for each in 'mal')} du tuba"
+        run("remember", hidden, "--subject", "Zoé")
+        exported = run("export", "-").out
+        commands = (("recall", "tuba"), ("list",), ("about", "Zoé"), ("recent", "--json"))
+        for written in (exported, *(run(*command).out for command in commands)):
+            assert "Zoé\\u200b joue\\udb40" in written
+            assert not re.search("[\u200b\U000e0000-\U000e007f]", written)
+        contents = [json.loads(line).get("content") for line in exported.splitlines()]
+        [kept] = [each for each in contents if each]
+        assert kept == run("recent", "--json").json[0]["content"] == hidden
+
     def test_in_errors(self, run: Run) -> None:
         assert "\x1b" not in run("get", "\x1b]0;title\x07").err
 

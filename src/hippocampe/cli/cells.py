@@ -11,6 +11,7 @@ from hippocampe.cli import terminal
 from hippocampe.cli.call import URL, Call
 from hippocampe.cli.show.layout import say
 from hippocampe.errors import StoreCorrupt, StoreMissing
+from hippocampe.language.invisible import escaped
 from hippocampe.system.environment import variable
 from hippocampe.types import Counts, Reindexed, Verification, Vitals, most_first
 
@@ -37,7 +38,7 @@ def cells_of(call: Call) -> list[Call]:
         folders=others,
     )
     # Not broken over lines, so that a path can be copied.
-    terminal.console(stderr=True).print(terminal.escaped(note), soft_wrap=True)
+    terminal.console(stderr=True).print(escaped(note), soft_wrap=True)
     return [call]
 
 

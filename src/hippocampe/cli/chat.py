@@ -20,6 +20,7 @@ from hippocampe.companion.alone import serve_alone
 from hippocampe.companion.self_knowledge import by_category, own_statements
 from hippocampe.errors import HippocampeError
 from hippocampe.hippocampe import Hippocampe
+from hippocampe.language.invisible import escaped
 from hippocampe.presentation.reader import Reader
 from hippocampe.types import Scope
 
@@ -187,7 +188,7 @@ class Chat:
         name, _, argument = line[1:].partition(" ")
         run = self._commands.get(name)
         if run is None:
-            self.say("There is no /{name}: see /help.", name=terminal.escaped(name))
+            self.say("There is no /{name}: see /help.", name=escaped(name))
         else:
             run(argument.strip())
 

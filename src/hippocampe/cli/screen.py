@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from hippocampe.cli import terminal
+from hippocampe.language.invisible import escaped
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -78,7 +79,7 @@ class Screen:
             self._speaking = True
             self._console.print(speaker, style="bold", end="")
             self._column = len(speaker)
-        for character in terminal.escaped(text):
+        for character in escaped(text):
             if character in " \n":
                 self._flush()
                 self._space(character)
@@ -91,7 +92,7 @@ class Screen:
             self.end()
             return
         self._console.print(speaker, style="bold", end="")
-        self._console.print(terminal.escaped(message), soft_wrap=not self.live)
+        self._console.print(escaped(message), soft_wrap=not self.live)
 
     def end(self) -> None:
         """Begin a new line if an answer has begun."""

@@ -20,6 +20,7 @@ from hippocampe.cli.show import talk as show
 from hippocampe.cli.show.layout import count, say
 from hippocampe.config import OBSIDIAN_KEY
 from hippocampe.errors import FolderInUse, StoreMissing
+from hippocampe.language.invisible import escaped
 
 app = typer.Typer()
 PANEL = "Talk"
@@ -251,4 +252,10 @@ def export(call: Call, *, path: Path, format: str | None, overwrite: bool) -> No
         with call.read() as hippo:
             hippo.export_to(copy, scope=call.scope, format=format)
         with copy.open("rb") as source, terminal.writing():
-            shutil.copyfileobj(source, sys.stdout.buffer)
+            if format == "okf":
+                shutil.copyfileobj(source, sys.stdout.buffer)
+            else:
+                # JSON has these characters only inside strings, so each line stays valid.
+                sys.stdout.buffer.writelines(
+                    escaped(str(line, "utf-8")).encode() for line in source
+                )

@@ -1,16 +1,17 @@
 """Output to terminals, and as JSON.
 
-Content is data: it is never parsed as markup, and characters that control a terminal or reorder text
+Content is data: it is never parsed as markup, and characters that control a terminal, reorder text or cannot be seen
 are escaped.
 """
 
 import json
-import re
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from hippocampe.language.invisible import escaped
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 Shown: TypeAlias = "RenderableType"
 """Something that Rich prints. Rich is imported on first use."""
 
-_STEERING = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
-)
 _PLAIN = {"✓": "ok", "✗": "--", "→": "->", "·": "-", "…": "...", "›": ">", "‹": "<", "−": "-"}
 """Replacements for signs that the encoding of the terminal lacks."""
 
@@ -31,11 +29,6 @@ def language() -> str:
     from hippocampe.language.lexicon import REFERENCE
 
     return language_of_locale() or REFERENCE
-
-
-def escaped(text: str) -> str:
-    """Escape the characters that control a terminal or reorder text."""
-    return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def sign(wanted: str) -> str:

@@ -16,6 +16,7 @@ from hippocampe.companion.attending import Finish
 from hippocampe.errors import InvalidInput
 from hippocampe.language.humanize import clock_label
 from hippocampe.language.prompts import prompt
+from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.model.connection import request_settings, translated
 from hippocampe.types import Message, Recollection, Scope, Settings
 
@@ -92,8 +93,10 @@ class _Branch:
                 if each.at
                 else ""
             )
-            excerpt = " ".join(each.content.split())[:MAX_LINE_CHARACTERS]
-            lines.append(f"- {short} [{each.kind}] {at} {each.author or ''}: {excerpt}")
+            excerpt = quote(each.content)[:MAX_LINE_CHARACTERS]
+            lines.append(
+                f"- {short} [{each.kind}] {at} {quote_label(each.author or '')}: {excerpt}"
+            )
         return "\n".join(lines) or "-"
 
 

@@ -20,6 +20,7 @@ from hippocampe.companion.replies import Searched
 from hippocampe.companion.turn import Turn
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.language.i18n import translate
+from hippocampe.language.sanitize import quote
 from hippocampe.types import Memory, Recollection
 
 
@@ -108,7 +109,7 @@ def _text(turn: Turn, outcome: Outcome, *, category: bool) -> str:
     if isinstance(outcome, StoreOutcome):
         return stored_text(outcome.stored, language, _lines(outcome.may_settle))
     if isinstance(outcome, Memory):
-        return translate("Forgotten: {content}", language).format(content=outcome.content)
+        return translate("Forgotten: {content}", language).format(content=quote(outcome.content))
     if outcome:
         return "\n".join(_lines(outcome))
     if category:
@@ -121,7 +122,7 @@ def _text(turn: Turn, outcome: Outcome, *, category: bool) -> str:
 def _lines(items: Sequence[Memory | Recollection]) -> list[str]:
     memories = [each.memory if isinstance(each, Recollection) else each for each in items]
     return [
-        f"- [{memory.category or memory.type}] (id: {memory.id}) {memory.content}"
+        f"- [{memory.category or memory.type}] (id: {memory.id}) {quote(memory.content)}"
         for memory in memories
         if memory is not None
     ]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import HippocampeError
 from hippocampe.hippocampe import Hippocampe, every_memory
+from hippocampe.language.sanitize import quote
 from hippocampe.types import MAX_LABEL_CHARACTERS, Memory, Scope, printable
 
 ROOT = "/memories"
@@ -157,7 +158,7 @@ class Files:
         if subject is None:
             return None
         page = self._hippo.memories(scope=known, subjects=[subject], limit=MAX_STATEMENTS)
-        return "\n".join(f"- {' '.join(each.content.split())}" for each in page.items)
+        return "\n".join(f"- {quote(each.content)}" for each in page.items)
 
     def _subjects(self, known: Scope) -> list[str]:
         counts = self._hippo.subjects(scope=known)

@@ -15,6 +15,7 @@ from hippocampe.aio import AsyncHippocampe
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.integrations.conversation import Message
 from hippocampe.integrations.turns import Turns, label
+from hippocampe.language.sanitize import quote
 from hippocampe.types import Recollection, Scope
 
 MAX_RESULTS = 10
@@ -144,7 +145,7 @@ def _entry(found: Recollection) -> MemoryEntry:
     at = (found.memory.occurred_at if found.memory else None) or found.at
     return MemoryEntry(
         id=found.id,
-        content=types.Content(role="user", parts=[types.Part(text=found.content)]),
+        content=types.Content(role="user", parts=[types.Part(text=quote(found.content))]),
         author=found.author or (found.memory.user if found.memory else None),
         timestamp=at.isoformat() if isinstance(at, datetime) else None,
         custom_metadata={"kind": found.kind, "score": found.score},

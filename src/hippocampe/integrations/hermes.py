@@ -14,6 +14,7 @@ from hippocampe.errors import HippocampeError
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.integrations.conversation import of_chat
 from hippocampe.integrations.turns import label
+from hippocampe.language.sanitize import quote
 from hippocampe.system.environment import variable
 from hippocampe.types import Scope
 
@@ -26,7 +27,7 @@ def _search(hippo: Hippocampe, scope: Scope, text: str) -> Any:
     found = hippo.recall(text, scope=scope, collections=["memory", "turn"], limit=MAX_RESULTS)
     return {
         "results": [
-            {"id": each.id, "content": each.content, "at": each.at and each.at.isoformat()}
+            {"id": each.id, "content": quote(each.content), "at": each.at and each.at.isoformat()}
             for each in found
         ]
     }
@@ -39,7 +40,7 @@ def _remember(hippo: Hippocampe, scope: Scope, text: str) -> Any:
 
 def _forget(hippo: Hippocampe, scope: Scope, text: str) -> Any:
     receipt = hippo.forget(text, scope=scope)
-    return {"hidden": [{"id": each.id, "content": each.content} for each in receipt.items]}
+    return {"hidden": [{"id": each.id, "content": quote(each.content)} for each in receipt.items]}
 
 
 _TOOLS: Mapping[str, tuple[Callable[[Hippocampe, Scope, str], Any], str, str]] = {

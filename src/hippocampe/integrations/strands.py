@@ -11,6 +11,7 @@ from hippocampe.aio import AsyncHippocampe
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.integrations.conversation import Message
 from hippocampe.integrations.turns import Turns
+from hippocampe.language.sanitize import quote
 from hippocampe.types import Scope
 
 MAX_RESULTS = 10
@@ -55,7 +56,7 @@ class HippocampeStore:
         found = await asyncio.to_thread(self._turns.recall, query, scope=self._scope, limit=limit)
         return [
             MemoryEntry(
-                each.content,
+                quote(each.content),
                 metadata={
                     "id": each.id,
                     "kind": each.kind,

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Callable
 from typing import Final
 
+from hippocampe.language.invisible import IGNORABLE
 from hippocampe.language.lexicon import load_all
 
 LINE_BREAK: Final = " / "
@@ -19,15 +20,8 @@ MAX_LABEL: Final = 80
 
 # Controls, formats (zero width, direction, tags), surrogates, private and unassigned characters.
 _INVISIBLE: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
-# Invisible although their category is visible: fillers, blanks and variation selectors.
-_BLANK: Final = frozenset(
-    (
-        *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0),
-        *range(0x180B, 0x1810),
-        *range(0xFE00, 0xFE10),
-        *range(0xE0100, 0xE01F0),
-    )
-)
+# Invisible although their category is visible: fillers, variation selectors, an empty cell of Braille.
+_BLANK: Final = re.compile(f"[{IGNORABLE}\u2800]")
 _LOOK_ALIKES: Final = {
     "<": "﹤〈〈⟨《⟪❮❰❬˂ᐸ≺⧼⦑⋖",
     ">": "﹥〉〉⟩》⟫❯❱❭˃ᐳ≻⧽⦒⋗",
@@ -51,7 +45,7 @@ class _Visible(dict[int, int | None]):
 
     def __missing__(self, code: int) -> int | None:
         character = chr(code)
-        unseen = code in _BLANK or unicodedata.category(character) in _INVISIBLE
+        unseen = _BLANK.match(character) or unicodedata.category(character) in _INVISIBLE
         self[code] = found = None if unseen and not character.isspace() else code
         return found
 

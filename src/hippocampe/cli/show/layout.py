@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar, cast
 from zoneinfo import ZoneInfo
 
-from hippocampe.cli.terminal import Shown, escaped, language, sign
+from hippocampe.cli.terminal import Shown, language, sign
+from hippocampe.language.invisible import escaped
 from hippocampe.types import Memory, Recollection
 
 if TYPE_CHECKING:
