@@ -321,6 +321,14 @@ def test_only_the_kinds_that_held_it_are_built_again(
     assert hippo.verify().ok
 
 
+def test_an_erasure_says_what_takes_its_time(told: Hippocampe, scope: Scope) -> None:
+    said = list[tuple[str, int, int]]()
+    id = told.recent(1, scope=scope)[0].id
+    told.erase(id=id, scope=scope, progress=lambda *each: said.append(each))
+    left = len(told.recent(100, scope=scope))
+    assert said == [("indexing memory", left, left)]
+
+
 def test_others_write_while_the_index_is_built_again(
     told: Hippocampe, scope: Scope, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,7 +24,7 @@ from hippocampe.retrieval import log as retrieval_log
 from hippocampe.store import erasure, meta, schema
 from hippocampe.store.erasure import Request, Selection
 from hippocampe.store.store import Store
-from hippocampe.types import MAX_LABEL_CHARACTERS, Receipt, Scope, normal_label
+from hippocampe.types import MAX_LABEL_CHARACTERS, Progress, Receipt, Scope, normal_label
 from hippocampe.validation import check_flag, check_text, clean_text
 
 ERASING = "erasing"
@@ -42,7 +42,7 @@ def mark_erasure(connection: Connection, kinds: Collection[str]) -> None:
     meta.put(connection, ERASING, " ".join(marked) or ERASED_NOTHING)
 
 
-def finish_erasure(writer: Writer) -> None:
+def finish_erasure(writer: Writer, progress: Progress | None = None) -> None:
     """Remove erased data from the files: rebuild the marked kinds, scrub the database.
 
     Does nothing without a mark. Idempotent.
@@ -60,7 +60,7 @@ def finish_erasure(writer: Writer) -> None:
             # A server deletes single points; see `Store.remains`.
             if not corpus.store.shared and not own(corpus.index).is_unused(kind):
                 # Without its graph, because the caller waits. Maintenance builds the graph later.
-                generations.new_generation(writer, kind, graph=False)
+                generations.new_generation(writer, kind, graph=False, progress=progress)
         # The outbox contains the ids of erased rows.
         deliveries.settle(writer)
         corpus.store.scrub()
@@ -89,6 +89,7 @@ def erase(
     subject: str | None = None,
     whole_space: bool = False,
     dry_run: bool = False,
+    progress: Progress | None = None,
 ) -> Receipt:
     """Remove data for ever: rows, history, full text, vectors, index, backups.
 
@@ -106,6 +107,7 @@ def erase(
         subject: A tag, alias, key or source, or a capitalised name in texts.
         whole_space: Everything in the space.
         dry_run: Only report what would be erased.
+        progress: Called while the index is built again without what was erased.
 
     Raises:
         InvalidInput: None or several of them are given.
@@ -148,7 +150,7 @@ def erase(
             corpus.store.erased(scope.space)
             # Outside the writers' lock: rebuilding an index may take minutes.
             try:
-                finish_erasure(writer)
+                finish_erasure(writer, progress)
             except (IndexUnavailable, StoreBusy) as exc:
                 if not corpus.store.shared:
                     raise

@@ -93,7 +93,7 @@ class Body(BaseModel):
 
 
 def arguments_of(verb: Step, *without: str, **differing: Mapping[str, Any]) -> Fields:
-    """The arguments of a verb, except its scope.
+    """The arguments of a verb, except its scope and what it calls back.
 
     Args:
         verb: The verb, an attribute of `Hippocampe`.
@@ -104,7 +104,7 @@ def arguments_of(verb: Step, *without: str, **differing: Mapping[str, Any]) -> F
     described = documentation(verb).arguments
     found: Fields = {}
     for name, parameter in signature.parameters.items():
-        if name == "scope" or name in without:
+        if name in ("scope", "progress", *without):
             continue
         if parameter.kind is parameter.VAR_KEYWORD:
             return found | _settings()
