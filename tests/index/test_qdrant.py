@@ -109,6 +109,24 @@ def test_a_collection_that_was_deleted_is_made_again_and_new(node: Node, tmp_pat
         assert opened.is_new()
 
 
+def test_a_collection_behind_an_alias_is_emptied_too(node: Node, tmp_path: Path) -> None:
+    with (
+        closing(open_index(node, tmp_path / "index", "moved")) as index,
+        closing(open_index(node, tmp_path / "index", "restored")) as restored,
+        closing(QdrantClient(node.url, check_compatibility=False)) as client,
+    ):
+        restored.apply("memory", [point(1)])
+        client.delete_collection(index.collection)
+        named = models.CreateAlias(collection_name=restored.collection, alias_name=index.collection)
+        client.update_collection_aliases([models.CreateAliasOperation(create_alias=named)])
+        index.apply("memory", [point(2)])
+        assert index.count("memory") == 2
+        index.empty()
+        assert index.count("memory") == 0
+        assert not client.collection_exists(restored.collection)
+        index.remove()
+
+
 def test_a_limit_of_the_server_on_writes_is_named(node: Node, tmp_path: Path) -> None:
     with closing(open_index(node, tmp_path, "limited")) as index:
         index.apply("memory", [point(1)])

@@ -224,11 +224,14 @@ class QdrantIndex:
 
     def remove(self) -> None:
         """Delete the collection, whose files the server removes; the next call makes an empty one."""
-        self._call(
-            "the collection cannot be deleted",
-            lambda node: node.delete_collection(self.collection, timeout=CHANGE_SECONDS),
-        )
+        self._call("the collection cannot be deleted", self._remove)
         self._ready = False
+
+    def _remove(self, node: QdrantClient) -> None:
+        # The server takes an alias for a collection, except to delete it, which does nothing then.
+        aliased = {each.alias_name: each.collection_name for each in node.get_aliases().aliases}
+        name = aliased.get(self.collection, self.collection)
+        node.delete_collection(name, timeout=CHANGE_SECONDS)
 
     def empty(self) -> None:
         """Delete the collection, and make an empty one."""
