@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from datetime import timedelta
 
 import pytest
@@ -154,6 +155,33 @@ def test_an_erasure_during_an_answer_leaves_the_session_in_order(
     assert not exchanges("Anglibroz")
     ask(companion, "deux")
     assert said(server) == ["un", "deux"]
+
+
+@pytest.mark.parametrize("removed", ["delete", "forget", "erase"])
+@pytest.mark.parametrize("joins", [False, True])
+def test_no_reminder_quotes_what_was_removed_meanwhile(
+    hippo: Hippocampe, meet: Meet, server: ModelServer, removed: str, joins: bool
+) -> None:
+    with Hippocampe.open(hippo.config.folder) if joins else nullcontext(hippo) as memory:
+        companion = meet(memory)
+        tuba = hippo.remember("Zoé joue du tuba", scope=DEV).memory.id
+        hippo.remember("Le chat de Paul s'appelle Biscuit", scope=DEV)
+        ask(companion, "De quoi joue Zoé ?")
+        ask(companion, "Comment s'appelle le chat de Paul ?")
+        ask(companion, "Et toi, ça va ?")
+        seen = str(server.requests[-1].body)
+        assert "tuba" in seen
+        assert "Biscuit" in seen
+        if removed == "delete":
+            hippo.delete(tuba, scope=DEV, reason="faux")
+        elif removed == "erase":
+            hippo.erase(id=tuba, scope=DEV)
+        else:
+            hippo.forget("le tuba de Zoé", scope=DEV)
+        ask(companion, "Et le chat de Paul ?")
+        seen = str(server.requests[-1].body)
+        assert "tuba" not in seen
+        assert "Biscuit" in seen
 
 
 def test_it_keeps_the_recent_messages(

@@ -155,9 +155,9 @@ class AsyncCompanion:
         now = question.at = await self.hippo.now()
         exchanges = await self._sessions.exchanges(session, scope, settings, now)
         turn = Turn(self.hippo, scope, settings)
-        await remind(
-            turn, message, already=frozenset[str]().union(*(e.reminded for e in exchanges))
-        )
+        already = frozenset[str]().union(*(each.reminded for each in exchanges))
+        await remind(turn, message, already=already, fresh=session.fresh)
+        session.fresh = False
         running = agent.run(
             model,
             turn,

@@ -2,17 +2,20 @@
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from threading import Lock
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.companion.expressions import listed
-from hippocampe.types import Message, Scope, Settings
+from hippocampe.errors import HippocampeError
+from hippocampe.types import AuditAction, AuditEntry, Message, Scope, Settings
 from hippocampe.validation import MAX_LIMIT
 
 MAX_SESSIONS = 1_000
 """Sessions kept in RAM; others are restored from the store."""
+_REMOVALS: frozenset[AuditAction] = frozenset(("delete", "forget", "expire", "erase"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,8 @@ class Session:
     exchanges: list[Exchange] | None = None
     """None until they are read from the store."""
     waiting: int = 0
+    fresh: bool = False
+    """True once reminders were dropped, so that their other items may be given again."""
 
     def add(self, exchange: Exchange, *, keep: int) -> None:
         """Append an exchange; drop the oldest ones."""
@@ -94,18 +99,30 @@ class Sessions:
         return session.exchanges
 
     async def _drop_hidden(self, session: Session, scope: Scope) -> None:
-        """Drop the exchanges that were forgotten or erased since, and the reminders, which may quote them."""
+        """Drop the exchanges that were forgotten or erased since, and the reminders, which may quote what was."""
         known = session.exchanges or []
         messages = await self._hippo.messages(
             scope=scope, since=known[0].at, limit=MAX_LIMIT, working=True
         )
         shown = {message.at for message in messages}
-        if any(each.at not in shown for each in known):
-            session.exchanges = [
-                replace(each, reminder="", reminded=frozenset())
-                for each in known
-                if each.at in shown
-            ]
+        lost = any(each.at not in shown for each in known)
+        removals = await self._removals(scope, known[0].at)
+        session.exchanges = [
+            replace(each, reminder="", reminded=frozenset())
+            if lost or any(_may_quote(each, removal) for removal in removals)
+            else each
+            for each in known
+            if each.at in shown
+        ]
+        session.fresh |= session.exchanges != known
+
+    async def _removals(self, scope: Scope, since: datetime) -> list[AuditEntry]:
+        """What any process forgot or erased in the space; nothing without the right to read the audit log."""
+        try:
+            entries = await self._hippo.audit(scope=scope, since=since, limit=MAX_LIMIT)
+        except HippocampeError:
+            return []
+        return [each for each in entries if each.action in _REMOVALS]
 
     async def _stored(self, scope: Scope, settings: Settings) -> list[Exchange]:
         messages = await self._hippo.messages(
@@ -127,3 +144,10 @@ class Sessions:
                 )
                 question = None
         return found
+
+
+def _may_quote(exchange: Exchange, removal: AuditEntry) -> bool:
+    """Return whether a reminder may quote what was removed after it; that of an erasure is not known."""
+    ids: Sequence[str] = removal.detail.get("ids", ())
+    named = len(ids) == removal.detail["count"]
+    return exchange.at <= removal.at and not (named and exchange.reminded.isdisjoint(ids))

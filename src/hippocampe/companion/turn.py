@@ -96,7 +96,9 @@ SELF_SCORE = 0.4
 MAX_SELF = 3
 
 
-async def remind(turn: Turn, message: str, *, already: Collection[str] = ()) -> None:
+async def remind(
+    turn: Turn, message: str, *, already: Collection[str] = (), fresh: bool = False
+) -> None:
     """Give a turn what is relevant to its message.
 
     Live talk is part of every mode; memories are, unless the mode is `agentic`. A message that meets
@@ -106,8 +108,9 @@ async def remind(turn: Turn, message: str, *, already: Collection[str] = ()) -> 
 
     Args:
         already: Ids of the items that the model still sees.
+        fresh: Whether it no longer sees all that it was given.
     """
-    injection: Injection = await turn.hippo.before_turn(message, scope=turn.scope)
+    injection: Injection = await turn.hippo.before_turn(message, scope=turn.scope, fresh=fresh)
     turn.injection = injection
     turn.reminder, turn.injected_tokens = injection.text, injection.tokens
     if injection.forgetting is not None:
