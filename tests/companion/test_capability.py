@@ -72,6 +72,29 @@ def test_the_model_still_sees_earlier_reminders(hippo: Hippocampe, server: Model
     run(work)
 
 
+@pytest.mark.parametrize("removed", ["delete", "erase"])
+def test_no_reminder_quotes_what_was_removed_meanwhile(
+    hippo: Hippocampe, server: ModelServer, removed: str
+) -> None:
+    async def work() -> None:
+        agent = Agent(MODEL, capabilities=[LongTermMemory(hippo, scope=DEV)])
+        async with agent:
+            server.say("En Grèce !")
+            first = await agent.run("Mickael part où en février ?")
+            assert "Mickael part en Grèce en février" in shown(server)
+            [memory] = [each for each in hippo.recent(scope=DEV) if "Grèce" in each.content]
+            if removed == "erase":
+                hippo.erase(id=memory.id, scope=DEV)
+            else:
+                hippo.delete(memory.id, scope=DEV, reason="faux")
+            server.say("Je ne sais pas.")
+            history: list[ModelMessage] = first.all_messages()
+            await agent.run("Pour combien de temps ?", message_history=history)
+            assert "Mickael part en Grèce en février" not in shown(server)
+
+    run(work)
+
+
 def test_the_scope_may_depend_on_the_run(hippo: Hippocampe, server: ModelServer) -> None:
     def scope(context: RunContext[str]) -> Scope:
         return Scope(user=context.deps, channel="lobby")

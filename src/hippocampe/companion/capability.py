@@ -1,7 +1,8 @@
 """Long-term memory for any Pydantic AI agent: `Agent(..., capabilities=[LongTermMemory(hippo)])`."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, cast
 
 from pydantic_ai import RunContext
@@ -13,6 +14,7 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.companion.attending import Attend, last_prompt, with_reminders
+from hippocampe.companion.removals import may_quote, removals
 from hippocampe.companion.tools import toolset
 from hippocampe.companion.turn import Turn, record_run, remind
 from hippocampe.hippocampe import Hippocampe
@@ -22,6 +24,16 @@ from hippocampe.types import Scope, Settings
 
 MAX_REMINDERS = 1_000
 """Earlier reminders that stay available, so that the model still sees them in the host's history."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reminder:
+    """What a model is reminded of with a message; `ids` are those of its items."""
+
+    space: str
+    at: datetime
+    text: str
+    ids: frozenset[str]
 
 
 class LongTermMemory(AbstractCapability[Any]):
@@ -49,7 +61,42 @@ class LongTermMemory(AbstractCapability[Any]):
         self._scope = Scope() if scope is None else scope
         self.tools = tools
         self.store = store
-        self.reminders = Recent[str, str](MAX_REMINDERS)
+        self._reminders = Recent[str, _Reminder](MAX_REMINDERS)
+        if self.hippo.sync.owns:  # another process tells nobody
+            self.hippo.sync.erasures.add(self.erased)
+
+    def erased(self, space: str) -> None:
+        """Drop the reminders of a space, which may quote what was erased."""
+        self._drop([key for key, each in list(self._reminders.items()) if each.space == space])
+
+    def _drop(self, keys: Sequence[str]) -> None:
+        for key in keys:
+            self._reminders.pop(key, None)
+
+    def reminder_of(self, part: UserPromptPart) -> str | None:
+        """What the model was reminded of with a message."""
+        found = self._reminders.get(_key(part))
+        return None if found is None else found.text
+
+    def keep(self, part: UserPromptPart, turn: Turn, at: datetime) -> None:
+        """Keep the reminder of a message for later requests."""
+        ids = frozenset(each.id for each in turn.injected)
+        self._reminders[_key(part)] = _Reminder(turn.scope.space, at, turn.reminder, ids)
+
+    async def _drop_removed(self, scope: Scope) -> bool:
+        """Drop the reminders that may quote what was removed since; return whether there were any."""
+        kept = {k: each for k, each in list(self._reminders.items()) if each.space == scope.space}
+        if not kept:
+            return False
+        since = min(each.at for each in kept.values())
+        removed = await removals(self.hippo, scope, since)
+        gone = [
+            key
+            for key, each in kept.items()
+            if any(may_quote(each.at, each.ids, removal) for removal in removed)
+        ]
+        self._drop(gone)
+        return bool(gone)
 
     async def for_run(self, ctx: RunContext[Any]) -> "AbstractCapability[Any]":
         """Prepare one run: its scope, its settings, its reminder."""
@@ -57,16 +104,19 @@ class LongTermMemory(AbstractCapability[Any]):
         settings = await self.hippo.settings(scope=scope)
         message = _text_of(ctx.prompt)
         turn = Turn(self.hippo, scope, settings)
+        now = await self.hippo.now()
+        fresh = await self._drop_removed(scope)
         if message:
-            await remind(turn, message)
-        return _Run(self, turn, message)
+            await remind(turn, message, fresh=fresh)
+        return _Run(self, turn, message, now)
 
 
 class _Run(Attend):
     """One run of an agent with memory."""
 
-    def __init__(self, memory: LongTermMemory, turn: Turn, message: str) -> None:
+    def __init__(self, memory: LongTermMemory, turn: Turn, message: str, at: datetime) -> None:
         super().__init__()
+        self._at = at
         self._memory = memory
         self._turn = turn
         self._message = message
@@ -89,10 +139,9 @@ class _Run(Attend):
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         """Put reminders before the messages that they belong to, in the request only."""
-        reminders = self._memory.reminders
         if self._turn.reminder and (part := last_prompt(request_context.messages)) is not None:
-            reminders[_key(part)] = self._turn.reminder
-        messages = with_reminders(request_context.messages, lambda part: reminders.get(_key(part)))
+            self._memory.keep(part, self._turn, self._at)
+        messages = with_reminders(request_context.messages, self._memory.reminder_of)
         return replace(request_context, messages=messages)
 
     async def after_run(

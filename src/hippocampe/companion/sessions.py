@@ -2,20 +2,18 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from threading import Lock
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.companion.expressions import listed
-from hippocampe.errors import HippocampeError
-from hippocampe.types import AuditAction, AuditEntry, Message, Scope, Settings
+from hippocampe.companion.removals import may_quote, removals
+from hippocampe.types import Message, Scope, Settings
 from hippocampe.validation import MAX_LIMIT
 
 MAX_SESSIONS = 1_000
 """Sessions kept in RAM; others are restored from the store."""
-_REMOVALS: frozenset[AuditAction] = frozenset(("delete", "forget", "expire", "erase"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,23 +104,15 @@ class Sessions:
         )
         shown = {message.at for message in messages}
         lost = any(each.at not in shown for each in known)
-        removals = await self._removals(scope, known[0].at)
+        removed = await removals(self._hippo, scope, known[0].at)
         session.exchanges = [
             replace(each, reminder="", reminded=frozenset())
-            if lost or any(_may_quote(each, removal) for removal in removals)
+            if lost or any(may_quote(each.at, each.reminded, removal) for removal in removed)
             else each
             for each in known
             if each.at in shown
         ]
         session.fresh |= session.exchanges != known
-
-    async def _removals(self, scope: Scope, since: datetime) -> list[AuditEntry]:
-        """What any process forgot or erased in the space; nothing without the right to read the audit log."""
-        try:
-            entries = await self._hippo.audit(scope=scope, since=since, limit=MAX_LIMIT)
-        except HippocampeError:
-            return []
-        return [each for each in entries if each.action in _REMOVALS]
 
     async def _stored(self, scope: Scope, settings: Settings) -> list[Exchange]:
         messages = await self._hippo.messages(
@@ -144,10 +134,3 @@ class Sessions:
                 )
                 question = None
         return found
-
-
-def _may_quote(exchange: Exchange, removal: AuditEntry) -> bool:
-    """Return whether a reminder may quote what was removed after it; that of an erasure is not known."""
-    ids: Sequence[str] = removal.detail.get("ids", ())
-    named = len(ids) == removal.detail["count"]
-    return exchange.at <= removal.at and not (named and exchange.reminded.isdisjoint(ids))
