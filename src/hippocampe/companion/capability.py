@@ -28,7 +28,7 @@ MAX_REMINDERS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class _Reminder:
-    """What a model is reminded of with a message; `ids` are those of its items."""
+    """The reminder of a message; `ids` are those of its items."""
 
     space: str
     at: datetime
@@ -74,7 +74,7 @@ class LongTermMemory(AbstractCapability[Any]):
             self._reminders.pop(key, None)
 
     def reminder_of(self, part: UserPromptPart) -> str | None:
-        """What the model was reminded of with a message."""
+        """The text of the reminder of a message, if it has one."""
         found = self._reminders.get(_key(part))
         return None if found is None else found.text
 

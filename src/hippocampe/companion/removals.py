@@ -1,4 +1,4 @@
-"""What was forgotten or erased, by any process, while a model still sees what it was reminded of."""
+"""Find what any process forgot or erased while a model still sees a reminder of it."""
 
 from collections.abc import Collection
 from datetime import datetime
