@@ -334,7 +334,7 @@ class Verbs:
     get = bound(store_of, lookup.get)
     history = bound(store_of, lookup.history)
     edit = bound(writer_of, revise.edit)
-    delete = bound(writer_of, revise.delete)
+    delete = provided(writer_of, lambda memory: memory._turns, revise.delete)
     restore = bound(writer_of, revise.restore)
     associate = bound(store_of, associations.associate)
     neighbours = bound(store_of, associations.neighbours)
@@ -343,7 +343,7 @@ class Verbs:
     settle = bound(writer_of, associations.settle)
     facts = bound(store_of, lookup.facts)
     set_fact = bound(writer_of, remember_step.set_fact)
-    delete_fact = bound(writer_of, revise.delete_fact)
+    delete_fact = provided(writer_of, lambda memory: memory._turns, revise.delete_fact)
 
     # Talk
 

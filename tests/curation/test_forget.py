@@ -321,6 +321,25 @@ def test_only_the_kinds_that_held_it_are_built_again(
     assert hippo.verify().ok
 
 
+@pytest.mark.parametrize("removed", ["delete", "delete_fact", "forget", "erase"])
+def test_no_channel_repeats_a_reminder_of_what_was_removed(
+    hippo: Hippocampe, scope: Scope, removed: str
+) -> None:
+    boat = hippo.set_fact("boat", "Le bateau de Zoé est à Pau", scope=scope).memory
+    given = hippo.before_turn("Où est le bateau de Zoé ?", scope=scope)
+    hippo.channels.channel(scope).remind("one", given.text, given.tokens, hippo.now())
+    assert "bateau de Zoé est à Pau" in hippo.channels.channel(scope).reminders["one"].text
+    if removed == "delete":
+        hippo.delete(boat.id, scope=scope, reason="faux")
+    elif removed == "delete_fact":
+        hippo.delete_fact("boat", scope=scope)
+    elif removed == "forget":
+        hippo.forget("le bateau de Zoé", scope=scope)
+    else:
+        hippo.erase(id=boat.id, scope=scope)
+    assert not hippo.channels.channel(scope).reminders
+
+
 def test_an_erasure_says_what_takes_its_time(told: Hippocampe, scope: Scope) -> None:
     said = list[tuple[str, int, int]]()
     id = told.recent(1, scope=scope)[0].id

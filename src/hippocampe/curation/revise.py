@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from hippocampe.curation.turns import Turns
 from hippocampe.engine import audit
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.documents import (
@@ -147,7 +148,7 @@ def _check_editable(memory: Memory, *, lasts: bool) -> None:
         raise NotFound(f"memory {memory.id!r} has expired: restore it first.")
 
 
-def delete(writer: Writer, id: str, *, scope: Scope, reason: str) -> Memory:
+def delete(writer: Writer, turns: Turns, id: str, *, scope: Scope, reason: str) -> Memory:
     """Forget a memory: recall no longer finds it, it stays in history, and `restore` brings it back.
 
     Args:
@@ -163,10 +164,14 @@ def delete(writer: Writer, id: str, *, scope: Scope, reason: str) -> Memory:
     reason = clean_reason(reason)
     with writer.change(from_reserve=True) as change:
         memory = _require_current(change, id, scope)
-        return _delete(change, writer.corpus.store.now(), memory, reason)
+        deleted = _delete(change, writer.corpus.store.now(), memory, reason)
+    turns.forget(scope.space)
+    return deleted
 
 
-def delete_fact(writer: Writer, key: str, *, scope: Scope, reason: str = "deleted") -> Memory:
+def delete_fact(
+    writer: Writer, turns: Turns, key: str, *, scope: Scope, reason: str = "deleted"
+) -> Memory:
     """Forget a fact.
 
     Raises:
@@ -181,7 +186,9 @@ def delete_fact(writer: Writer, key: str, *, scope: Scope, reason: str = "delete
             raise NotFound(
                 f"space {scope.space!r} has no fact {key!r}: take keys from the list of facts."
             )
-        return _delete(change, writer.corpus.store.now(), holder, reason)
+        deleted = _delete(change, writer.corpus.store.now(), holder, reason)
+    turns.forget(scope.space)
+    return deleted
 
 
 def _delete(change: UnitOfWork, now: datetime, memory: Memory, reason: str) -> Memory:
