@@ -128,6 +128,30 @@ def test_what_another_user_has_is_given_only_if_asked_for(
 
 
 @pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize(
+    ("fact", "for_all", "for_one"),
+    [
+        ("Je suis allergique aux arachides", "je fais un curry pour nous deux", "je fais un curry pour moi"),
+        ("I can't eat gluten", "I'm making pasta for both of us", "I'm making pasta for myself"),
+        ("I'm vegan", "i'm cooking for everyone tonight", "i'm cooking for myself tonight"),
+        ("Je suis végane", "je fais un curry pour tout le monde", "je fais un curry pour moi"),
+    ],
+)  # fmt: skip
+def test_what_another_user_says_bears_on_what_one_does_for_both(
+    hippo: Hippocampe, fact: str, for_all: str, for_one: str
+) -> None:
+    hippo.remember(fact, scope=BEA)
+    hippo.remember("Mon vélo est à la cave", scope=ALEX)
+
+    def score(message: str, channel: str) -> float:
+        scope = Scope(user="alex", channel=channel)
+        considered = hippo.before_turn(message, scope=scope).trace.considered
+        return next(x.recollection.score for x in considered if x.recollection.content == fact)
+
+    assert score(for_all, "one") >= 0.2 > score(for_one, "two")
+
+
+@pytest.mark.usefixtures("reading")
 def test_what_another_user_did_may_answer(hippo: Hippocampe) -> None:
     hippo.remember("J'ai mis les clés sur le crochet", scope=BEA)
     assert "crochet" in hippo.before_turn("où sont mes clés ?", scope=ALEX).text

@@ -17,6 +17,7 @@ _FIRST_PERSON: Final = _any_word("first_person")
 _NOT_FIRST_PERSON: Final = _any_word("not_first_person")
 _USER: Final = _any_word("grammar.user")
 _SPEAKER: Final = _any_word("one_speaker")
+_ALL_THERE: Final = _any_word("all_there")
 _ADDRESSEE: Final = _any_word("addressee")
 _REQUEST: Final = re.compile(rf"\b(?:{'|'.join(load_all('questions')['requests'])})\b")
 
@@ -29,6 +30,12 @@ def is_first_person(text: str) -> bool:
 def is_about_speaker(text: str) -> bool:
     """Return whether `text` is about its single speaker: "my dog", but not "our dog" or "tell me"."""
     return _SPEAKER.search(_REQUEST.sub("", fold(text))) is not None
+
+
+def is_about_group(text: str) -> bool:
+    """Return whether `text` is about its speaker and others: "I cook for us two", but not "I cook"."""
+    others = _SPEAKER.sub("", fold(_NOT_FIRST_PERSON.sub("", text)))
+    return bool(_FIRST_PERSON.search(others) or _ALL_THERE.search(others))
 
 
 def names_user(text: str) -> bool:

@@ -18,7 +18,7 @@ from hippocampe.language.kin import kin_asked
 from hippocampe.language.manners import asks_nothing, without_address
 from hippocampe.language.names import with_other_names
 from hippocampe.language.open_questions import recalled
-from hippocampe.language.person import is_about_speaker, is_first_person
+from hippocampe.language.person import is_about_group, is_about_speaker, is_first_person
 from hippocampe.language.statement import parse
 from hippocampe.language.subjects import fold_subjects, subjects_of
 from hippocampe.language.temporal.window import TimeWindow, parse_window
@@ -105,7 +105,7 @@ def analyse(
             window=(window.start.timestamp(), window.end.timestamp()) if window else None,
             topics=tuple(map(topics_of, listed)),
             names=names - {word for name in own for word in words(name)},
-            asker=own if is_about_speaker(query) else frozenset(),
+            asker=own if is_about_speaker(query) and not is_about_group(query) else frozenset(),
             values=values_asked(query),
             value_words=value_words(query),
             kin=kin_asked(query),
