@@ -129,6 +129,24 @@ def test_what_another_user_has_is_given_only_if_asked_for(
 
 @pytest.mark.usefixtures("reading")
 @pytest.mark.parametrize(
+    ("of_alex", "of_bea", "question"),
+    [
+        ("My rent is 560 euros", "Mon loyer est de 520 euros", "combien alex paie de loyer ?"),
+        ("Mon fromage préféré est le roquefort", "My favourite cheese is Comté", "what's alex's favourite cheese"),
+    ],
+)  # fmt: skip
+def test_a_question_about_a_user_needs_no_capital(
+    hippo: Hippocampe, of_alex: str, of_bea: str, question: str
+) -> None:
+    hippo.remember(of_alex, scope=ALEX)
+    hippo.remember(of_bea, scope=BEA)
+    given = hippo.before_turn(question, scope=BEA)
+    found = [x.recollection.content for x in given.trace.considered if x.path == "search" and x.outcome == "injected"]  # fmt: skip
+    assert found == [of_alex]
+
+
+@pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize(
     ("fact", "for_all", "for_one"),
     [
         ("Je suis allergique aux arachides", "je fais un curry pour nous deux", "je fais un curry pour moi"),

@@ -112,7 +112,9 @@ def load(
     folded = {name: fold(name) for name in {row.teller for row in rows if row.teller}}
     tellers = {name: query.called.get(own, own) for name, own in folded.items()}
     users = frozenset(tellers.values())
-    asked = query.features.asker | _named(users, query.features.names)
+    # Names of users are known without a capital: "combien ben paie de loyer ?".
+    said = frozenset(spoken_words(query.spoken)).intersection(query.features.words)
+    asked = query.features.asker | _named(users, query.features.names | said)
     # Only a question about a user rules out the statements of others.
     doers = _doers(connection, rows, kinds, query) if asked else frozenset[str]()
     features = CandidateFeatures(

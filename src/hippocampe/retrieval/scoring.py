@@ -126,12 +126,13 @@ def is_ruled_out(measured: Floats) -> NDArray[np.bool_]:
 
 
 def is_of_other(measured: Floats) -> NDArray[np.bool_]:
-    """Return whether each candidate is a statement of another user about themselves: shape (n,).
+    """Return whether each candidate is a statement about another user than the query: shape (n,).
 
     Args:
         measured: Shape (n, len(SIGNALS)), from `signals.measure`.
     """
-    return (_applied(measured)[:, RULES.index("of_other")] > 0) & _statements(measured)
+    applied = _applied(measured)[:, [RULES.index("of_other"), RULES.index("about_other")]]
+    return applied.any(axis=1) & _statements(measured)
 
 
 def _applied(measured: Floats) -> Floats:
