@@ -121,3 +121,23 @@ def test_the_message_is_embedded_once(
     message = ASKED[language][1]
     assert given(hippo, message, "once")
     assert len(embedded) == len(set(embedded)) > 0
+
+
+@pytest.mark.parametrize(
+    ("told", "to_companion", "of_memory"),
+    [
+        ("J'habite à Lyon", "tu habites où ?", "tu sais où j'habite ?"),
+        ("I work nights on Mondays", "how was your day?", "do you remember when I work nights?"),
+    ],
+)
+def test_what_the_user_says_of_themselves_is_not_the_companions(
+    hippo: Hippocampe, told: str, to_companion: str, of_memory: str
+) -> None:
+    hippo.remember(told, scope=NINA)
+    scores = [
+        hippo.before_turn(message, scope=Scope(user="nina", channel=channel))
+        .trace.considered[0]
+        .recollection.score
+        for message, channel in ((to_companion, "one"), (of_memory, "two"))
+    ]
+    assert scores[0] < 0.2 < 0.9 < scores[1]

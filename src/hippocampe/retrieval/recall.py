@@ -29,7 +29,7 @@ from hippocampe.language.detect import language_of
 from hippocampe.language.follow_ups import continues
 from hippocampe.language.lexicon import load
 from hippocampe.language.person import is_about_speaker, is_to_somebody
-from hippocampe.language.questions import is_telling
+from hippocampe.language.questions import is_question, is_telling
 from hippocampe.language.search_terms import search_terms
 from hippocampe.language.statement import parse
 from hippocampe.language.tense import is_past
@@ -91,6 +91,8 @@ RECALLED = 0.5
 """Minimum score of talk with all words of the topic that a query asks to recall."""
 ALL_WORDS = 0.95
 """Share of the words of a query, by rarity, that counts as all."""
+_OF_TELLER = frozenset({"speaker", "own"})
+"""Subjects of statements about their teller: "I", "my brother"."""
 
 _TURNSTILE = Turnstile()
 """Searches compute one after the other: the threads of a process share one interpreter."""
@@ -315,6 +317,11 @@ def _is_to_companion(text: str) -> bool:
     return is_to_somebody(text) and not is_about_speaker(text)
 
 
+def _asks_companion(query: AnalysedQuery) -> bool:
+    named = bool(query.features.names)
+    return not named and is_question(query.spoken) and _is_to_companion(query.spoken)
+
+
 def _is_said(item: Recollection, request: RecallRequest, since: datetime | None) -> bool:
     """Return whether a result is talk of this session: a follow-up is searched for with its words, which it resembles."""
     here = item.kind == "turn" and item.channel == request.scope.channel
@@ -359,7 +366,8 @@ def _find(
     rows = scored.rows
     tells = request.typed and not topics and is_telling(query.spoken)
     missing: tuple[str, ...] = ()
-    if not (query.features.nothing or reading.is_certain([score for *_, score in scored.ranked])):
+    certain = reading.is_certain([score for *_, score in scored.ranked])
+    if not query.features.nothing and (_asks_companion(query) or not certain):
         items, read, missing = _read(
             corpus, query, request, scored, stopwatch, compare=bool(topics), tells=tells
         )
@@ -478,9 +486,10 @@ def _read(
         timezone = corpus.settings.of(request.scope.space).timezone
         first = [_with_day(each, timezone) for each in first]
     spoken, own = query.spoken, [each.kind == "self" for each in first]
-    addressed = any(own) and _is_to_companion(spoken)
+    asked = _asks_companion(query)
+    addressed = asked or (any(own) and _is_to_companion(spoken))
     if addressed:
-        # The reader knows whom "you" and "I" mean if it is told.
+        # The reader knows whom "you" and "I" mean if it is told: where the asker lives does not answer "where do you live?".
         companion = corpus.settings.of(request.scope.space).companion_names[0].title()
         spoken = f"{companion}, {spoken}"
         first = [replace(x, author=companion) if x.kind == "self" else x for x in first]
@@ -502,8 +511,12 @@ def _read(
     rows = [scored.rows[item.id] for item in items]
     ruled_out = scoring.is_ruled_out(scored.measured[rows[: len(read)]])
     read = np.where(ruled_out, np.minimum(read, 0), read)
-    unread = np.array([item.score for item in items], np.float32)
-    scores = scoring.with_reader(unread, scored.odds[rows], read)
+    unread, odds = np.array([item.score for item in items], np.float32), scored.odds[rows]
+    if asked:
+        # Their words match whoever is meant: only the reader sees whose favourite colour is asked for.
+        of_user = [x.kind != "self" and parse(x.content).subject in _OF_TELLER for x in items]
+        odds = np.where(of_user, np.minimum(odds, 0), odds)
+    scores = scoring.with_reader(unread, odds, read)
     if not query.features.kin:
         # "My doctor is Dr Roy" of another user reads as an answer to "who is my doctor?". "My mother" may be one of both.
         of_other = scoring.is_of_other(scored.measured[rows])
