@@ -170,6 +170,22 @@ def test_what_another_user_says_bears_on_what_one_does_for_both(
 
 
 @pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize(
+    ("fact", "own"),
+    [
+        ("I work at the library on Mondays", "where do i work again lol"),
+        ("Je commence à 8h30", "je commence à quelle heure demain ?"),
+        ("Ma mère s'appelle Fatiha", "comment s'appelle ma mère ?"),
+        ("My brother Sami lives in Bristol", "where does my brother live"),
+    ],
+)
+def test_the_same_of_another_user_is_never_given(hippo: Hippocampe, fact: str, own: str) -> None:
+    hippo.remember(fact, scope=BEA)
+    assert fact not in hippo.before_turn(own, scope=ALEX).text
+    assert fact in hippo.before_turn(own, scope=BEA).text
+
+
+@pytest.mark.usefixtures("reading")
 def test_what_another_user_did_may_answer(hippo: Hippocampe) -> None:
     hippo.remember("J'ai mis les clés sur le crochet", scope=BEA)
     assert "crochet" in hippo.before_turn("où sont mes clés ?", scope=ALEX).text

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import Final
 
 from hippocampe.language.lexicon import load_all, words_of
+from hippocampe.language.statement import Statement, parse
+from hippocampe.language.tense import is_past
 from hippocampe.language.text import fold
 
 
@@ -46,3 +49,20 @@ def names_user(text: str) -> bool:
 def is_to_somebody(text: str) -> bool:
     """Return whether `text` addresses someone: "you", "ton"."""
     return _ADDRESSEE.search(fold(text)) is not None
+
+
+def of_speaker(text: str) -> frozenset[str]:
+    """Return what `text` says that its speaker has or does, by stem or relative: "my charger", "I work", but not "I left"."""
+    said, found = parse(text), set[str]()
+    past, content = is_past(said), set(said.content)
+    for at, token in enumerate(said.tokens):
+        if "own" in token.roles or ("first_person" in token.roles and not past):
+            run = takewhile(content.__contains__, range(_next(said, at), len(said.tokens)))
+            after = (said.tokens[each] for each in run)
+            found.update(each.kin or each.stem for each in after if each.kind == "word")
+    return frozenset(found)
+
+
+def _next(statement: Statement, at: int) -> int:
+    """The place of the first word after one that carries meaning."""
+    return next((each for each in statement.content if each > at), len(statement.tokens))

@@ -28,7 +28,7 @@ from hippocampe.language.datetimes import as_utc
 from hippocampe.language.detect import language_of
 from hippocampe.language.follow_ups import continues
 from hippocampe.language.lexicon import load
-from hippocampe.language.person import is_about_speaker, is_to_somebody
+from hippocampe.language.person import is_about_speaker, is_to_somebody, of_speaker
 from hippocampe.language.questions import is_question, is_telling
 from hippocampe.language.search_terms import search_terms
 from hippocampe.language.statement import parse
@@ -91,6 +91,8 @@ RECALLED = 0.5
 """Minimum score of talk with all words of the topic that a query asks to recall."""
 ALL_WORDS = 0.95
 """Share of the words of a query, by rarity, that counts as all."""
+OF_OTHER = 0.1
+"""Maximum score of what other users say of themselves, if the asker asks the same of themselves."""
 _OF_TELLER = frozenset({"speaker", "own"})
 """Subjects of statements about their teller: "I", "my brother"."""
 
@@ -517,14 +519,23 @@ def _read(
         of_user = [x.kind != "self" and parse(x.content).subject in _OF_TELLER for x in items]
         odds = np.where(of_user, np.minimum(odds, 0), odds)
     scores = scoring.with_reader(unread, odds, read)
-    if not query.features.kin:
-        # "My doctor is Dr Roy" of another user reads as an answer to "who is my doctor?". "My mother" may be one of both.
-        of_other = scoring.is_of_other(scored.measured[rows])
-        theirs = [
-            other and parse(item.content).subject == "own"
-            for other, item in zip(of_other, items, strict=True)
+    if (of_other := scoring.is_of_other(scored.measured[rows])).any():
+        most = [
+            _most_of_other(query, item, score) for item, score in zip(items, unread, strict=True)
         ]
-        scores = np.where(theirs, np.minimum(scores, unread), scores)
+        scores = np.where(of_other, np.minimum(scores, most), scores)
     stopwatch.end("reader")
     said = [replace(item, score=float(score)) for item, score in zip(items, scores, strict=True)]
     return said, read, ()
+
+
+def _most_of_other(query: AnalysedQuery, item: Recollection, unread: float) -> float:
+    """The maximum score of what another user says of themselves: the reader takes their doctor for the asker's.
+
+    A relative in other words may be one of both: "my children" and "my son".
+    """
+    if not of_speaker(query.spoken).isdisjoint(of_speaker(item.content)):
+        return OF_OTHER
+    asked = query.features
+    of_teller = parse(item.content).subject in (("own",) if asked.asker else _OF_TELLER)
+    return unread if of_teller and not asked.kin else 1.0
