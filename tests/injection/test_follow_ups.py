@@ -37,6 +37,26 @@ def hippo(open_hippo: Opener, reading: None) -> Hippocampe:
 
 
 @pytest.mark.parametrize(
+    ("before", "follow_up"),
+    [
+        ("hugo fait quoi le mardi ?", "et moi ?"),
+        ("je fais de l'escalade quel jour ?", "et moi ?"),
+        ("c'est qui mon dentiste ?", "et le mien ?"),
+    ],
+)
+def test_asked_of_themselves_nothing_of_another_is_given(
+    hippo: Hippocampe, clock: FakeClock, before: str, follow_up: str
+) -> None:
+    hippo.after_turn(before, "Je vois.", scope=room("hugo"))
+    clock.advance(minutes=1)
+    given = hippo.before_turn(follow_up, scope=room("ines"))
+    statements = [each.content for each in given.items if each.kind == "memory"]
+    assert not [each for each in statements if "escalade" in each or "dentiste" in each]
+    again = hippo.before_turn(follow_up, scope=room("hugo"))
+    assert [each for each in again.items if each.kind == "memory" and each.author == "hugo"]
+
+
+@pytest.mark.parametrize(
     ("before", "user", "question", "answer"),
     [
         ("c'est qui le dentiste de Tom ?", "hugo", "et le mien ?", "docteur Rousseau"),

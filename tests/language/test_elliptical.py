@@ -4,6 +4,7 @@ import pytest
 
 from hippocampe.language.follow_ups import (
     asked_of_another,
+    asked_of_asker,
     asks_own,
     completed,
     continues,
@@ -81,6 +82,7 @@ def test_it_is_completed(
         ("and Jess's?", {"jess"}, "what's Ben's teacher called?", {"ben"}, "what's Jess's teacher called?"),
         ("et celui de Léa ?", {"lea"}, "où est le vélo de Tom ?", {"tom"}, "où est le vélo de Léa ?"),
         ("what about jess", {"jess"}, "when is Ben's MOT?", {"ben"}, "when is jess's MOT?"),
+        ("n jess's?", {"jess"}, "when is Ben's MOT?", {"ben"}, "when is jess's MOT?"),
         ("and for the truck?", (), "where's the Kubota key", {"kubota"}, "where's the truck key"),
         ("and the vet?", (), "when does Hank come?", {"hank"}, "when does the vet come?"),
         # It asks something else too, of a time, of its speaker, or nobody was named.
@@ -96,6 +98,24 @@ def test_what_was_asked_is_asked_of_another(
     question: str, names: set[str], before: str, replaced: set[str], asked: str | None
 ) -> None:
     assert asked_of_another(question, before, frozenset(names), frozenset(replaced)) == asked
+
+
+@pytest.mark.parametrize(
+    ("question", "before", "expected"),
+    [
+        ("and me?", "where do I work?", "where do I work?"),
+        ("et le mien ?", "mon badge expire quand ?", "mon badge expire quand ?"),
+        ("and mine?", "where's Ben's car?", "where's jess's car?"),
+        ("et moi", "ben finit à quelle heure ?", "jess finit à quelle heure ?"),
+        ("et moi demain ?", "ben finit à quelle heure ?", None),
+        ("and me?", "who has the drill?", None),
+        ("and hers?", "where's Ben's car?", None),
+    ],
+)
+def test_what_was_asked_is_asked_of_the_asker(
+    question: str, before: str, expected: str | None
+) -> None:
+    assert asked_of_asker(question, before, {"ben"}, "jess") == expected
 
 
 def test_a_short_question_may_refer_to_a_thing() -> None:

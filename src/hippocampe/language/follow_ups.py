@@ -11,7 +11,7 @@ from functools import cache
 from itertools import dropwhile
 
 from hippocampe.language.lexicon import load_all, words_of
-from hippocampe.language.person import is_first_person, is_to_somebody
+from hippocampe.language.person import is_about_speaker, is_first_person, is_to_somebody
 from hippocampe.language.questions import asks_anything
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.statement import parse
@@ -143,6 +143,24 @@ def asked_of_another(question: str, before: str, names: Set[str], replaced: Set[
     else:
         written = list(dropwhile(lambda each: fold(each) in _BEFORE_NOUNS, written))
     return with_name(before, replaced, " ".join(written))
+
+
+def asked_of_asker(question: str, before: str, replaced: Set[str], asker: str) -> str | None:
+    """The question before, asked of the one who asks now: "and mine?" after "is Ben's car red?" is "is Jess's car red?".
+
+    Args:
+        question: The question.
+        before: What was said before it.
+        replaced: Folded words of the names in what was said before; the first name is replaced.
+        asker: The name of the one who asks.
+
+    Returns:
+        None if the question asks something else too, or there is nobody to replace.
+    """
+    rest = _any_of("own").sub(" ", _opening().sub(" ", fold(question)))
+    if not (asks_own(question) and continues(question) and _EMPTY_WORDS.issuperset(words(rest))):
+        return None
+    return before if is_about_speaker(before) else with_name(before, replaced, asker)
 
 
 def with_name(text: str, replaced: Set[str], name: str) -> str | None:

@@ -11,6 +11,7 @@ from hippocampe.language.difference import proper_names
 from hippocampe.language.follow_ups import (
     MOST_ELLIPTICAL,
     asked_of_another,
+    asked_of_asker,
     asks_own,
     completed,
     continues,
@@ -123,6 +124,9 @@ def _completed(
     """A question that `follows` what was said before it, in complete forms."""
     named, names_before = before.named_in(question), before.named_in(before.text)
     complete: list[str] = []
+    asker = request.scope.user or ""
+    if own := asked_of_asker(question, before.text, names_before, asker):
+        return (own,)
     other = asked_of_another(question, before.text, named, names_before)
     if other and (named or not refers(question)):
         complete.append(other)
