@@ -143,6 +143,20 @@ def test_talk_without_a_channel_is_of_one_room(hippo: Hippocampe, message: str) 
     assert talked_of(hippo, message, MICKAEL) == []
 
 
+@pytest.mark.parametrize("message", ["quoi de neuf cette semaine ?", "what's new this week?"])
+def test_what_others_told_in_the_room_is_news(
+    hippo: Hippocampe, clock: FakeClock, message: str
+) -> None:
+    hippo.update_settings(scope=MICKAEL, hook_timeout_ms=10_000)
+    hippo.remember("Le plombier vient jeudi", scope=DAVID)
+    hippo.remember("My salary review went badly", scope=DAVID)
+    hippo.remember("La cave est louée", scope=Scope(user="David", channel="dm"))
+    clock.advance(hours=20)
+    assert begun(hippo, MICKAEL) == set()
+    assert begun(hippo, MICKAEL, message) == {"Le plombier vient jeudi"}
+    assert begun(hippo, Scope(user="dev", channel="garden"), message) == set()
+
+
 def talked_of(hippo: Hippocampe, message: str, scope: Scope) -> list[str]:
     """The turns of the always-on context."""
     given = hippo.before_turn(message, scope=scope).trace.considered

@@ -7,6 +7,7 @@ widens it: by memories about the person, or by the turns and live messages that 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TypedDict
 
 from sqlalchemy import Connection
@@ -24,7 +25,7 @@ from hippocampe.language.temporal.window import TimeWindow
 from hippocampe.language.text import STOP_WORDS, fold, keywords, words
 from hippocampe.retrieval import results
 from hippocampe.store import always_on, embeddings, message_rows, turn_rows
-from hippocampe.types import Recollection, Route, Scope, Settings
+from hippocampe.types import Memory, Recollection, Route, Scope, Settings
 
 KINDS = 3
 """Kinds of always-on memories, which share `always_on_limit`: identities, important and recent ones."""
@@ -169,17 +170,21 @@ class ContextReader:
             since, until = _LONG_AGO, self.now
             if self.window is not None:
                 since, until = self.window.start, self.window.end
-        listed = always_on.always_on(
+        read = partial(
+            always_on.always_on,
             connection,
             self.scope.space,
             self.now,
             least=self.settings.important_threshold,
             since=since,
             until=until,
-            channel=self.asker.channel,
-            names=names,
-            limit=limit if names is None else OF_OTHERS * limit,
         )
+        most = limit if names is None else OF_OTHERS * limit
+        listed = read(channel=self.asker.channel, names=names, limit=most)
+        if names is not None and self.scope.channel and self._is_open_of_talk():
+            here = read(channel=self.scope.channel, names=None, limit=most)["recent"]
+            both = {each.id: each for each in (*listed["recent"], *here)}
+            listed["recent"] = sorted(both.values(), key=_created_at, reverse=True)
         return {
             path: [results.of_memory(each) for each in found if concerns(each, names)][:limit]
             for path, found in listed.items()
@@ -187,6 +192,10 @@ class ContextReader:
 
     def _is_open(self) -> bool:
         return self.question is not None and self.question.is_open
+
+    def _is_open_of_talk(self) -> bool:
+        """Return whether the message asks what was said in the room, by all: "quoi de neuf ?"."""
+        return self.question is not None and self.question.is_open and self.question.about == "talk"
 
     def admits(self, item: Recollection) -> bool:
         """Return whether an item that a search found may answer the message.
@@ -288,3 +297,7 @@ class ContextReader:
             key=lambda each: (-each.importance, -each.created_at.timestamp()),
         )
         return [results.of_memory(memory) for memory in ordered[:limit]]
+
+
+def _created_at(memory: Memory) -> datetime:
+    return memory.created_at
