@@ -515,7 +515,7 @@ def _read(
     read = np.where(ruled_out, np.minimum(read, 0), read)
     unread, odds = np.array([item.score for item in items], np.float32), scored.odds[rows]
     if asked:
-        # Their words match whoever is meant: only the reader sees whose favourite colour is asked for.
+        # Their words match all the same: only the reader sees whose favourite colour is asked for.
         of_user = [x.kind != "self" and parse(x.content).subject in _OF_TELLER for x in items]
         odds = np.where(of_user, np.minimum(odds, 0), odds)
     scores = scoring.with_reader(unread, odds, read)
