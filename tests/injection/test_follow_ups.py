@@ -56,6 +56,15 @@ def test_asked_of_themselves_nothing_of_another_is_given(
     assert [each for each in again.items if each.kind == "memory" and each.author == "hugo"]
 
 
+def test_a_user_of_earlier_talk_is_known_by_name(hippo: Hippocampe, clock: FakeClock) -> None:
+    hippo.after_turn("je pars grimper", "Bien.", scope=room("hugo"))
+    clock.advance(hours=20)
+    hippo.after_turn("hugo fait quoi le mardi ?", "De l'escalade.", scope=room("ines"))
+    clock.advance(minutes=1)
+    given = hippo.before_turn("et moi ?", scope=room("ines"))
+    assert "Je fais de l'escalade le mardi" not in [each.content for each in given.items]
+
+
 @pytest.mark.parametrize(
     ("before", "user", "question", "answer"),
     [

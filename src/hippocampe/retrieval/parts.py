@@ -36,6 +36,8 @@ MOST_NAMES = 3
 """Names that a question may refer to."""
 MOST_TURNS = 4
 """Latest turns of the channel that are searched for the antecedent of a follow-up."""
+SPEAKING, SPEAKING_WITHIN = 40, timedelta(days=30)
+"""Latest turns of the channel, and their age, whose speakers are known by name without a capital."""
 INTERLEAVED = 2
 """Latest turns of the channel: a follow-up goes on with the last question of all, or with that of its asker, if it is
 one of these."""
@@ -174,7 +176,7 @@ class _Before:
     Attributes:
         text: The last text that is complete in itself: it gives the topic.
         latest: The last text, completed if it is a follow-up: it gives the names.
-        speakers: The folded words of the names of those who spoke.
+        speakers: The folded words of the names of those who spoke lately.
     """
 
     text: str = ""
@@ -192,17 +194,19 @@ def _before(corpus: Corpus, request: RecallRequest, now: datetime) -> list[_Befo
         return [_Before()]
     scope = request.scope
     with corpus.store.read() as connection:
-        turns = turn_rows.latest_in(
+        latest = turn_rows.latest_in(
             connection,
             scope.space,
             scope.channel or "",
-            since=session_start(corpus, request, now),
+            since=now - SPEAKING_WITHIN,
             until=now + timedelta.resolution,
-            limit=MOST_TURNS,
+            limit=SPEAKING,
         )
+        since = session_start(corpus, request, now)
+        turns = [each for each in latest[:MOST_TURNS] if each.at >= since]
         said = message_rows.said_in(connection, [each.id for each in turns])
     texts = [(turn.author, said[turn.id]) for turn in turns if turn.id in said]
-    speakers = frozenset(word for turn in turns for word in words(turn.author or ""))
+    speakers = frozenset(word for turn in latest for word in words(turn.author or ""))
     asker = scope.user if scope.user in [author for author, _ in texts[:INTERLEAVED]] else None
     found = [
         _antecedent((_as_said(corpus, request, *each, now) for each in said_by), speakers)
