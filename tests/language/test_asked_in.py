@@ -99,6 +99,8 @@ def test_a_question_stands_before_or_after_a_pasted_text() -> None:
         "qu'est ce que je dois rapporter",
         "qu'a dit le prof hier",
         "rappelle-moi à quelle heure on joue",
+        "Noé habite où mdr",
+        "il arrive quand lol",
         "whats the code for the hall",
         "when are we on",
         "wait is it Friday or Monday",

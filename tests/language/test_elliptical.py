@@ -107,6 +107,8 @@ def test_what_was_asked_is_asked_of_another(
         ("et le mien ?", "mon badge expire quand ?", "mon badge expire quand ?"),
         ("and mine?", "where's Ben's car?", "where's jess's car?"),
         ("et moi", "ben finit à quelle heure ?", "jess finit à quelle heure ?"),
+        ("mdr et moi ?", "mon directeur c'est qui ?", "mon directeur c'est qui ?"),
+        ("lol and mine?", "where's Ben's car?", "where's jess's car?"),
         ("et moi demain ?", "ben finit à quelle heure ?", None),
         ("and me?", "who has the drill?", None),
         ("and hers?", "where's Ben's car?", None),

@@ -60,6 +60,7 @@ def test_stop_words_are_written_as_words_come_out() -> None:
     [
         ("tu viens ?", True),
         ("where did she go", True),
+        ("lol where did she go", True),
         ("Et pourquoi pas demain", True),
         ("Qu'est-ce que tu fais", True),
         ("je viens demain", False),

@@ -193,4 +193,6 @@ def _any_of(role: str) -> re.Pattern[str]:
 
 @cache
 def _opening() -> re.Pattern[str]:
-    return re.compile(rf"^\W*(?:{'|'.join(load_all('questions')['continuing'])})\b")
+    said = load_all("questions")
+    fillers, continuing = "|".join(said["fillers"].split()), "|".join(said["continuing"])
+    return re.compile(rf"^\W*(?:(?:{fillers})\b\W*)*?(?:{continuing})\b")
