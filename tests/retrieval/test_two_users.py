@@ -132,6 +132,8 @@ def test_what_another_user_has_is_given_only_if_asked_for(
     ("of_alex", "of_bea", "question"),
     [
         ("My rent is 560 euros", "Mon loyer est de 520 euros", "combien alex paie de loyer ?"),
+        ("Ma mère s'appelle Odile", "Ma mère s'appelle Fatiha", "c'est quoi le nom de la mère d'alex ?"),
+        ("I finish at 5", "I finish at 11 on weeknights", "when does alex finish?"),
         ("Mon fromage préféré est le roquefort", "My favourite cheese is Comté", "what's alex's favourite cheese"),
     ],
 )  # fmt: skip

@@ -91,8 +91,8 @@ RECALLED = 0.5
 """Minimum score of talk with all words of the topic that a query asks to recall."""
 ALL_WORDS = 0.95
 """Share of the words of a query, by rarity, that counts as all."""
-OF_OTHER = 0.1
-"""Maximum score of what other users say of themselves, if the asker asks the same of themselves."""
+OF_OTHER = 0.02
+"""Maximum score of what other users say of themselves, if the asker asks the same of themselves: no message needs so little."""
 _OF_TELLER = frozenset({"speaker", "own"})
 """Subjects of statements about their teller: "I", "my brother"."""
 
