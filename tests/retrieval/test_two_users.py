@@ -1,5 +1,7 @@
 """Two users of one space: what one says of themselves does not answer the other's "my"."""
 
+from dataclasses import replace
+
 import pytest
 
 from hippocampe import Hippocampe, Scope
@@ -183,8 +185,28 @@ def test_what_another_user_says_bears_on_what_one_does_for_both(
 )
 def test_the_same_of_another_user_is_never_given(hippo: Hippocampe, fact: str, own: str) -> None:
     hippo.remember(fact, scope=BEA)
-    assert fact not in hippo.before_turn(own, scope=ALEX).text
+    considered = hippo.before_turn(own, scope=ALEX).trace.considered
+    assert max(each.recollection.score for each in considered) < 0.03
     assert fact in hippo.before_turn(own, scope=BEA).text
+
+
+@pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize(
+    ("told_by", "known"),
+    [
+        (ALEX, "Bea is my sister"),
+        (BEA, "alex est mon frère"),
+        (ALEX, "Ma copine s'appelle Béa"),
+        (Scope(user="carl"), "Alex is Bea's dad"),
+    ],
+)
+def test_relatives_have_relatives_in_common(hippo: Hippocampe, told_by: Scope, known: str) -> None:
+    fact, question = "My mum's birthday is 3 May", "when's my mum's birthday?"
+    hippo.remember(fact, scope=BEA)
+    hippo.remember("Bea is a friend of Alex", scope=ALEX)
+    assert fact not in hippo.before_turn(question, scope=ALEX).text
+    hippo.remember(known, scope=told_by)
+    assert fact in hippo.before_turn(question, scope=replace(ALEX, channel="yard")).text
 
 
 @pytest.mark.usefixtures("reading")

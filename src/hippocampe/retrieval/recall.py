@@ -6,7 +6,7 @@ read with the query.
 `hippocampe.retrieval.log` stores the outcome of the results in a turn.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
@@ -38,6 +38,7 @@ from hippocampe.protocols import Vector
 from hippocampe.retrieval import candidates, features, reading, results, scoring, signals
 from hippocampe.retrieval.parts import parts_of, session_start
 from hippocampe.retrieval.query import AnalysedQuery, analyse
+from hippocampe.retrieval.relatives import are_relatives
 from hippocampe.retrieval.request import (
     MAX_QUERY_CHARACTERS,
     RecallRequest,
@@ -519,23 +520,29 @@ def _read(
         of_user = [x.kind != "self" and parse(x.content).subject in _OF_TELLER for x in items]
         odds = np.where(of_user, np.minimum(odds, 0), odds)
     scores = scoring.with_reader(unread, odds, read)
-    if (of_other := scoring.is_of_other(scored.measured[rows])).any():
-        most = [
-            _most_of_other(query, item, score) for item, score in zip(items, unread, strict=True)
-        ]
+    of_other = scoring.is_of_other(scored.measured[rows])
+    if of_other.any():
+        others = {item.author for item, other in zip(items, of_other, strict=True) if other}
+        related = _relatives(corpus, request, others) if query.features.kin else frozenset[str]()
+        most = [1.0 if item.author in related else _most_of_other(query, item) for item in items]
         scores = np.where(of_other, np.minimum(scores, most), scores)
     stopwatch.end("reader")
     said = [replace(item, score=float(score)) for item, score in zip(items, scores, strict=True)]
     return said, read, ()
 
 
-def _most_of_other(query: AnalysedQuery, item: Recollection, unread: float) -> float:
-    """The maximum score of what another user says of themselves: the reader takes their doctor for the asker's.
+def _relatives(
+    corpus: Corpus, request: RecallRequest, users: Iterable[str | None]
+) -> frozenset[str]:
+    """The users who are relatives of the asker: "my mother" of one may be the mother of both."""
+    now = corpus.store.now()
+    return frozenset(user for user in users if user and are_relatives(corpus, request, user, now))
 
-    A relative in other words may be one of both: "my children" and "my son".
-    """
+
+def _most_of_other(query: AnalysedQuery, item: Recollection) -> float:
+    """The maximum score of what another user says of themselves: the reader takes their doctor for the asker's."""
     if not of_speaker(query.spoken).isdisjoint(of_speaker(item.content)):
         return OF_OTHER
     asked = query.features
     of_teller = parse(item.content).subject in (("own",) if asked.asker else _OF_TELLER)
-    return unread if of_teller and not asked.kin else 1.0
+    return item.score if of_teller and not asked.kin else 1.0

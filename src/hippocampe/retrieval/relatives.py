@@ -20,6 +20,8 @@ MOST_RELATIVES = 8
 """Relatives of a question that are looked up: a pasted text may name hundreds."""
 MOST_NAMES = 3
 """Names of relatives that are searched for."""
+_SHARING = ("brother", "partner", "child")
+"""Relatives, with their inverse, who have relatives in common."""
 
 
 def with_names_of_relatives(
@@ -45,6 +47,28 @@ def with_names_of_relatives(
         if names and not any(fold(name) in said for name in names):
             return [with_name(question, asked, name) for name in names[:MOST_NAMES]]
     return []
+
+
+def are_relatives(corpus: Corpus, request: RecallRequest, user: str, now: datetime) -> bool:
+    """Return whether memory knows the asker and another user as relatives: "Ben is my brother".
+
+    Args:
+        corpus: The corpus.
+        request: The search request of the asker.
+        user: The other user.
+        now: The time of the question.
+    """
+    aliases = corpus.aliases.of(request.scope.space)
+    both = [{name, *aliases.get(name, ())} for name in (fold(request.scope.user or ""), fold(user))]
+    kin = frozenset[str]().union(*map(kin_words, _SHARING))
+    for memory in _matching(corpus, " ".join(sorted(both[0] | both[1] | kin)), request, now):
+        named = {*_names(parse(memory.content)), *both[0], *both[1]}
+        for each in relatives_in(memory.content, named):
+            told = _owned(each, memory.user)
+            pair = (told.owner, told.name) if told else ()
+            if all(not names.isdisjoint(pair) for names in both):
+                return True
+    return False
 
 
 def _names_of(
@@ -82,8 +106,12 @@ def _statements(
     corpus: Corpus, relative: Relative, request: RecallRequest, now: datetime
 ) -> Iterator[Memory]:
     """Current memories with a word for the relative, those that name the owner first."""
-    where = request.filter(("memory",), now)
     text = " ".join([relative.owner or "", *sorted(kin_words(relative.kin))])
+    return _matching(corpus, text, request, now)
+
+
+def _matching(corpus: Corpus, text: str, request: RecallRequest, now: datetime) -> Iterator[Memory]:
+    where = request.filter(("memory",), now)
     hits = corpus.index.matching("memory", text, limit=MOST_STATEMENTS, where=where)
     with corpus.store.read() as connection:
         found = memories.get(connection, request.scope.space, [hit.id for hit in hits])
