@@ -524,8 +524,11 @@ def _read(
     if of_other.any():
         others = {item.author for item, other in zip(items, of_other, strict=True) if other}
         related = _relatives(corpus, request, others) if query.features.kin else frozenset[str]()
-        most = [1.0 if item.author in related else _most_of_other(query, item) for item in items]
-        scores = np.where(of_other, np.minimum(scores, most), scores)
+        most = [
+            _most_of_other(query, item) if other and item.author not in related else 1.0
+            for item, other in zip(items, of_other, strict=True)
+        ]
+        scores = np.minimum(scores, most)
     stopwatch.end("reader")
     said = [replace(item, score=float(score)) for item, score in zip(items, scores, strict=True)]
     return said, read, ()
