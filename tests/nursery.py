@@ -53,7 +53,10 @@ def warm_up() -> None:
     hashed.install(setattr)
     unread.install(setattr)
     ours = pkgutil.walk_packages(hippocampe.__path__, "hippocampe.")
-    for name in (*(each.name for each in ours if "__main__" not in each.name), *USED):
+    # Adapters of hosts load their packages, which no forked process uses.
+    apart = ("__main__", ".integrations.")
+    names = (each.name for each in ours if not any(part in each.name for part in apart))
+    for name in (*names, *USED):
         # Of an extra that is not installed.
         with suppress(ImportError):
             importlib.import_module(name)
