@@ -384,7 +384,7 @@ _OWN: dict[str, tuple[Arguments, ...]] = {
     ),
     "erase": (
         _on("id", "boat", dry_run=True),
-        _on("id", "boat"),
+        _on("id", "boat", progress=ignore_progress),
         _always(scope=ME, user="dev", dry_run=True),
         _always(scope=ME, subject="owen", dry_run=True),
         _always(scope=ME, whole_space=True, dry_run=True),

@@ -165,7 +165,7 @@ class Endpoint:
                 query |= {each: getattr(value, each) for each in ("space", "user", "channel")}
             elif f"{{{name}}}" in path:
                 path = path.replace(f"{{{name}}}", str(value))
-            elif name != self.file and name not in self.unsent:
+            elif name not in (self.file, "progress", *self.unsent):
                 in_body = method in ("POST", "PATCH") and self.file is None
                 (body if in_body else query)[place] = typed(value)
         (body if method == "POST" and body else query).update(self.more)
@@ -234,7 +234,6 @@ REST: dict[str, Endpoint] = {
     "import_from": Endpoint(
         "POST /api/import",
         lacks=frozenset({"one_space"}),
-        unsent=frozenset({"progress"}),
         more={"name": "talk.txt"},
         file="path",
     ),
