@@ -205,7 +205,7 @@ def test_a_wish_in_another_sentence_is_no_doubt(old: str, new: str) -> None:
         ("Noé fait du judo", "Noé arrête le judo, si le club ferme", Verdict.UNSURE),
         ("Noé fait du judo", "On dit que Noé a arrêté le judo", Verdict.UNSURE),
         ("Noé fait du judo", "Noé va arrêter le judo", Verdict.UNSURE),
-        # Its father knows, and the words for a guess are no guess here.
+        # His father knows, and the words for a guess are no guess here.
         ("Noé fait du judo", "Noé arrête le judo, dit son père", Verdict.UPDATED),
         ("Noé joue en ligne", "Noé a supprimé son compte, il joue dehors", Verdict.UPDATED),
         ("The class was cancelled", "There will be no class, it is called off", Verdict.UPDATED),

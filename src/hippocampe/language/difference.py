@@ -31,13 +31,18 @@ def difference(new: Statement, old: Statement) -> str | None:
     # After the cheap comparison of words, which tells most pairs apart: these read the tokens of both.
     if roles_swapped(new, old):
         return SWAPPED
-    if relatives := other_relative(new, old):
+    if relatives := _other_relative(new, old):
         return f"different subject: {' / '.join(relatives)}"
     nothing_beyond = not _words_beyond(new, old) and not _words_beyond(old, new)
     return SWAPPED if nothing_beyond and len(new.words) == len(old.words) else None
 
 
-def other_relative(new: Statement, old: Statement) -> tuple[str, str] | None:
+def is_about_another(new: Statement, old: Statement) -> bool:
+    """Return whether the two are about two people: "my aunt", "my uncle"; "Wei Li", "Wei Ng"."""
+    return _other_relative(new, old) is not None or _other_full_name(new, old)
+
+
+def _other_relative(new: Statement, old: Statement) -> tuple[str, str] | None:
     """Return the words for the relative each is about, the old one first, if each is about one that the other does not name."""
     ours, theirs = _subject_relative(new), _subject_relative(old)
     if ours is None or theirs is None or not are_two(ours.kin, theirs.kin):
@@ -51,7 +56,7 @@ def _subject_relative(statement: Statement) -> Token | None:
     return next((token for token in statement.tokens[: statement.verb] if token.kin), None)
 
 
-def other_full_name(new: Statement, old: Statement) -> bool:
+def _other_full_name(new: Statement, old: Statement) -> bool:
     """Return whether each is about somebody of the same first name with another last name: "Wei Li", "Wei Ng"."""
     ours, theirs = _full_name(new), _full_name(old)
     same_first = ours[:1] == theirs[:1]

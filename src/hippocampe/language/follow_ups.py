@@ -12,7 +12,7 @@ from itertools import dropwhile
 
 from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.person import is_about_speaker, is_first_person, is_to_somebody
-from hippocampe.language.questions import asks_anything
+from hippocampe.language.questions import FILLER, asks_anything
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.statement import parse
 from hippocampe.language.text import STOP_WORDS, fold, words
@@ -193,6 +193,5 @@ def _any_of(role: str) -> re.Pattern[str]:
 
 @cache
 def _opening() -> re.Pattern[str]:
-    said = load_all("questions")
-    fillers, continuing = "|".join(said["fillers"].split()), "|".join(said["continuing"])
-    return re.compile(rf"^\W*(?:(?:{fillers})\b\W*)*?(?:{continuing})\b")
+    continuing = "|".join(load_all("questions")["continuing"])
+    return re.compile(rf"^\W*(?:{FILLER}\W*)*?(?:{continuing})\b")

@@ -21,14 +21,15 @@ FEWEST_ASKING: Final = 3
 me?") or answer it."""
 
 _QUESTIONS: Final = load_all("questions")
-_FILLER: Final = rf"(?:{'|'.join(_QUESTIONS['fillers'].split())})\b"
-_OPENING: Final = re.compile(rf"^(?:{_FILLER} )*[,\s]*(?:{'|'.join(_QUESTIONS['openers'])})\b")
-_LEAD: Final = re.compile(rf"^(?:{_FILLER}\s*)+,\s*", re.IGNORECASE)
-_UNASKED: Final = re.compile(rf"^(?:{_FILLER} )*[,\s]*(?:{'|'.join(_QUESTIONS['unasked'])})(?!\w)")
+FILLER: Final = rf"(?:{'|'.join(_QUESTIONS['fillers'].split())})\b"
+"""Matches a word that may stand before a question, in folded text."""
+_OPENING: Final = re.compile(rf"^(?:{FILLER} )*[,\s]*(?:{'|'.join(_QUESTIONS['openers'])})\b")
+_LEAD: Final = re.compile(rf"^(?:{FILLER}\s*)+,\s*", re.IGNORECASE)
+_UNASKED: Final = re.compile(rf"^(?:{FILLER} )*[,\s]*(?:{'|'.join(_QUESTIONS['unasked'])})(?!\w)")
 _INSIDE: Final = re.compile("|".join(_QUESTIONS["inside"]))
 _TELLING: Final = re.compile("|".join(_QUESTIONS["telling"]))
 _DEPENDENT: Final = re.compile(rf"(?:{'|'.join(_QUESTIONS['dependent'])})\b")
-_CLOSING: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['closers'])})(?:\W+{_FILLER})*\W*$")
+_CLOSING: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['closers'])})(?:\W+{FILLER})*\W*$")
 _CLAUSES: Final = re.compile(r"[,;:.!?…]\s*\w|\n")
 _ADVICE: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['advice'])})\b")
 _TOLD: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['told'])})\b")

@@ -370,9 +370,17 @@ def _find(
     tells = request.typed and not topics and is_telling(query.spoken)
     missing: tuple[str, ...] = ()
     certain = reading.is_certain([score for *_, score in scored.ranked])
-    if not query.features.nothing and (_asks_companion(query) or not certain):
+    to_companion = _asks_companion(query)
+    if not query.features.nothing and (to_companion or not certain):
         items, read, missing = _read(
-            corpus, query, request, scored, stopwatch, compare=bool(topics), tells=tells
+            corpus,
+            query,
+            request,
+            scored,
+            stopwatch,
+            compare=bool(topics),
+            tells=tells,
+            to_companion=to_companion,
         )
     if query.topic is not None:
         covered = scored.measured[:, SIGNALS.index("covered")]
@@ -469,12 +477,14 @@ def _read(
     *,
     compare: bool,
     tells: bool,
+    to_companion: bool,
 ) -> tuple[list[Recollection], Floats, tuple[str, ...]]:
     """The results with their scores after reading, the reader's log-odds, and the missing parts.
 
     A text answers if it answers the query as it was put, or what it asks to recall. The reader is trained on questions, so
     its log-odds for search terms are too low but well ordered: to `compare`, the highest counts as 0. Those for a query
     that `tells` something are too low as well. It cannot raise talk to which a rule applies.
+    What users say of themselves answers no question `to_companion`.
     """
     items, nothing = scored.items, np.zeros(0, np.float32)
     first = items[: scored.read]
@@ -489,8 +499,7 @@ def _read(
         timezone = corpus.settings.of(request.scope.space).timezone
         first = [_with_day(each, timezone) for each in first]
     spoken, own = query.spoken, [each.kind == "self" for each in first]
-    asked = _asks_companion(query)
-    addressed = asked or (any(own) and _is_to_companion(spoken))
+    addressed = to_companion or (any(own) and _is_to_companion(spoken))
     if addressed:
         # The reader knows whom "you" and "I" mean if it is told: where the asker lives does not answer "where do you live?".
         companion = corpus.settings.of(request.scope.space).companion_names[0].title()
@@ -515,7 +524,7 @@ def _read(
     ruled_out = scoring.is_ruled_out(scored.measured[rows[: len(read)]])
     read = np.where(ruled_out, np.minimum(read, 0), read)
     unread, odds = np.array([item.score for item in items], np.float32), scored.odds[rows]
-    if asked:
+    if to_companion:
         # Their words match all the same: only the reader sees whose favourite colour is asked for.
         of_user = [x.kind != "self" and parse(x.content).subject in _OF_TELLER for x in items]
         odds = np.where(of_user, np.minimum(odds, 0), odds)
@@ -524,8 +533,9 @@ def _read(
     if of_other.any():
         others = {item.author for item, other in zip(items, of_other, strict=True) if other}
         related = _relatives(corpus, request, others) if query.features.kin else frozenset[str]()
+        told = of_speaker(query.spoken)
         most = [
-            _most_of_other(query, item) if other and item.author not in related else 1.0
+            _most_of_other(query, told, item) if other and item.author not in related else 1.0
             for item, other in zip(items, of_other, strict=True)
         ]
         scores = np.minimum(scores, most)
@@ -542,9 +552,9 @@ def _relatives(
     return frozenset(user for user in users if user and are_relatives(corpus, request, user, now))
 
 
-def _most_of_other(query: AnalysedQuery, item: Recollection) -> float:
+def _most_of_other(query: AnalysedQuery, told: frozenset[str], item: Recollection) -> float:
     """The maximum score of what another user says of themselves: the reader takes their doctor for the asker's."""
-    if not of_speaker(query.spoken).isdisjoint(of_speaker(item.content)):
+    if not told.isdisjoint(of_speaker(item.content)):
         return OF_OTHER
     asked = query.features
     of_teller = parse(item.content).subject in (("own",) if asked.asker else _OF_TELLER)

@@ -110,11 +110,9 @@ def _are_moved(old: Statement, new: Statement) -> bool:
         for value, (kind, in_place) in theirs.items()
         if value in ours
     }
-    return any(
-        [each for each in ours if shared.get(each) == group]
-        != [each for each in theirs if shared.get(each) == group]
-        for group in set(shared.values())
-    )
+    group = shared.__getitem__
+    # Sorting keeps the order within a group.
+    return sorted((each for each in ours if each in shared), key=group) != sorted(shared, key=group)
 
 
 def _placed(statement: Statement) -> dict[str, tuple[str, bool]]:

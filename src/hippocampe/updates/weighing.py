@@ -16,12 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from hippocampe.language.difference import (
-    SWAPPED,
-    other_full_name,
-    other_relative,
-    other_unit,
-)
+from hippocampe.language.difference import SWAPPED, is_about_another, other_unit
 from hippocampe.language.equated import equated_names
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.negation import are_contraries
@@ -47,8 +42,6 @@ LEAST_COSINE: Final = 0.2
 _NEAR: Final = 0.28
 """All others are weighed from this cosine on."""
 _SHOWN_WORDS: Final = 5
-_AFTERTHOUGHT: Final = 3
-"""Most words of a clause that only says how sure the one before it is."""
 _SAME_WORDS, _IN_ORDER, _AS_LONG = 0.6, 0.95, 0.25
 """Least share of common words, share of words in the same order, and difference of the logarithms of the lengths,
 of two statements that differ in the order of their words: 83 % of the pairs of PAWS-X that differ in meaning, and
@@ -180,8 +173,7 @@ def conclude(
     if 1 - float(shares[SEPARATE]) < thresholds["review"]:
         # Another value of a relation is worth a review however little the two resemble each other.
         return apart(rule) if rule.change is None else rule
-    new, old = aligned.new, aligned.old
-    if other_relative(new, old) or other_full_name(new, old) or is_only_done_again(aligned):
+    if is_about_another(aligned.new, aligned.old) or is_only_done_again(aligned):
         return apart(rule)
     why = veto(aligned, evidence, rule)
     outcome = likeliest(shares, evidence)
