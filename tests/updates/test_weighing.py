@@ -45,6 +45,46 @@ def test_an_amount_in_another_unit_is_listed(old: str, new: str, *, listed: bool
     assert reason.startswith("another unit") == listed
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "claimed"),
+    [
+        ("The delivery is on the 9th", "The supplier says the delivery is on the 12th", True),
+        ("La livraison est le 9", "Le fournisseur dit que la livraison est le 12", True),
+        ("Karim lives in Lyon", "According to Sonia, Karim lives in Lille", True),
+        ("Karim habite à Lyon", "D'après Sonia, Karim habite à Lille", True),
+        ("Sonia says the soup is salty", "Sonia says the soup is fine", False),
+        ("Karim eats no eggs", "Karim says he eats eggs again", False),
+        ("Karim ne mange pas d'œufs", "Karim dit qu'il mange à nouveau des œufs", False),
+        ("The delivery is on the 9th", "I say the delivery is on the 12th", False),
+        ("I weigh 92 kilos", "The scale said 86 kilos", False),
+        ("J'attends une réponse de la crèche", "La crèche a dit oui", False),
+    ],
+)
+def test_the_claim_of_somebody_else_replaces_nothing(old: str, new: str, *, claimed: bool) -> None:
+    reason = concluded(old, new, {"update": 0.95})[1]
+    assert reason.startswith("another's claim") == claimed
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "added"),
+    [
+        ("Only admins can delete projects", "Since release 5 owners may delete projects too", True),
+        (
+            "Seuls les admins peuvent supprimer des projets",
+            "Depuis la version 5 les propriétaires peuvent aussi supprimer des projets",
+            True,
+        ),
+        ("I drink tea", "I drink coffee as well", True),
+        ("La soupe est bonne", "La soupe est aussi salée que la mer", False),
+        ("The soup is good", "The soup is too salty now", False),
+        ("Hugo plays the oboe", "Hugo plays the oboe and also the flute", False),
+    ],
+)
+def test_what_holds_too_stays_beside(old: str, new: str, *, added: bool) -> None:
+    reason = concluded(old, new, {"update": 0.95})[1]
+    assert reason.startswith("an addition") == added
+
+
 def test_a_likely_update_replaces_and_names_both_values() -> None:
     verdict, reason = concluded(
         "La piscine ferme à 19 h", "La piscine ferme à 21 h", {"update": 0.8}

@@ -29,6 +29,7 @@ from hippocampe.language.text import keywords
 from hippocampe.language.tokens import Token
 from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.alignment import Alignment, align
+from hippocampe.updates.beside import beside
 from hippocampe.updates.decide import Decision, Verdict
 from hippocampe.updates.evidence import common_subsequence, evidence_of, substituted
 from hippocampe.updates.learnt import MERGING, OUTCOMES, SAME, SEPARATE, Floats, Model
@@ -347,7 +348,7 @@ def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> s
         return "another unit"
     if _goes_on_after_its_end(aligned):
         return "perhaps from before the end"
-    return amount_kept(aligned) or occasion(aligned)
+    return amount_kept(aligned) or occasion(aligned) or beside(aligned)
 
 
 def _is_in_another_unit(aligned: Alignment) -> bool:
