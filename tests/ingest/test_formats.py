@@ -1148,6 +1148,33 @@ def test_a_table_without_authors_has_statements(tmp_path: Path) -> None:
     assert problem.line == 4
 
 
+@pytest.mark.parametrize(
+    ("written", "at"),
+    [
+        ("3 mars 2024", datetime(2024, 3, 3, tzinfo=UTC)),
+        ("dimanche 3 mars 2024 à 14h30", datetime(2024, 3, 3, 14, 30, tzinfo=UTC)),
+        ("1er févr. 2024 9:05", datetime(2024, 2, 1, 9, 5, tzinfo=UTC)),
+        ("March 3, 2024", datetime(2024, 3, 3, tzinfo=UTC)),
+        ("Mar 3, 2024, 2:30 PM", datetime(2024, 3, 3, 14, 30, tzinfo=UTC)),
+        ("3 March 2024 at 12:05:09 am", datetime(2024, 3, 3, 0, 5, 9, tzinfo=UTC)),
+        ("Sun, 03 Mar 2024 14:30:00 +0100", datetime(2024, 3, 3, 13, 30, tzinfo=UTC)),
+        ("3 Mar 2024 14:30 GMT", datetime(2024, 3, 3, 14, 30, tzinfo=UTC)),
+        ("3 mars", None),
+        ("mars 2024", None),
+        ("30 février 2024", None),
+        ("3 mars 2024 à 25h10", None),
+        ("le colis du 3 mars 2024", None),
+    ],
+)
+def test_dates_in_words_and_of_mails_are_read_in_a_table(
+    tmp_path: Path, written: str, at: datetime | None
+) -> None:
+    table = f'date,author,message\n"{written}",Tom,hello\n'
+    messages, problems = read(write(tmp_path, "x.csv", table), timezone="UTC")
+    assert [each.at for each in messages] == ([at] if at else [])
+    assert len(problems) == (at is None)
+
+
 def test_the_order_of_a_date_is_not_guessed(tmp_path: Path) -> None:
     table = "message,author,date\nhello,Tom,01/02/2024\n"
     assert read(write(tmp_path, "x.csv", table))[0] == []

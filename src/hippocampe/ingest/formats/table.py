@@ -8,7 +8,8 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from datetime import tzinfo
+from datetime import UTC, datetime, tzinfo
+from email.utils import parsedate_to_datetime
 from functools import cache
 
 from hippocampe.errors import UnreadableFile
@@ -29,9 +30,19 @@ from hippocampe.ingest.formats.record import (
 )
 from hippocampe.ingest.formats.source import Line, Source, read_lines
 from hippocampe.language.lexicon import load_all
+from hippocampe.language.temporal.window import parse_window
 from hippocampe.language.text import fold
 
 _DATE = re.compile(r"(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})(?:,? +(\d{1,2})(:\d{2}(?::\d{2})?))?")
+_MAIL = re.compile(
+    r"(?:[A-Za-z]{3}, +)?\d{1,2} [A-Za-z]{3} \d{4} \d{2}:\d{2}(?::\d{2})? (?:[+-]\d{4}|[A-Z]{1,4})(?: \(.*\))?"
+)
+_CLOCK = re.compile(
+    r",?\s+(?:\w{1,2}\s+)?(\d{1,2})[:h](\d{2})(?::(\d{2}))?(?:\s*([AaPp])\.?[Mm]\.?)?$"
+)
+_YEAR = re.compile(r"\b\d{4}\b")
+_ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
+"""A date with its year is the same at any time."""
 _Row = dict[str, str]
 _OPEN = f"a cell has no closing quotation mark, or more than {csv.field_size_limit():,} characters"
 
@@ -57,7 +68,7 @@ def _header(line: str) -> tuple[list[str], str] | None:
 
 
 def read_table(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
-    """Read the rows of a table, with dates in ISO 8601, or in an order of day and month that is certain.
+    """Read the rows of a table, with dates in ISO 8601, as in mails, in words, or in an order of day and month that is certain.
 
     Raises:
         UnreadableFile: No column has a text.
@@ -149,10 +160,33 @@ def _month_at(dates: Iterable[str], *, second: bool) -> int:
 
 def _as_iso(date: str, month_at: int) -> str:
     found = _DATE.fullmatch(date)
-    if found is None or not month_at:
+    if found is None:
+        return _dated_by_mail(date) or _dated_in_words(date) or date
+    if not month_at:
         return date
     time = f" {int(found[4]):02}{found[5]}" if found[4] else ""
     return f"{found[3]}-{int(found[month_at]):02}-{int(found[3 - month_at]):02}{time}"
+
+
+def _dated_by_mail(date: str) -> str | None:
+    """The date of a mail (RFC 2822) in ISO 8601: "Sun, 3 Mar 2024 14:30:00 +0100"."""
+    with suppress(ValueError):
+        return parsedate_to_datetime(date).isoformat() if _MAIL.fullmatch(date) else None
+    return None
+
+
+def _dated_in_words(date: str) -> str | None:
+    """A day with the name of its month in ISO 8601: "3 mars 2024 à 14h30", "March 3, 2024"."""
+    clock = _CLOCK.search(date)
+    day = date[: clock.start()] if clock else date
+    found = parse_window(day, now=_ANY_TIME, timezone="UTC") if _YEAR.search(day) else None
+    if found is None or found.kind != "day" or found.text != day:
+        return None
+    time = ""
+    if clock:
+        hour = int(clock[1]) % 12 + 12 * (clock[4].lower() == "p") if clock[4] else int(clock[1])
+        time = f" {hour:02}:{clock[2]}:{clock[3] or '00'}"
+    return f"{found.start.date().isoformat()}{time}"
 
 
 def _statement(
