@@ -65,6 +65,22 @@ def memory(score: float, text: str, minutes: int, *, author: str = "ana") -> Can
             "The barbecue has been moved to Sunday",
             "The barbecue has been sold",
         ),
+        (
+            "The pump-out is booked for the 14th",
+            "The pump-out got moved to the 16th",
+            "The pump got moved to the deck",
+        ),
+        (
+            "Karim works at Acme",
+            "Karim just left Acme, he joined Initech",
+            "Farid just left Acme, he joined Initech",
+        ),
+        (
+            "Karim travaille chez Acme",
+            "Karim vient de quitter Acme, il est chez Initech",
+            "Farid vient de quitter Acme, il est chez Initech",
+        ),
+        ("J'habite à Pau", "Maintenant j'habite à Dax", "Maintenant je chante à Dax"),
     ],
 )
 def test_another_value_of_the_same_needs_no_score(old: str, new: str, other: str) -> None:
@@ -72,7 +88,7 @@ def test_another_value_of_the_same_needs_no_score(old: str, new: str, other: str
     assert outcomes([memory(0.7, old, 5), memory(0.01, new, 0)]) == ONE
     assert outcomes([memory(0.7, old, 0), memory(0.01, other, 5)]) == ONE
     assert outcomes([memory(0.1, old, 0), memory(0.01, new, 5)]) == ["below_threshold"] * 2
-    if new.startswith("M"):
+    if new.startswith("M"):  # Of the one who says so: "my", "j'habite".
         assert outcomes([memory(0.7, old, 0), memory(0.01, new, 5, author="bob")]) == ONE
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 
 from hippocampe.injection.channel_history import Channel
 from hippocampe.language.equality import repeated
@@ -21,6 +20,7 @@ from hippocampe.types import (
     Signal,
     part_of,
 )
+from hippocampe.updates.decide import Verdict, compare
 
 LIVE_SCORE = 0.1
 """Minimum score of live messages. They are few and of the day: the ten best are useful, and "ok" or "lol" stay
@@ -189,25 +189,32 @@ def _is_unlikely(
         return True
     if not _is_below(candidate, settings, CORRECTION_SHARE):
         return False
-    return not any(_is_about(said, candidate, each) for each in older)
+    return not any(_corrects(said, candidate, each) for each in older)
 
 
 def _said(candidate: Candidate) -> str:
     return candidate.item.content.partition("\n")[0]
 
 
-def _is_about(correction: Statement, candidate: Candidate, older: Candidate) -> bool:
-    """Return whether a correction gives another value of all that it names before its verb, which an older text names too:
-    "the dinner has been moved to Friday"."""
-    corrected = parse(_said(older)).tokens
-    if _kinds_of_values(correction.tokens).isdisjoint(_kinds_of_values(corrected)):
-        return False
-    subject = list(takewhile(lambda token: "auxiliary" not in token.roles, correction.tokens))
-    own = any("own" in token.roles for token in subject)
+def _corrects(correction: Statement, candidate: Candidate, older: Candidate) -> bool:
+    """Return whether an older text holds no more after a correction: that would replace it if it were remembered, or tells
+    something else of the same."""
+    corrected = parse(_said(older))
+    subject = correction.tokens[: correction.verb + 1]
+    own = any(not token.roles.isdisjoint(("own", "first_person")) for token in subject)
     if own and candidate.item.author != older.item.author:
         return False
-    named = {subject[at].stem for at in correction.content if at < len(subject)}
-    return bool(named) and named <= {token.stem for token in corrected}
+    replaces = compare(correction, corrected).verdict is Verdict.UPDATED
+    return replaces or _is_about(correction, corrected)
+
+
+def _is_about(correction: Statement, corrected: Statement) -> bool:
+    """Return whether a correction gives another value of all that it names before its verb, which an older text names too:
+    "the dinner has been moved to Friday"."""
+    if _kinds_of_values(correction.tokens).isdisjoint(_kinds_of_values(corrected.tokens)):
+        return False
+    named = {correction.tokens[at].stem for at in correction.content if at < correction.verb}
+    return bool(named) and named <= corrected.stems
 
 
 def _kinds_of_values(tokens: Sequence[Token]) -> set[str]:
