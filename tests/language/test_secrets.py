@@ -43,6 +43,10 @@ SECRETS = [
     ("password", "le mot de passe du wifi c'est cheval bleu", "cheval bleu"),
     ("password", "mon mot de passe est grand cheval bleu", "grand cheval bleu"),
     ("password", "mdp du wifi : soleil vert lune rouge.", "soleil vert lune rouge"),
+    ("password", "The wifi password changed, it is now red-fox-3", "red-fox-3"),
+    ("password", "The gate code changed and it was 4471 before", "4471"),
+    ("password", "the wifi password changed, and it's red-fox-3 now", "red-fox-3"),
+    ("password", "Le mot de passe du wifi a changé, et c'est renard-3", "renard-3"),
     ("password", "DB_PASSWORD=correcthorse9", "correcthorse9"),
     ("password", "dbPassword: Banana42", "Banana42"),
     ("password", "ADMIN_PASS=Banana42", "Banana42"),
@@ -271,6 +275,8 @@ SECRETS = [
 ]
 
 INNOCENT = [
+    "The wifi password changed, it is annoying", "I lost the password and it's on the fridge", "The password changed, it is long",
+    "Le mot de passe du wifi a changé et c'est pénible",
     "my password is working fine", "the password is taped underneath", "the password is case sensitive",
     "my password is eight characters", "the password is upstairs, on the fridge", "my password is getting old",
     "le mot de passe est marqué dessous", "le mot de passe du wifi est derrière la box", "le mot de passe est vraiment nul",
