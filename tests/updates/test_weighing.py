@@ -85,6 +85,55 @@ def test_what_holds_too_stays_beside(old: str, new: str, *, added: bool) -> None
     assert reason.startswith("an addition") == added
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "Selma is training for the Berlin marathon",
+            "Selma has pulled out of the Berlin marathon",
+        ),
+        (
+            "Le code du digicode est au dos du badge",
+            "Le digicode a changé de code, au dos du badge",
+        ),
+    ],
+)
+def test_what_says_that_it_changed_needs_no_care(old: str, new: str) -> None:
+    assert concluded(old, new, {"update": 0.75})[0] is Verdict.UPDATED
+    # It must be the change that is likely.
+    assert concluded(old, new, {"same": 0.75})[0] is Verdict.UNSURE
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "other"),
+    [
+        ("Je ne bois pas d'alcool", "Je ne bois jamais d'alcool", "Je ne sers pas d'alcool"),
+        ("Tom is not at home on Mondays", "Tom is never at home on Mondays", None),
+    ],
+)
+def test_another_word_of_denial_is_no_other_word(old: str, new: str, other: str | None) -> None:
+    assert concluded(old, new, {"update": 0.75})[0] is Verdict.UPDATED
+    if other:
+        assert concluded(old, other, {"update": 0.75})[0] is Verdict.UNSURE
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("We want to adopt a rabbit", "We have adopted a rabbit"),
+        ("On veut adopter un lapin", "Ça y est, on a adopté un lapin"),
+        ("Il reste 12 bocaux à la cave", "Il ne reste plus que 5 bocaux à la cave"),
+    ],
+)
+def test_what_was_wanted_is_done_and_what_was_left_is_less(old: str, new: str) -> None:
+    assert concluded(old, new, {"update": 0.75})[0] is Verdict.UPDATED
+
+
+def test_what_is_wanted_again_and_again_is_not_done_once() -> None:
+    old, new = "Il veut aller courir le matin", "Il est allé courir ce matin"
+    assert concluded(old, new, {"update": 0.75})[0] is not Verdict.UPDATED
+
+
 def test_a_likely_update_replaces_and_names_both_values() -> None:
     verdict, reason = concluded(
         "La piscine ferme à 19 h", "La piscine ferme à 21 h", {"update": 0.8}

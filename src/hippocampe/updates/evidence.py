@@ -34,6 +34,7 @@ def evidence_of(aligned: Alignment, cosine: float) -> Evidence:
     subject, other_subject = _names_before_verb(old), _names_before_verb(new)
     swapped = substituted(old.tokens, new.tokens)
     common = all(token.kind == "word" and not token.name for token in swapped)
+    denied = all("negation" in token.roles for token in swapped)
     of_subject = _is_in_subject(old, swapped) and _is_in_subject(new, swapped)
     return {
         "cosine": cosine,
@@ -41,7 +42,7 @@ def evidence_of(aligned: Alignment, cosine: float) -> Evidence:
         "jaccard": (words & others).total() / max((words | others).total(), 1),
         "in_order": common_subsequence(ours, theirs) / max(len(theirs), 1),
         "one_substituted": float(bool(swapped)),
-        "one_word": float(bool(swapped) and (common or of_subject)),
+        "one_word": float(bool(swapped) and (common or of_subject) and not denied),
         "long": float(min(len(ours), len(theirs)) > _LONG),
         "short": float(min(len(ours), len(theirs)) <= _SHORT),
         "length": min(len(old.content), _MOST),

@@ -21,6 +21,7 @@ OUTCOMES: Final = ("update", "same", "detail", "partial", "separate")
 """The outcomes of the decision; the first three replace the old statement."""
 MERGING: Final = 3
 """Number of `OUTCOMES` that merge the two statements."""
+UPDATE: Final = OUTCOMES.index("update")
 SAME: Final = OUTCOMES.index("same")
 SEPARATE: Final = OUTCOMES.index("separate")
 

@@ -23,7 +23,7 @@ from hippocampe.language.negation import are_contraries
 from hippocampe.language.relations import TASTE, Relation, relations
 from hippocampe.language.roles import roles_swapped
 from hippocampe.language.secrets import MASKED
-from hippocampe.language.statement import Statement
+from hippocampe.language.statement import CHANGE, Statement
 from hippocampe.language.tense import Tense, tense_of
 from hippocampe.language.text import keywords
 from hippocampe.language.tokens import Token
@@ -32,7 +32,7 @@ from hippocampe.updates.alignment import Alignment, align
 from hippocampe.updates.beside import beside
 from hippocampe.updates.decide import Decision, Verdict
 from hippocampe.updates.evidence import common_subsequence, evidence_of, substituted
-from hippocampe.updates.learnt import MERGING, OUTCOMES, SAME, SEPARATE, Floats, Model
+from hippocampe.updates.learnt import MERGING, OUTCOMES, SAME, SEPARATE, UPDATE, Floats, Model
 from hippocampe.updates.occasions import is_only_done_again, occasion
 from hippocampe.updates.plans import amount_kept, may_both_hold, share_to_merge, share_to_review
 
@@ -191,7 +191,8 @@ def conclude(
         # An update in either language then replaces both: see `twins`.
         why = why or "in another language"
     likely = merge_probability(shares, evidence)
-    clear = done or _reverses(aligned)
+    changed = _says_changed(aligned, evidence) and shares[UPDATE] >= thresholds["merge"]
+    clear = done or changed or _reverses(aligned)
     if clear:
         outcome, likely = "update", merge
     least = _threshold(aligned, evidence, thresholds, clear=clear)
@@ -213,6 +214,14 @@ def _threshold(
         return thresholds["merge"] * share
     adds = _only_adds(aligned) and not (evidence["long"] or evidence["one_substituted"])
     return thresholds["merge" if clear or adds or share < 1 else "careful"]
+
+
+def _says_changed(aligned: Alignment, evidence: Mapping[str, float]) -> bool:
+    """Return whether the new statement says that something changed, in more than a word; a denial may be of a part alone."""
+    signs = CHANGE & (aligned.new.signs - aligned.old.signs)
+    return (
+        bool(signs) and "no_longer" not in signs and not (evidence["long"] or evidence["one_word"])
+    )
 
 
 def _takes_back_a_plan(aligned: Alignment) -> bool:
