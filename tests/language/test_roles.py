@@ -83,3 +83,20 @@ def test_a_time_may_stand_anywhere(old: str, new: str, moved: bool) -> None:
 )
 def test_those_that_and_joins_have_no_order(old: str, new: str, same: bool) -> None:
     assert only_order_differs(parse(new), parse(old)) is same
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("Kofi is Ama's brother", "Ama's brother is Kofi", True),
+        ("Kofi est le frère d'Ama", "Le frère d'Ama est Kofi", True),
+        ("My sister is the treasurer", "The treasurer is my sister", True),
+        ("Kofi is Ama's brother", "Ama is Kofi's brother", False),
+        ("Kofi est le frère d'Ama", "Ama est le frère de Kofi", False),
+        ("Tom is a friend of Ann", "Ann is a friend of Tom", False),
+        ("Kofi is not Ama's brother", "Ama's brother is not Kofi", False),
+        ("Ruth met Ama's brother", "Ama's brother met Ruth", False),
+    ],
+)
+def test_both_sides_of_is_may_come_first(old: str, new: str, same: bool) -> None:
+    assert only_order_differs(parse(new), parse(old)) is same

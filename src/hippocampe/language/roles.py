@@ -20,6 +20,7 @@ _OBJECT: Final = words_of("speaker_undergoes")
 _BESIDE: Final = words_of("beside")
 _UNION: Final = words_of("union")
 _DETERMINERS: Final = frozenset({"definite", "indefinite", "own", "others_own"})
+_DEFINITE: Final = frozenset({"definite", "own", "others_own"})
 _NOUN_BEFORE: Final = _DETERMINERS | {"of", "at"}
 _AUXILIARIES: Final = words_of("grammar.auxiliary")
 """Of all languages: the language of a short text is a guess."""
@@ -55,14 +56,37 @@ def roles_swapped(new: Statement, old: Statement) -> bool:
 
 
 def only_order_differs(new: Statement, old: Statement) -> bool:
-    """Return whether two statements have the same words, but for the place of one time or the order of two that "and" joins.
+    """Return whether two statements have the same words, but for the place of one time or the order of two that "and" joins
+    or "is" equates.
 
-    As in "on Monday" at the end or at the beginning; "Tom and Ann", "Ann and Tom".
+    As in "on Monday" at the end or at the beginning; "Tom and Ann", "Ann and Tom"; "Tom is Ann's son", "Ann's son is Tom".
     """
     if new.counts != old.counts:
         return False
     ours, theirs = list(new.norms), list(old.norms)
-    return _only_time_moved(ours, theirs) or _only_joined_moved(ours, theirs)
+    moved = _only_time_moved(ours, theirs) or _only_joined_moved(ours, theirs)
+    return moved or _only_sides_moved(new, old)
+
+
+def _only_sides_moved(new: Statement, old: Statement) -> bool:
+    """Return whether the sides of "is", both of them definite, changed places."""
+    if not (_is_belonging(new) and _is_belonging(old)) or new.negations or new.question:
+        return False
+    (left, right), (old_left, old_right) = (
+        (each.tokens[: each.verb], each.tokens[each.verb + 1 :]) for each in (new, old)
+    )
+    same = [_norms(left), _norms(right)] == [_norms(old_right), _norms(old_left)]
+    return same and all(map(_is_definite, (left, right)))
+
+
+def _norms(tokens: Sequence[Token]) -> list[str]:
+    return [token.norm for token in tokens]
+
+
+def _is_definite(side: Sequence[Token]) -> bool:
+    """Return whether words begin with a name, or with an article or a possessive that makes them definite."""
+    first = side[:1]
+    return any(token.name or token.roles & _DEFINITE for token in first)
 
 
 def _only_time_moved(ours: list[str], theirs: list[str]) -> bool:
