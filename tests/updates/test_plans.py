@@ -48,6 +48,11 @@ SCOPE = Scope(space="plans")
         ("Je préfère le ski", "Je préfère maintenant la voile", 0),
         ("I prefer skiing", "I prefer sailing", 1),
         ("My train to Oslo is at 7", "My train back from Oslo is at 19", 1),
+        # It takes the place of what it does not name.
+        ("We booked Acme for the move", "Booked Avon instead", 0),
+        ("On a commandé des pizzas pour la fête", "On a commandé des tacos à la place", 0),
+        ("We booked Acme for the move", "Booked Avon", 1),
+        ("We booked Acme for the move", "To bed instead", 1),
         # An amount in one unit.
         ("My bike has 800 km", "My bike has 950 km", 0.5),
         ("Mon vélo a 800 km", "Mon vélo a 950 km", 0.5),

@@ -45,6 +45,8 @@ def share_to_review(aligned: Alignment, told: date) -> float:
         aligned: The two statements, aligned.
         told: The day on which the new one was told.
     """
+    if _is_instead(aligned):
+        return 0
     if tense_of(aligned.new) is Tense.PAST or aligned.old.subject != aligned.new.subject:
         return 1
     before, after = differing(aligned)
@@ -59,6 +61,17 @@ def share_to_review(aligned: Alignment, told: date) -> float:
         return 1
     old, new = ([each.tokens[at] for each, at in side] for side in (before, after))
     return _share_of_dates(old, new, told)
+
+
+def _is_instead(aligned: Alignment) -> bool:
+    """Return whether the new statement tells something else in the place of what it does not name: "booked Acme instead"."""
+    old, new = aligned.old, aligned.new
+    replaces = [word_classes().occurs("instead", each.norms) for each in (new, old)]
+    return (
+        replaces == [True, False]
+        and bool(aligned.open_old)
+        and not old.stems.isdisjoint(new.tokens[at].stem for at in new.content)
+    )
 
 
 def _share_of_dates(old: Sequence[Token], new: Sequence[Token], told: date) -> float:
