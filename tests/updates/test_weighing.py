@@ -52,6 +52,8 @@ def test_an_amount_in_another_unit_is_listed(old: str, new: str, *, listed: bool
         ("La livraison est le 9", "Le fournisseur dit que la livraison est le 12", True),
         ("Karim lives in Lyon", "According to Sonia, Karim lives in Lille", True),
         ("Karim habite à Lyon", "D'après Sonia, Karim habite à Lille", True),
+        ("The dose is 5 mg", "The doctor has said that the dose is 10 mg", True),
+        ("La dose est de 5 mg", "Le médecin m'a dit que la dose est de 10 mg", True),
         ("Sonia says the soup is salty", "Sonia says the soup is fine", False),
         ("Karim eats no eggs", "Karim says he eats eggs again", False),
         ("Karim ne mange pas d'œufs", "Karim dit qu'il mange à nouveau des œufs", False),

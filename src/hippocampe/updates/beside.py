@@ -24,7 +24,8 @@ def _is_claimed(statement: Statement, other: Statement) -> bool:
         return False
     at = next((at for at in range(len(norms)) if classes.match("claims", norms, at)), 0)
     length = classes.match("claims", norms, at)
-    if not length or at > statement.verb or classes.match("no_hedges", norms, at):
+    last = statement.verb + ("auxiliary" in tokens[at - 1].roles)  # "has said"
+    if not length or at > last or classes.match("no_hedges", norms, at):
         return False
     # Who claims it is named in front of "says", and behind "according to".
     people = [token for token in tokens[:at] or tokens[length:] if not token.roles]
