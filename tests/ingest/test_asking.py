@@ -16,6 +16,10 @@ UPDATE = "perhaps update, {}%: words → words"
         # "Now" is no matter of its own.
         ("Owen préfère le thé", "Owen préfère maintenant le café", UPDATE.format(8), True),
         ("Owen prefers tea", "Owen prefers coffee now", UPDATE.format(10), True),
+        # "Instead" is none either.
+        ("We ordered pizza", "We ordered tacos instead", UPDATE.format(8), True),
+        ("On a commandé des pizzas", "On a commandé des tacos à la place", UPDATE.format(4), True),
+        ("We ordered pizza", "We ordered tacos for dinner", UPDATE.format(8), False),
         ("Owen fait du judo et de l'aviron", "Owen a arrêté l'aviron", UPDATE.format(15), True),
         # Nothing in common but the person and the year.
         (
@@ -38,6 +42,13 @@ UPDATE = "perhaps update, {}%: words → words"
         ("Owen est licencié", "Owen a perdu son emploi", UPDATE.format(80), True),
         ("Owen habite à Toulon", "Il paraît qu'Owen a quitté Toulon", "a doubt: x → y", True),
         ("Owen habite à Toulon", "Owen aurait soif", "a doubt: x → y", False),
+        (
+            "Ida est à Metz en mai",
+            "Zoé dit qu'Ida est à Pau en mai",
+            "another's claim: x → y",
+            True,
+        ),
+        ("Ida is in Metz in May", "Zoé says Ida is in Pau in May", "another's claim: x → y", True),
         ("The flat has mould", "Owen turned the flat down", "not done: x → y", True),
         ("Camille joue du violoncelle", "Camille a mangé des noix", "in part: x → y", False),
         # Two users say "we": without a word in common, the likelihood decides.

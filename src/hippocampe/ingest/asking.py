@@ -16,8 +16,8 @@ _LIKELY_ALONE = 0.75
 
 _PERHAPS = "perhaps"
 """The beginning of the reason of two values of one relation, which is their common matter; of the model, with a likelihood."""
-_DOUBT = "a doubt"
-"""The beginning of the reason of a statement that says itself that it is not sure, of more than a name in common."""
+_DOUBTS = ("a doubt", "another's claim")
+"""The beginnings of the reasons of a statement that says itself that it is not sure, of more than a name in common."""
 
 
 def worth_asking(new: str, old: str, reason: str) -> bool:
@@ -28,7 +28,7 @@ def worth_asking(new: str, old: str, reason: str) -> bool:
     if one.language != other.language and set(one.values) == set(other.values):
         # Their later updates replace both: see `hippocampe.updates.twins`.
         return True
-    if reason.startswith(_DOUBT) and len(_stems(one) & _stems(other)) > 1:
+    if reason.startswith(_DOUBTS) and len(_stems(one) & _stems(other)) > 1:
         return True
     if reason.startswith(_PERHAPS) and likely is None:
         return True
@@ -54,7 +54,13 @@ def _differ_in_values_alone(one: Statement, other: Statement) -> bool:
 
 
 def _matter(reading: Statement) -> set[str]:
-    """The content words of a statement without names, numbers, dates and "now", which many statements share."""
-    tokens = [reading.tokens[at] for at in reading.content]
-    words = [token for token in tokens if token.kind == "word" and not token.name]
-    return {each.stem for each in words if not word_classes().has("neutral", each.norm)}
+    """The content words of a statement without names, numbers, dates, "now" and "instead", which many statements share."""
+    classes, norms = word_classes(), [token.norm for token in reading.tokens]
+    dropped = {
+        place
+        for name in ("neutral", "instead")
+        for at in range(len(norms))
+        for place in range(at, at + classes.match(name, norms, at))
+    }
+    tokens = [reading.tokens[at] for at in reading.content if at not in dropped]
+    return {token.stem for token in tokens if token.kind == "word" and not token.name}
