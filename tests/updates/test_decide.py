@@ -458,6 +458,8 @@ UPDATES += [
     # An attribute that was changed, or is new.
     ("My phone number is 0611223344", "I changed my number to 0755667788"),
     ("My phone number is 0611223344", "I've got a new phone number: 0755667788"),
+    ("My phone number is 0611223344", "got a new phone number: 0755667788"),
+    ("Mon numéro c'est le 06 11 22 33 44", "changé de numéro, c'est le 07 55 66 77 88"),
     ("Mon numéro c'est le 06 11 22 33 44", "j'ai changé de numéro : 07 55 66 77 88"),
     ("Mon adresse mail est a@b.example", "j'ai changé d'adresse mail : c@d.example"),
     # One's boss, by the verb.
