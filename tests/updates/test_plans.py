@@ -52,6 +52,7 @@ SCOPE = Scope(space="plans")
         ("We booked Acme for the move", "Booked Avon instead", 0),
         ("On a commandé des pizzas pour la fête", "On a commandé des tacos à la place", 0),
         ("We booked Acme for the move", "Booked Avon", 1),
+        ("We booked Acme for the move", "Ida would rather have booked Avon", 1),
         ("We booked Acme for the move", "To bed instead", 1),
         # An amount in one unit.
         ("My bike has 800 km", "My bike has 950 km", 0.5),

@@ -67,11 +67,10 @@ def _is_instead(aligned: Alignment) -> bool:
     """Return whether the new statement tells something else in the place of what it does not name: "booked Acme instead"."""
     old, new = aligned.old, aligned.new
     replaces = [word_classes().occurs("instead", each.norms) for each in (new, old)]
-    return (
-        replaces == [True, False]
-        and bool(aligned.open_old)
-        and not old.stems.isdisjoint(new.tokens[at].stem for at in new.content)
-    )
+    if replaces != [True, False] or new.hedged:
+        return False
+    shared = old.stems.intersection(new.tokens[at].stem for at in new.content)
+    return bool(shared) and bool(aligned.open_old)
 
 
 def _share_of_dates(old: Sequence[Token], new: Sequence[Token], told: date) -> float:
