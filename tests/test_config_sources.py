@@ -1,5 +1,6 @@
 """Flags, before variables, before the file, before defaults; errors name the place, never the value."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -135,3 +136,17 @@ def test_other_errors_name_the_place(home: Path) -> None:
     (home / "bytes.toml").write_bytes(b"\xff")
     with pytest.raises(InvalidInput, match="is not TOML"):
         load(file=home / "bytes.toml", environment={})
+
+
+def test_a_user_without_a_home_names_the_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(
+        os, "getuid", lambda: 4_000_000_000
+    )  # a number without a name, as in a container
+    monkeypatch.setattr("hippocampe.config_sources.config_folder", folders.config_folder)
+    with pytest.raises(InvalidInput, match="HIPPOCAMPE_FOLDER"):
+        load(environment={})
+    assert load(environment={}, flags={"folder": tmp_path}).config.folder == tmp_path

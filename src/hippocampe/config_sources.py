@@ -88,7 +88,8 @@ def load(
     for name, value in (flags or {}).items():
         if value is not None and str(value) != environment.get(f"{PREFIX}{name.upper()}"):
             values[name], origins[name] = value, f"--{name.replace('_', '-')}"
-    values.setdefault("folder", data_folder())
+    if "folder" not in values:
+        values["folder"] = data_folder()
     try:
         return Loaded(Config(**values), path, origins)
     except InvalidInput as exc:
@@ -127,7 +128,10 @@ def _path(file: Path | None, environment: Mapping[str, str]) -> Path | None:
     named = file or (Path(text) if (text := variable(FILE_VARIABLE, environment)) else None)
     if named is not None:
         return named.expanduser()
-    usual = config_folder() / FILE_NAME
+    try:
+        usual = config_folder() / FILE_NAME
+    except InvalidInput:  # no home: the folder may be named
+        return None
     return usual if usual.is_file() else None
 
 

@@ -1,6 +1,5 @@
 """Commands of the companion: chat, the worker, and what it knows about itself."""
 
-import getpass
 import logging
 import os
 import sys
@@ -16,6 +15,7 @@ from hippocampe.cli import cells, terminal
 from hippocampe.cli.call import URL, Call, choice, command, group
 from hippocampe.cli.show import companion as show
 from hippocampe.system.environment import variable
+from hippocampe.system.login import login_name
 
 if TYPE_CHECKING:
     from hippocampe.hippocampe import Hippocampe
@@ -61,7 +61,7 @@ def chat(
             raise typer.Exit(1)
     # Warnings of background jobs would mix with the conversation; `jobs` shows them.
     logging.getLogger("hippocampe").addHandler(logging.NullHandler())
-    speaker = replace(call, user=call.user or getpass.getuser(), channel=call.channel or CHANNEL)
+    speaker = replace(call, user=call.user or login_name(), channel=call.channel or CHANNEL)
     with call.join() as hippo:
         if mode is not None:
             hippo.update_settings(scope=speaker.scope, companion_mode=mode)

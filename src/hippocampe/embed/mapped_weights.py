@@ -25,6 +25,7 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from hippocampe.errors import InvalidInput
 from hippocampe.system.folders import cache_folder
 
 logger = logging.getLogger(__name__)
@@ -44,7 +45,7 @@ def path() -> Path:
     """The path of the file, present or not.
 
     Raises:
-        RuntimeError: The user has no home.
+        InvalidInput: The user has no home.
     """
     return cache_folder() / f"embedder-{SHA256[:16]}.bin"
 
@@ -71,7 +72,7 @@ def keep(encoder: Any) -> None:
                 partial.replace(target)
             finally:
                 partial.unlink(missing_ok=True)
-    except (OSError, RuntimeError) as exc:
+    except (OSError, InvalidInput) as exc:
         logger.debug("the model is unpacked at each start, because it cannot be cached: %s", exc)
 
 
@@ -82,7 +83,7 @@ def restore(encoder: Any) -> bool:
             if hashlib.file_digest(file, "sha256").hexdigest() != SHA256:
                 return False
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError, RuntimeError):
+    except (OSError, ValueError):
         return False
     state = unpacked(mapped)
     encoder._backend = _model(state["model"])

@@ -1,7 +1,6 @@
 # pyright: basic, reportMissingImports=false
 """Memory provider of the Hermes Agent, for a plugin of two files."""
 
-import getpass
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from hippocampe.integrations.conversation import of_chat
 from hippocampe.integrations.turns import label
 from hippocampe.language.sanitize import quote
 from hippocampe.system.environment import variable
+from hippocampe.system.login import login_name
 from hippocampe.types import Scope
 
 SETTINGS = "hippocampe.json"
@@ -93,7 +93,12 @@ class HippocampeProvider(MemoryProvider):
         self._hippo = _open_memory(settings)
         self._scope = Scope(
             settings.get("space") or "default",
-            label(settings.get("user") or options.get("user_id") or _login()),
+            label(
+                settings.get("user")
+                or options.get("user_id")
+                or variable("HIPPOCAMPE_USER")
+                or login_name()
+            ),
             label(session_id),
         )
         self._writes = options.get("agent_context", "primary") == "primary"
@@ -231,14 +236,6 @@ def _open_memory(settings: Mapping[str, Any]) -> Hippocampe:
         return Hippocampe.connect(address, key=settings.get("key") or variable("HIPPOCAMPE_KEY"))
     flags = {"folder": Path(folder).expanduser()} if folder else {}
     return Hippocampe.open(load(flags=flags).config)
-
-
-def _login() -> str | None:
-    """The name of the user of this machine, as hooks use it."""
-    try:
-        return variable("HIPPOCAMPE_USER") or getpass.getuser()
-    except (OSError, KeyError, ImportError):
-        return None
 
 
 def register(context: Any) -> None:

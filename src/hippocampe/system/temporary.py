@@ -1,6 +1,7 @@
 """Temporary folders of the process that owns a data folder; the next owner removes those of one that was killed."""
 
 import hashlib
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 
 def prefix(folder: Path) -> str:
     """The beginning of the names of the temporary folders that belong to a data folder."""
-    digest = hashlib.blake2b(str(folder.absolute()).encode(), digest_size=8).hexdigest()
+    digest = hashlib.blake2b(os.fsencode(folder.absolute()), digest_size=8).hexdigest()
     return f"hippocampe-{digest}-"
 
 

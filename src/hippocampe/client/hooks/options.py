@@ -3,6 +3,7 @@
 import os
 
 from hippocampe.system.environment import variable
+from hippocampe.system.login import login_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Options:
         self.key = find("key")
         self._folder = find("folder")
         self.space = find("space")
-        self.user = find("user") or _login_name()
+        self.user = find("user") or login_name()
         self.channel = find("channel")
 
     @property
@@ -64,16 +65,3 @@ def parse(typed: "Sequence[str]") -> Options | None:
             return None
         values[name] = value if sign else rest.pop(0)
     return Options(values)
-
-
-def _login_name() -> str | None:
-    """The name of `getpass.getuser`, whose module takes longer to import."""
-    for name in ("USER", "LOGNAME", "USERNAME"):
-        if found := variable(name):
-            return found
-    try:
-        import pwd
-
-        return pwd.getpwuid(os.getuid()).pw_name
-    except (ImportError, KeyError):
-        return None

@@ -1,7 +1,6 @@
 """The chat: talk beside what memory gave for it and why, what it learnt or replaced, and what it cost."""
 
 import asyncio
-import getpass
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from datetime import datetime
@@ -18,6 +17,7 @@ from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Text, Visit, WritePage
 from hippocampe.server.http.events import EventStream, sent
 from hippocampe.system.command_line import install_line
+from hippocampe.system.login import login_name
 from hippocampe.types import Memory, Scope
 
 router = page_router(prefix="/chat")
@@ -127,7 +127,7 @@ def _said(message: str) -> str:
 
 def _speaker(page: Visit, user: str) -> Scope:
     """The speaker: by default the user of this machine, as in a terminal, or the label of the key."""
-    default = getpass.getuser() if page.key is None else page.key.label
+    default = login_name() if page.key is None else page.key.label
     return Scope(page.scope.space, user.strip() or default or None, CHANNEL)
 
 

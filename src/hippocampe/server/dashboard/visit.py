@@ -20,6 +20,7 @@ from starlette.responses import HTMLResponse, Response
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import InvalidInput
 from hippocampe.language.lexicon import languages, load
+from hippocampe.language.text import without_lone_surrogates
 from hippocampe.presentation.reader import Reader
 from hippocampe.server.dashboard.rendering import template_named
 from hippocampe.server.http.access import (
@@ -160,7 +161,8 @@ class Visit(Reader):
     def html(self, template: str, **values: Any) -> str:
         """The text of a part, for a stream of events."""
         context = {"page": self, "_": self.say, "count": self.count, **values}
-        return template_named(template).render(context)
+        # The name of a file may have bytes that are no text.
+        return without_lone_surrogates(template_named(template).render(context))
 
     def go(self, path: str, *, toast: str | None = None) -> Response:
         """Redirect the browser to another page, which shows a short message if a part of a page asked."""
