@@ -47,7 +47,8 @@ def doors(page: Visit) -> dict[str, Any]:
 
 def vault_lines(page: Visit) -> list[str]:
     """The line that starts a server which reads the notes of a vault."""
-    vault = os.path.expanduser("~/vault")  # noqa: PTH111: the method of Path raises where there is no home
+    # The method of Path raises where there is no home.
+    vault = os.path.expanduser("~/vault")  # noqa: PTH111
     return [page.serving("notes_folder", vault)]
 
 
