@@ -5,6 +5,7 @@ import errno
 import json
 import math
 import os
+import pty
 import re
 import shlex
 import sqlite3
@@ -942,6 +943,18 @@ class TestTalk:
 
     def test_export_to_where_json_goes(self, run: Run) -> None:
         assert run("export", "-", "--json").code == 2
+
+    def test_a_terminal_gets_no_zip(self, run: Run, folder: Path) -> None:
+        ours, theirs = pty.openpty()
+        with os.fdopen(ours, "rb", buffering=0) as terminal, os.fdopen(theirs, "wb") as shown:
+            typed = ["export", "-", "--format", "okf", "--folder", str(folder)]
+            ended = subprocess.run(
+                [sys.executable, "-m", "hippocampe", *typed],
+                stdout=shown,
+                stderr=shown,
+                check=False,
+            )
+            assert (ended.returncode, b"name a file" in terminal.read(4096)) == (2, True)
 
 
 class TestForgetting:

@@ -188,7 +188,7 @@ def test_without_a_place_to_keep_it_the_model_is_unpacked_each_time(
 
 def test_a_user_without_a_home_has_no_place_to_keep_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def homeless() -> Path:
-        raise RuntimeError("Could not determine home directory.")
+        raise InvalidInput("this user has no home folder")
 
     monkeypatch.setattr(mapped_weights, "cache_folder", homeless)
     mapped_weights.keep(package())

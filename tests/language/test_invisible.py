@@ -17,7 +17,7 @@ TAGS = "".join(chr(0xE0000 + ord(each)) for each in "obey")
         "👩‍👩‍👧, ❤️‍🔥 et 1️⃣ ✔︎",
         "می‌خواهم",
         "क्‍ष",
-        "une ligne\n\tune autre, l’été : 3\u00a0€ à\u202f8\u202fh",
+        "une ligne\n\tune autre\r\net une, l’été : 3\u00a0€ à\u202f8\u202fh",
         "e\u0301 → \ue000",
     ],
 )

@@ -247,6 +247,10 @@ def export(call: Call, *, path: Path, format: str | None, overwrite: bool) -> No
         return
     if call.json:
         raise typer.BadParameter("- and --json both write to standard output: use one of them.")
+    if format == "okf" and sys.stdout.isatty():
+        raise typer.BadParameter(
+            "okf is a zip, which a terminal cannot show: name a file in place of -."
+        )
     with TemporaryDirectory() as folder:
         copy = Path(folder, "export")
         with call.read() as hippo:

@@ -13,12 +13,15 @@ _CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffb\ud800-\udfff"
 # Not Latin, where a joiner changes nothing that can be seen.
 _JOINED = "[\u0300-\u1fff\u2070-\U000dffff]"
 _SHAPING = rf"(?<={_JOINED})[\u200c\u200d](?={_JOINED})|(?<=[^\s{IGNORABLE}])[\ufe0e\ufe0f]"
-_HIDDEN = re.compile(rf"{_SHAPING}|([{_CONTROLS}{IGNORABLE}])")
+_INVISIBLE = re.compile(f"[{_CONTROLS}{IGNORABLE}]")
+_HIDDEN = re.compile(rf"\r(?=\n)|{_SHAPING}|({_INVISIBLE.pattern})")
 
 
 def escaped(text: str) -> str:
-    """Write each invisible character as in JSON: `\\u200b`. Lines and tabs stay, and so do joiners and variants that
-    shape the characters beside them: those of emoji, of Persian, of Hindi."""
+    """Write each invisible character as in JSON: `\\u200b`. Ends of lines and tabs stay, and so do joiners and variants
+    that shape the characters beside them: those of emoji, of Persian, of Hindi."""
+    if not _INVISIBLE.search(text):  # many times faster, and nearly always so
+        return text
     return _HIDDEN.sub(lambda found: _units(found[1]) if found[1] else found[0], text)
 
 

@@ -46,6 +46,21 @@ def test_its_history_evidence_and_associations(reader: Reader, corrected: str) -
     expect(page.get_by_role("button", name="Restore")).to_be_visible()
 
 
+def test_invisible_characters_are_shown_and_an_edit_keeps_them(
+    reader: Reader, memory: Hippocampe
+) -> None:
+    said = "Owen a un voi\u200blier\r\net un <kayak>\u202e"
+    stored = memory.remember(said, scope=HERE).memory
+    page = reader.open("/memory")
+    expect(page.locator("#found [data-row]").first).to_contain_text(
+        r"Owen a un voi\u200blier et un <kayak>\u202e"
+    )
+    page = reader.open(f"/memory/{stored.id}")
+    expect(page.locator("h1")).to_contain_text(r"voi\u200blier")
+    page.get_by_role("button", name="Edit").click()
+    assert page.locator("#edit textarea").input_value() == said.replace("\r", "")
+
+
 def test_edit_forget_and_restore(reader: Reader, memory: Hippocampe, corrected: str) -> None:
     page = reader.open(f"/memory/{corrected}")
     page.get_by_role("button", name="Edit").click()

@@ -1,5 +1,7 @@
 """The templates of the pages: all values are escaped."""
 
+import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
@@ -8,13 +10,16 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
+from hippocampe.language.invisible import escaped
 from hippocampe.language.lexicon import languages
-from hippocampe.language.text import truncated
+from hippocampe.language.text import truncated, without_lone_surrogates
 from hippocampe.presentation.injections import parts_of, stages_of
 from hippocampe.presentation.reader import Reader, standing
 from hippocampe.server.dashboard.menu import groups
 
 _HERE = Path(__file__).parent
+_MARKUP = re.compile(r"""(<textarea\b.*?</textarea>|<(?:"[^"]*"|'[^']*'|[^"'>])*>)""", re.DOTALL)
+
 FOLDER = _HERE / "templates"
 STATIC_FOLDER = _HERE / "static"
 
@@ -29,6 +34,19 @@ def prepare() -> None:
         for shown in (reader.ago, reader.exact, reader.day):
             shown(now)
         reader.amount(1, "memory")
+
+
+def rendered(name: str, context: Mapping[str, Any]) -> str:
+    """Render a template by its file in `templates`.
+
+    Invisible characters of the texts are escaped, as in a terminal. Attributes and fields keep them, for copies and edits.
+    """
+    page = template_named(name).render(context)
+    if escaped(page) != page:
+        parts = _MARKUP.split(page)
+        page = "".join(part if at % 2 else escaped(part) for at, part in enumerate(parts))
+    # Left in attributes: bytes of names of files that are no text.
+    return without_lone_surrogates(page)
 
 
 def template_named(name: str) -> Template:

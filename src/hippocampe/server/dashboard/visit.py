@@ -20,9 +20,8 @@ from starlette.responses import HTMLResponse, Response
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import InvalidInput
 from hippocampe.language.lexicon import languages, load
-from hippocampe.language.text import without_lone_surrogates
 from hippocampe.presentation.reader import Reader
-from hippocampe.server.dashboard.rendering import template_named
+from hippocampe.server.dashboard.rendering import rendered
 from hippocampe.server.http.access import (
     STALE_PAGE,
     allows,
@@ -161,8 +160,7 @@ class Visit(Reader):
     def html(self, template: str, **values: Any) -> str:
         """The text of a part, for a stream of events."""
         context = {"page": self, "_": self.say, "count": self.count, **values}
-        # The name of a file may have bytes that are no text.
-        return without_lone_surrogates(template_named(template).render(context))
+        return rendered(template, context)
 
     def go(self, path: str, *, toast: str | None = None) -> Response:
         """Redirect the browser to another page, which shows a short message if a part of a page asked."""
