@@ -23,6 +23,7 @@ from hippocampe import (
     InvalidInput,
     Scope,
     ServerUnavailable,
+    StoreError,
     StoreReadOnly,
 )
 from hippocampe.client import host as host_module
@@ -203,6 +204,21 @@ def test_opening_twice_in_one_process_is_the_same_memory(config: Config) -> None
             second.announce("http://127.0.0.1:1")
         with pytest.raises(StoreReadOnly, match="only the owner"):
             second.find_key("hippo_x")
+
+
+def test_after_its_end_a_joined_memory_starts_no_other_process(
+    config: Config, folder: Path
+) -> None:
+    hippo = Hippocampe.open(config)
+    joined = Hippocampe.open(config)
+    turn = joined.before_turn("bonjour", scope=ME)
+    hippo.close()
+    joined.close()
+    joined.close()
+    with pytest.raises(StoreError, match="was closed"):
+        joined.recall("que boit Nina ?", scope=ME)
+    assert turn.trace.considered == ()
+    assert read_owner(folder) is None
 
 
 def test_a_folder_that_is_not_shared(folder: Path) -> None:

@@ -19,7 +19,7 @@ from hippocampe.client.local import LocalConnection
 from hippocampe.client.reaching import Unreached
 from hippocampe.client.wire import decode, encode
 from hippocampe.config import Config
-from hippocampe.errors import InvalidInput, NotFound, ServerUnavailable
+from hippocampe.errors import InvalidInput, NotFound, ServerUnavailable, StoreError
 from hippocampe.language.fence import fenced
 from hippocampe.types import Considered, Injection, LazyConsidered, Scope, Unset
 from hippocampe.verbs import SENT, Verb
@@ -48,6 +48,7 @@ class RemoteHippocampe:
     def __init__(self, connected: Callable[[], Caller[Any]], config: Config) -> None:
         self._connect = connected
         self.config = config
+        self._closed = False
         self._connection = connected()
         try:
             self._space = self._reached(lambda _: self._greeted())
@@ -99,6 +100,9 @@ class RemoteHippocampe:
         """Call the server, or the process that owns a folder: if it ended meanwhile, its successor."""
         ends = time.monotonic() + RECONNECT_SECONDS
         while True:
+            if self._closed:
+                # A call would start a process that owns the folder.
+                raise StoreError("this Hippocampe was closed: open the data folder again.")
             connection = self._connection
             try:
                 return call(connection)
@@ -125,10 +129,9 @@ class RemoteHippocampe:
         with suppress(Unreached), closing(LocalConnection(Path(self.address))) as owner:
             if (retained := owner.call("considered", [id])) is not None:
                 return decode(tuple[Considered, ...], retained)
-        try:
+        with suppress(NotFound, StoreError):
             return self._send(SENT["replay"], id, scope=scope).trace.considered
-        except NotFound:
-            return ()
+        return ()
 
     def _reconnect(self) -> None:
         before, self._connection = self._connection, self._connect()
@@ -148,7 +151,8 @@ class RemoteHippocampe:
         }
 
     def close(self) -> None:
-        """Close the connection; the server goes on."""
+        """Close the connection; the server goes on, and further calls are refused. Idempotent."""
+        self._closed = True
         self._connection.close()
 
     def __enter__(self) -> Self:
