@@ -399,6 +399,27 @@ class TestLoading:
         assert turn.trace.stages["loading"] >= 400
         assert "loading" not in anew(hippo).trace.stages
 
+    def test_the_first_turn_is_served_after_another_that_nobody_gets(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Which compiles statements and reads files: that took more than the deadline of the first turn."""
+        served: list[str] = []
+        serve = turn_step.Turn.serve
+
+        def noting(turn: turn_step.Turn, channel: Channel) -> Any:
+            served.append(turn.text)
+            return serve(turn, channel)
+
+        monkeypatch.setattr(turn_step.Turn, "serve", noting)
+        monkeypatch.setattr(warmup, "_rehearsed", threading.Event())
+        with Hippocampe.open(Config(folder, embedder="local", background=False)) as hippo:
+            hippo.remember("on garde le vieux four", scope=LOBBY, type="decision")
+            for _ in range(2):
+                anew(hippo)
+            assert len(served) == 3
+            assert served[0] == "on garde le vieux four"
+            assert len(hippo.retrievals(scope=LOBBY)) == 2
+
     def test_it_waits_once_and_not_for_ever(
         self, hippo: Hippocampe, slow: threading.Event, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -3,9 +3,10 @@
 import time
 from concurrent.futures import wait
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
-from threading import Event
+from threading import Event, Lock
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from hippocampe.embed import tokens
 from hippocampe.embed.local import LocalEmbedder
 from hippocampe.engine.corpus import Corpus, Retired
 from hippocampe.errors import HippocampeError, ModelUnavailable
+from hippocampe.injection.channel_history import Channel
+from hippocampe.injection.turn import Turn
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.language import open_questions
 from hippocampe.language.humanize import relative_time
@@ -21,13 +24,18 @@ from hippocampe.language.relations import relations_of
 from hippocampe.language.temporal.window import parse_window
 from hippocampe.protocols import Embedder
 from hippocampe.reader.network import load_reader
-from hippocampe.retrieval import recall, request, scoring
-from hippocampe.store import memories, retrievals, schema
+from hippocampe.retrieval import scoring
+from hippocampe.store import memories, retrievals
 from hippocampe.store.store import Store
 from hippocampe.system import allocator
 from hippocampe.types import Scope
 
-EVERYWHERE = ("memory", "turn", "live", "note")
+REHEARSAL_MS = 1_000
+"""Deadline of a turn that warms up; a turn of a user waits for it, also while the index answers nothing."""
+_one_at_a_time = Lock()
+"""Held while something is loaded: two loads at once would take longer, and both would do the same."""
+_rehearsed = Event()
+"""Set once a turn was served in this process."""
 SPACES = 20
 """Spaces warmed when a data folder is opened."""
 MAX_SEARCHED = 200
@@ -68,38 +76,60 @@ def wait_until_loaded(corpus: Corpus, state: TurnState, space: str) -> float:
 
 
 def _load(corpus: Corpus, state: TurnState, space: str) -> None:
-    preload(corpus.vocabulary.embedder)
-    corpus.vocabulary.frequencies(space, np.zeros(0, np.int32))
+    with _one_at_a_time:
+        preload(corpus.vocabulary.embedder)
+        _prepare(corpus, space)
     state.warm = True
 
 
-def warm_spaces(corpus: Corpus, ending: Event, *, spaces: int = SPACES) -> None:
-    """Run `preload`, then search the `spaces` served last; results are discarded.
+def _prepare(corpus: Corpus, space: str) -> None:
+    """Count the words of a space, and serve a turn in it that nobody gets: the first one of a process compiles
+    statements and reads files, for a tenth of a second.
 
-    The search counts the words of a space (50 ms for 10,000 items) and, in a read-only process, loads
+    A remote embedder is not called.
+    """
+    known = corpus.vocabulary.is_counted(space) and _rehearsed.is_set()
+    corpus.vocabulary.frequencies(space, np.zeros(0, np.int32))
+    if known or not isinstance(corpus.vocabulary.embedder, LocalEmbedder):
+        return
+    settings = replace(corpus.settings.of(space), hook_timeout_ms=REHEARSAL_MS)
+    state = TurnState(corpus.config)
+    try:
+        question, now = _question(corpus.store, space), corpus.store.now()
+        Turn(corpus, state, question, Scope(space=space), settings, now).serve(Channel())
+    finally:
+        state.close()
+    _rehearsed.set()
+
+
+def warm_spaces(corpus: Corpus, ending: Event, *, spaces: int = SPACES) -> None:
+    """Run `preload`, then prepare the `spaces` served last.
+
+    That counts the words of a space (50 ms for 10,000 items) and, in a read-only process, loads
     its vectors: otherwise the first turn of the space would wait for both. Stops when `ending` is
     set. A remote embedder is not called.
     """
-    preload(corpus.vocabulary.embedder)
+    with _one_at_a_time:
+        preload(corpus.vocabulary.embedder)
     if not isinstance(corpus.vocabulary.embedder, LocalEmbedder):
         return
     with suppress(HippocampeError, Retired):
         with corpus.store.read() as connection:
             latest = retrievals.latest_spaces(connection, spaces)
         for space in latest or [Scope().space]:
-            if ending.is_set():
-                return
-            searched = request.RecallRequest(Scope(space=space), collections=EVERYWHERE)
-            recall.search(corpus, _question(corpus.store, space), searched)
+            with _one_at_a_time:
+                if ending.is_set():
+                    return
+                _prepare(corpus, space)
     allocator.give_back()
 
 
 def _question(store: Store, space: str) -> str:
     """Words to search for in a space: those of a statement there, so that something is found and read."""
-    here = schema.memory.c.space == space
     with store.read() as connection:
-        found = memories.find(connection, here, memories.CURRENT, limit=1)
-    return found[0].content[:MAX_SEARCHED] if found else "?"
+        newest = memories.highest(connection, "created_at", space, "memory", store.now(), 1)
+        found = memories.get(connection, space, newest)
+    return next((each.content[:MAX_SEARCHED] for each in found.values()), "?")
 
 
 @cache

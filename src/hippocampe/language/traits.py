@@ -42,7 +42,7 @@ VALUES: Final = 7
 """The first bit of the kinds of value."""
 
 _CAPITAL: Final = re.compile(r"(?<![\w'’])[A-ZÀ-Ý][\w-]+")
-_OPENS: Final = re.compile(r"(?:^|[.!?…:])[\s\W]*\Z")
+_ENDS: Final = frozenset(".!?…:")
 _DIGIT: Final = re.compile(r"\d")
 _NUMBER_WORD: Final = re.compile(rf"\b(?:{'|'.join(sorted(words_of('quantities')))})\b")
 _DATE: Final = _date_pattern()
@@ -72,10 +72,20 @@ def names_in(text: str) -> int:
     found: set[str] = set()
     for match in _CAPITAL.finditer(text):
         word = fold(match[0])
-        opens = _OPENS.search(text, 0, match.start()) is not None
-        if word not in word_classes().never_names and not (opens and word in STOP_WORDS):
+        if word in word_classes().never_names:
+            continue
+        if word not in STOP_WORDS or not _opens(text, match.start()):
             found.add(word)
     return len(found)
+
+
+def _opens(text: str, at: int) -> bool:
+    """Return whether a sentence begins at a position: before it, up to a word, is a sign that ends one, or nothing."""
+    while at and not (text[at - 1].isalnum() or text[at - 1] == "_"):
+        at -= 1
+        if text[at] in _ENDS:
+            return True
+    return at == 0
 
 
 def traits(text: str) -> int:
