@@ -858,6 +858,25 @@ def test_an_interrupted_import_says_what_is_safe(
 
 
 @pytest.mark.usefixtures("hashed")
+def test_an_import_interrupted_after_a_commit_counts_what_it_stored(
+    open_hippo: Opener, scope: Scope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*given: Any) -> bool:
+        assert store(*given)
+        raise KeyboardInterrupt
+
+    store = conversation.store_turns
+    talk = tmp_path / "talk.jsonl"
+    talk.write_text(lines(*({"author": "dev", "content": f"message {n}"} for n in range(600))))
+    hippo = open_hippo(embedder="hashed:32")
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as stopped:
+        patched.setattr(conversation, "store_turns", interrupted)
+        hippo.import_from(talk, scope=scope)
+    assert "512 messages are stored" in stopped.value.__notes__[0]
+    assert hippo.import_from(talk, scope=scope).known == 512
+
+
+@pytest.mark.usefixtures("hashed")
 def test_a_row_whose_id_no_index_takes_keeps_no_folder_closed(
     open_hippo: Opener,
     scope: Scope,

@@ -90,7 +90,13 @@ class MessageImport:
             waiting -= len(message.content)
             drafts.append(conversation.make_turn([message]))
         if not self.dry_run:
-            drafts = self._store_turns(drafts)
+            try:
+                drafts = self._store_turns(drafts)
+            except KeyboardInterrupt:
+                # It may come after the commit, while the index is updated.
+                sent = [message for draft in drafts for message in draft.messages]
+                self.added += len(sent) - len(self._new(sent))
+                raise
         self._unique &= {str(message.external_id) for message in self._open.values()}
         self._edited.clear()
         self._titled.clear()
