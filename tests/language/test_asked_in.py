@@ -100,6 +100,8 @@ def test_a_question_stands_before_or_after_a_pasted_text() -> None:
         "qu'a dit le prof hier",
         "rappelle-moi à quelle heure on joue",
         "Noé habite où mdr",
+        "je bosse ou moi",
+        "tu commences quand toi",
         "il arrive quand lol",
         "whats the code for the hall",
         "when are we on",
@@ -136,6 +138,8 @@ def test_a_question_to_somebody_may_tell_something(telling: str, asking: str) ->
     [
         "c'est Ida qui les garde",
         "on prend le bus ou le train",
+        "c'est lui ou moi",
+        "je choisis toi ou moi",
         "je souffle quand le bébé dort",
         "la ville où j'habite est calme",
         "je sais pas quoi faire",

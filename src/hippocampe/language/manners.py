@@ -29,6 +29,8 @@ _AROUND_SUMS: Final = STOP_WORDS.union(
     "x",
     *(words_of(role, file="questions") for role in ("manners.sums", "fillers", "memory.greetings")),
 )
+_YOU_TOO: Final = rf"(?:(?:{'|'.join(load_all('questions')['continuing'])})\W+)?(?:{'|'.join(sorted(words_of('addressee')))})"
+"""Before the name of the one who is asked as well: "and you, Eko, where do you live?"."""
 _SUM: Final = re.compile(r"\d\s*[+*^=]\s*\d|\d\s+[-x/×÷]\s+\d")
 
 
@@ -70,6 +72,9 @@ def without_address(text: str, names: Collection[str]) -> str:
     if not any(fold(name) in fold(text) for name in names):
         return text
     called = "|".join(map(re.escape, names))
+    opened = re.match(rf"\W*{_YOU_TOO}\W+(?:{called})\b\W*", text, re.IGNORECASE)
+    if opened and is_to_somebody(text[opened.end() :]):
+        return text[opened.end() :]
     fillers = "|".join(re.escape(each) for each in load_all("questions")["fillers"].split())
     found = re.match(
         rf"\W*(?P<filler>(?:{fillers})\W+)?(?:{called})\b(?P<sign>\s*[,:;!])?\s*",
