@@ -23,6 +23,16 @@ def demoted(item: Recollection) -> bool:
     return added.get("of_other", 0.0) < -3
 
 
+def searched(hippo: Hippocampe, message: str, scope: Scope) -> list[str]:
+    """What a search gives for a message."""
+    considered = hippo.before_turn(message, scope=scope).trace.considered
+    return [
+        each.recollection.content
+        for each in considered
+        if each.path == "search" and each.outcome == "injected"
+    ]
+
+
 def ask(hippo: Hippocampe, question: str, scope: Scope, kind: str = "memory") -> Recollection:
     return hippo.recall(question, scope=scope, collections=[kind], explain=True)[0]
 
@@ -144,9 +154,7 @@ def test_a_question_about_a_user_needs_no_capital(
 ) -> None:
     hippo.remember(of_alex, scope=ALEX)
     hippo.remember(of_bea, scope=BEA)
-    given = hippo.before_turn(question, scope=BEA)
-    found = [x.recollection.content for x in given.trace.considered if x.path == "search" and x.outcome == "injected"]  # fmt: skip
-    assert found == [of_alex]
+    assert searched(hippo, question, BEA) == [of_alex]
 
 
 @pytest.mark.usefixtures("reading")
@@ -171,6 +179,94 @@ def test_what_another_user_says_bears_on_what_one_does_for_both(
         return next(x.recollection.score for x in considered if x.recollection.content == fact)
 
     assert score(for_all, "one") >= 0.2 > score(for_one, "two")
+
+
+@pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize(
+    ("fact", "own", "of_teller"),
+    [
+        ("I'm a size 12 in dresses", "what size dress am i", "what size dress is bea"),
+        ("je fais du 38 en chaussons", "je fais du combien en chaussons ?", "bea fait du combien en chaussons ?"),
+        ("Je termine à 6h15 la nuit", "je finis à quelle heure demain", "bea finit à quelle heure ?"),
+    ],
+)  # fmt: skip
+def test_a_number_or_time_of_another_user_is_not_that_of_the_asker(
+    hippo: Hippocampe, fact: str, own: str, of_teller: str
+) -> None:
+    hippo.remember(fact, scope=BEA)
+    assert searched(hippo, own, ALEX) == []
+    assert searched(hippo, of_teller, ALEX) == [fact]
+
+
+@pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize(
+    ("finish", "start"),
+    [
+        ("I finish at 5.30", "what time do i start tomorrow?"),
+        ("Je finis à 17h30", "je commence à quelle heure demain ?"),
+    ],
+)
+def test_one_end_of_something_does_not_tell_the_other(
+    hippo: Hippocampe, finish: str, start: str
+) -> None:
+    hippo.remember(finish, scope=ALEX)
+    assert searched(hippo, start, ALEX) == []
+    away = "Je pars à Lisbonne du 3 au 10 octobre"
+    hippo.remember(away, scope=ALEX)
+    assert away in searched(hippo, "je rentre quand de Lisbonne ?", ALEX)
+
+
+@pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize(
+    ("fact", "own", "of_third", "of_teller"),
+    [
+        ("My daughter Isla is allergic to penicillin", "what's my daughter allergic to?", "what is priya's daughter allergic to?", "what is bea's daughter allergic to?"),
+        ("Mon fils Adam est allergique aux arachides", "mon fils est allergique à quoi ?", "le fils de priya est allergique à quoi ?", "le fils de bea est allergique à quoi ?"),
+    ],
+)  # fmt: skip
+def test_a_child_may_be_that_of_both_who_are_alone(
+    hippo: Hippocampe, fact: str, own: str, of_third: str, of_teller: str
+) -> None:
+    mother = "Ma mère s'appelle Fatiha"
+    hippo.remember(fact, scope=BEA)
+    hippo.remember(mother, scope=BEA)
+    assert searched(hippo, own, ALEX) == [fact]
+    assert searched(hippo, "ma mère s'appelle comment ?", ALEX) == []
+    hippo.remember("I can't eat gluten", scope=Scope(user="priya"))
+    for question in (own, of_third):
+        assert searched(hippo, question, replace(ALEX, channel=question)) == []
+    assert searched(hippo, of_teller, replace(ALEX, channel="yard")) == [fact]
+
+
+@pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize(
+    ("told", "own"),
+    [
+        ("my daughter swims on Mondays", "what's my daughter allergic to?"),
+        ("ma fille nage le lundi", "ma fille est allergique à quoi ?"),
+    ],
+)
+def test_the_asker_may_have_another_child(hippo: Hippocampe, told: str, own: str) -> None:
+    fact = "My daughter Isla is allergic to penicillin"
+    hippo.remember(fact, scope=BEA)
+    hippo.remember(told, scope=ALEX)
+    assert fact not in searched(hippo, own, ALEX)
+
+
+@pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize(
+    ("fact", "question"),
+    [
+        ("I live in Leeds", "and you eko where do you live"),
+        ("J'habite à Quimper", "et toi eko t'habites ou"),
+    ],
+)
+def test_where_a_user_lives_is_not_where_the_companion_does(
+    hippo: Hippocampe, fact: str, question: str
+) -> None:
+    hippo.remember(fact, scope=ALEX)
+    assert searched(hippo, question, ALEX) == []
+    assert searched(hippo, question.replace("eko", "alex"), BEA) == [fact]
 
 
 @pytest.mark.usefixtures("reading")

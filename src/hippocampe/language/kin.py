@@ -179,6 +179,11 @@ def are_two(kin: str, other: str) -> bool:
     return known and kin != other and other not in _ALSO.get(kin, ())
 
 
+def is_child(kin: str) -> bool:
+    """Return whether a relative, as a key of the table `kin`, is a child of somebody."""
+    return kin in _CHILDREN
+
+
 def kin_words(kin: str) -> frozenset[str]:
     """Return the folded words for a relative, and for those of whom one is such a relative."""
     others = (_WORDS_OF[other] for other in _INVERSE.get(kin, ()))

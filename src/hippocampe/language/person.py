@@ -38,7 +38,12 @@ def is_about_speaker(text: str) -> bool:
 def is_about_group(text: str) -> bool:
     """Return whether `text` is about its speaker and others: "I cook for us two", but not "I cook"."""
     others = _SPEAKER.sub("", fold(_NOT_FIRST_PERSON.sub("", text)))
-    return bool(_FIRST_PERSON.search(others) or _ALL_THERE.search(others))
+    return bool(_FIRST_PERSON.search(others) or names_all(others))
+
+
+def names_all(text: str) -> bool:
+    """Return whether `text` names all who are there: "everyone", "tout le monde"."""
+    return _ALL_THERE.search(fold(text)) is not None
 
 
 def names_user(text: str) -> bool:

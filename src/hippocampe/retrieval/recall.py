@@ -6,7 +6,7 @@ read with the query.
 `hippocampe.retrieval.log` stores the outcome of the results in a turn.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
@@ -28,17 +28,16 @@ from hippocampe.language.datetimes import as_utc
 from hippocampe.language.detect import language_of
 from hippocampe.language.follow_ups import continues
 from hippocampe.language.lexicon import load
-from hippocampe.language.person import is_about_speaker, is_to_somebody, of_speaker
-from hippocampe.language.questions import is_question, is_telling
+from hippocampe.language.person import is_about_speaker, is_to_somebody
+from hippocampe.language.questions import asks_anything, is_telling
 from hippocampe.language.search_terms import search_terms
 from hippocampe.language.statement import parse
 from hippocampe.language.tense import is_past
 from hippocampe.language.text import fold
 from hippocampe.protocols import Vector
-from hippocampe.retrieval import candidates, features, reading, results, scoring, signals
+from hippocampe.retrieval import candidates, features, limits, reading, results, scoring, signals
 from hippocampe.retrieval.parts import parts_of, session_start
 from hippocampe.retrieval.query import AnalysedQuery, analyse
-from hippocampe.retrieval.relatives import are_relatives
 from hippocampe.retrieval.request import (
     MAX_QUERY_CHARACTERS,
     RecallRequest,
@@ -92,11 +91,6 @@ RECALLED = 0.5
 """Minimum score of talk with all words of the topic that a query asks to recall."""
 ALL_WORDS = 0.95
 """Share of the words of a query, by rarity, that counts as all."""
-OF_OTHER = 0.02
-"""Maximum score of what other users say of themselves, if the asker asks the same of themselves: no message needs so little."""
-_OF_TELLER = frozenset({"speaker", "own"})
-"""Subjects of statements about their teller: "I", "my brother"."""
-
 _TURNSTILE = Turnstile()
 """Searches compute one after the other: the threads of a process share one interpreter."""
 
@@ -322,7 +316,7 @@ def _is_to_companion(text: str) -> bool:
 
 def _asks_companion(query: AnalysedQuery) -> bool:
     named = bool(query.features.names)
-    return not named and is_question(query.spoken) and _is_to_companion(query.spoken)
+    return not named and asks_anything(query.spoken) and _is_to_companion(query.spoken)
 
 
 def _is_said(item: Recollection, request: RecallRequest, since: datetime | None) -> bool:
@@ -526,36 +520,11 @@ def _read(
     unread, odds = np.array([item.score for item in items], np.float32), scored.odds[rows]
     if to_companion:
         # Their words match all the same: only the reader sees whose favourite colour is asked for.
-        of_user = [x.kind != "self" and parse(x.content).subject in _OF_TELLER for x in items]
+        of_user = [x.kind != "self" and parse(x.content).subject in limits.OF_TELLER for x in items]
         odds = np.where(of_user, np.minimum(odds, 0), odds)
     scores = scoring.with_reader(unread, odds, read)
-    of_other = scoring.is_of_other(scored.measured[rows])
-    if of_other.any():
-        others = {item.author for item, other in zip(items, of_other, strict=True) if other}
-        related = _relatives(corpus, request, others) if query.features.kin else frozenset[str]()
-        told = of_speaker(query.spoken)
-        most = [
-            _most_of_other(query, told, item) if other and item.author not in related else 1.0
-            for item, other in zip(items, of_other, strict=True)
-        ]
-        scores = np.minimum(scores, most)
+    of_other = scoring.is_of_other(scored.measured[rows]).tolist()
+    scores = np.minimum(scores, limits.highest(corpus, query, request, items, of_other))
     stopwatch.end("reader")
     said = [replace(item, score=float(score)) for item, score in zip(items, scores, strict=True)]
     return said, read, ()
-
-
-def _relatives(
-    corpus: Corpus, request: RecallRequest, users: Iterable[str | None]
-) -> frozenset[str]:
-    """The users who are relatives of the asker: "my mother" of one may be the mother of both."""
-    now = corpus.store.now()
-    return frozenset(user for user in users if user and are_relatives(corpus, request, user, now))
-
-
-def _most_of_other(query: AnalysedQuery, told: frozenset[str], item: Recollection) -> float:
-    """The maximum score of what another user says of themselves: the reader takes their doctor for the asker's."""
-    if not told.isdisjoint(of_speaker(item.content)):
-        return OF_OTHER
-    asked = query.features
-    of_teller = parse(item.content).subject in (("own",) if asked.asker else _OF_TELLER)
-    return item.score if of_teller and not asked.kin else 1.0

@@ -7,7 +7,16 @@ from itertools import islice
 
 from hippocampe.engine.corpus import Corpus
 from hippocampe.language.difference import proper_names
-from hippocampe.language.kin import Relative, kin_asked, kin_words, name_of, relatives_in, with_name
+from hippocampe.language.kin import (
+    Relative,
+    are_two,
+    is_child,
+    kin_asked,
+    kin_words,
+    name_of,
+    relatives_in,
+    with_name,
+)
 from hippocampe.language.statement import Statement, parse
 from hippocampe.language.text import fold, words
 from hippocampe.retrieval.request import RecallRequest
@@ -20,6 +29,8 @@ MOST_RELATIVES = 8
 """Relatives of a question that are looked up: a pasted text may name hundreds."""
 MOST_NAMES = 3
 """Names of relatives that are searched for."""
+MOST_LATEST = 100
+"""The newest memories, whose users are those of a small memory."""
 _SHARING = ("brother", "partner", "child")
 """Relatives, with their inverse, who have relatives in common."""
 
@@ -49,17 +60,20 @@ def with_names_of_relatives(
     return []
 
 
-def are_relatives(corpus: Corpus, request: RecallRequest, user: str, now: datetime) -> bool:
-    """Return whether memory knows the asker and another user as relatives: "Ben is my brother".
+def are_relatives(
+    corpus: Corpus, request: RecallRequest, one: str, other: str, now: datetime
+) -> bool:
+    """Return whether memory knows two users as relatives: "Ben is my brother".
 
     Args:
         corpus: The corpus.
-        request: The search request of the asker.
-        user: The other user.
+        request: The search request.
+        one: A user.
+        other: Another user.
         now: The time of the question.
     """
     aliases = corpus.aliases.of(request.scope.space)
-    both = [{name, *aliases.get(name, ())} for name in (fold(request.scope.user or ""), fold(user))]
+    both = [{name, *aliases.get(name, ())} for name in (fold(one), fold(other))]
     kin = frozenset[str]().union(*map(kin_words, _SHARING))
     for memory in _matching(corpus, " ".join(sorted(both[0] | both[1] | kin)), request, now):
         named = {*_names(parse(memory.content)), *both[0], *both[1]}
@@ -69,6 +83,39 @@ def are_relatives(corpus: Corpus, request: RecallRequest, user: str, now: dateti
             if all(not names.isdisjoint(pair) for names in both):
                 return True
     return False
+
+
+def may_share_child(
+    corpus: Corpus, request: RecallRequest, asked: Relative, user: str, now: datetime
+) -> bool:
+    """Return whether a child of the asker may be the one that another user tells of.
+
+    Two who are alone in a memory may be its parents, unless the asker has told of such a child too. In a room of several,
+    each "my son" is another one, and so is each "my mother" of two.
+
+    Args:
+        corpus: The corpus.
+        request: The search request of the asker.
+        asked: The relative in the question.
+        user: The other user.
+        now: The time of the question.
+    """
+    if asked.owner is not None or not is_child(asked.kin):
+        return False
+    asker = fold(request.scope.user or "")
+    space = request.scope.space
+    with corpus.store.read() as connection:
+        ids = memories.highest(connection, "created_at", space, "memory", now, MOST_LATEST)
+        latest = memories.get(connection, space, ids).values()
+    if any(fold(each.user) not in (asker, fold(user)) for each in latest if each.user):
+        return False
+    told = _matching(corpus, " ".join(sorted(kin_words(asked.kin))), request, now)
+    return not any(
+        each.owner is None and not are_two(each.kin, asked.kin)
+        for memory in told
+        if memory.user and fold(memory.user) == asker
+        for each in relatives_in(memory.content, ())
+    )
 
 
 def _names_of(

@@ -16,6 +16,7 @@ from typing import Final, Literal
 
 from hippocampe.language.asides import are_of_two
 from hippocampe.language.difference import SWAPPED, difference, other_unit, shared_words
+from hippocampe.language.ends import ends
 from hippocampe.language.equality import same_spelling
 from hippocampe.language.lexicon import load_all
 from hippocampe.language.names import NO_OTHER_NAMES, Aliases, CanonicalNames
@@ -30,10 +31,6 @@ from hippocampe.updates.supersession import ValueChange, value_change
 
 __all__ = ["Decision", "Verdict", "compare", "decide"]
 
-_OPPOSITES: Final = tuple(
-    tuple(frozenset(side.split()) for side in each.split("/"))
-    for each in load_all("words")["opposites"]
-)
 _TRADES: Final = frozenset(fold(trade) for trade in load_all("relations")["macros"]["WORKER"])
 
 Rule = Literal["subject", "same", "relation", "outcome", "past", "opposite", "overlap", "weighed"]
@@ -275,15 +272,12 @@ def _past(new: Statement, old: Statement) -> Decision | None:
 
 def _opposite(new: Statement, old: Statement) -> Decision | None:
     """They tell both ends of something, each with its time or amount: "opens at 9", "closes at 19"."""
-    ours, theirs = frozenset(new.norms), frozenset(old.norms)
-    for first, second in _OPPOSITES:
-        for one, other in ((first, second), (second, first)):
-            opposed = ours & one and theirs & other and not (ours & other or theirs & one)
-            # Few statements have both ends, and values take the time to find.
-            if opposed and _has_value(new) and _has_value(old):
-                reason = f"both ends: {min(theirs & other)} / {min(ours & one)}"
-                return Decision(Verdict.RELATED, "opposite", reason)
-    return None
+    opposed = ends(new, old)
+    # Few statements have both ends, and values take the time to find.
+    if opposed is None or not (_has_value(new) and _has_value(old)):
+        return None
+    ours, theirs = opposed
+    return Decision(Verdict.RELATED, "opposite", f"both ends: {theirs} / {ours}")
 
 
 def _has_value(statement: Statement) -> bool:

@@ -1,0 +1,125 @@
+"""Limit the scores of texts that only resemble an answer: they tell the same of another user, or the other end of something.
+
+The reader takes the doctor of another for the asker's, and "I finish at 5" for an answer to "when do I start?".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from functools import cache, partial
+
+from hippocampe.engine.corpus import Corpus
+from hippocampe.language.ends import ends, names_one_hour
+from hippocampe.language.kin import Relative, are_two, relatives_in
+from hippocampe.language.person import names_all, of_speaker
+from hippocampe.language.statement import Statement, parse
+from hippocampe.language.tense import is_past
+from hippocampe.language.text import words
+from hippocampe.retrieval.query import AnalysedQuery
+from hippocampe.retrieval.relatives import are_relatives, may_share_child
+from hippocampe.retrieval.request import RecallRequest
+from hippocampe.types import Recollection
+
+NO_ANSWER = 0.02
+"""Maximum score of what only resembles an answer: no message needs so little."""
+OF_TELLER = frozenset({"speaker", "own"})
+"""Subjects of statements about their teller: "I", "my brother"."""
+
+
+def highest(
+    corpus: Corpus,
+    query: AnalysedQuery,
+    request: RecallRequest,
+    items: Sequence[Recollection],
+    of_other: Sequence[bool],
+) -> list[float]:
+    """The maximum score of each result.
+
+    Args:
+        corpus: The corpus.
+        query: The query.
+        request: Its search request.
+        items: The results.
+        of_other: Whether each is a statement about another user than the query.
+    """
+    told = of_speaker(query.spoken)
+    limits = [
+        _of_other(query, told, item) if other else 1.0
+        for item, other in zip(items, of_other, strict=True)
+    ]
+    if query.features.kin:
+        limits = _by_relatives(corpus, query, request, items, limits)
+    if "when" not in query.features.asks:
+        return limits
+    asked = parse(query.spoken)
+    return [
+        NO_ANSWER if _is_other_end(asked, parse(item.content)) else limit
+        for item, limit in zip(items, limits, strict=True)
+    ]
+
+
+def _of_other(query: AnalysedQuery, told: frozenset[str], item: Recollection) -> float:
+    """The maximum score of what another user says of themselves."""
+    if not told.isdisjoint(of_speaker(item.content)):
+        return NO_ANSWER
+    asked = query.features
+    if _asks_own_value(query) and _tells_of_teller(item, query):
+        return NO_ANSWER
+    of_teller = ("speaker",) if asked.kin else ("own",) if asked.asker else OF_TELLER
+    return item.score if parse(item.content).subject in of_teller else 1.0
+
+
+def _asks_own_value(query: AnalysedQuery) -> bool:
+    """Return whether a question asks for a number or a time of the asker: "what size am I?", "je finis quand ?"."""
+    asked, said = query.features, parse(query.spoken)
+    values = not asked.asks.isdisjoint(("number", "when"))
+    return values and bool(asked.asker) and not (asked.kin or said.hedged or is_past(said))
+
+
+def _tells_of_teller(item: Recollection, query: AnalysedQuery) -> bool:
+    """Return whether users tell of themselves alone, and are not named in a question."""
+    said = parse(item.content)
+    named = not set(words(item.author or "")).isdisjoint(words(query.spoken))
+    return said.subject in OF_TELLER and not (named or is_past(said) or names_all(item.content))
+
+
+def _by_relatives(
+    corpus: Corpus,
+    query: AnalysedQuery,
+    request: RecallRequest,
+    items: Sequence[Recollection],
+    limits: Sequence[float],
+) -> list[float]:
+    """The maximum scores for a question about relatives: "my mother" of one user may be the mother of another."""
+    now, asker = corpus.store.now(), request.scope.user
+    authors = {word for each in items for word in words(each.author or "")}
+    asked = relatives_in(query.spoken, authors | query.features.names)
+    are_known = cache(partial(are_relatives, corpus, request, now=now))
+    may_share = cache(partial(may_share_child, corpus, request, now=now))
+    found: list[float] = []
+    for item, limit in zip(items, limits, strict=True):
+        same = [each for each in asked if _has_same(each, item, authors)]
+        owners = [each.owner for each in same if each.owner and not _names(item, each.owner)]
+        limited = NO_ANSWER if owners else limit
+        if limited < 1.0 and item.author is not None:
+            known = (are_known(each, item.author) for each in owners or [asker] if each)
+            shared = (may_share(each, item.author) for each in same)
+            limited = 1.0 if any(known) or any(shared) else limited
+        found.append(limited)
+    return found
+
+
+def _has_same(asked: Relative, item: Recollection, names: Set[str]) -> bool:
+    """Return whether users tell of a relative of theirs like the one that a question asks for: "Ben's mum", "my mum"."""
+    told = relatives_in(item.content, names) if item.memory is not None else ()
+    return any(each.owner is None and not are_two(each.kin, asked.kin) for each in told)
+
+
+def _names(item: Recollection, owner: str) -> bool:
+    """Return whether somebody tells a statement, or is named in it."""
+    return owner in (*words(item.author or ""), *words(item.content))
+
+
+def _is_other_end(asked: Statement, told: Statement) -> bool:
+    """Return whether a text only tells when something begins, and a question asks when it ends, or the other way round."""
+    return ends(asked, told) is not None and names_one_hour(told)
