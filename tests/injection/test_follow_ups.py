@@ -56,6 +56,28 @@ def test_asked_of_themselves_nothing_of_another_is_given(
     assert [each for each in again.items if each.kind == "memory" and each.author == "hugo"]
 
 
+@pytest.mark.parametrize(
+    ("told", "first", "before", "follow_up"),
+    [
+        ("Je fais du 38 en chaussons", "c'est qui qui a le numéro du plombier ?", "je fais du combien en chaussons ?", "et moi"),
+        ("I take a size 38 in shoes", "who's on call this week?", "what size shoes do i take", "and me?"),
+    ],
+)  # fmt: skip
+def test_the_question_of_another_is_asked_of_the_asker_alone(
+    hippo: Hippocampe, clock: FakeClock, told: str, first: str, before: str, follow_up: str
+) -> None:
+    hippo.remember(told, scope=room("owen"))
+    hippo.remember("Je bosse à la Poste, at the post office", scope=room("ines"))
+    for user, text in (("ines", first), ("tom", before)):
+        clock.advance(minutes=1)
+        hippo.before_turn(text, scope=room(user))
+        hippo.after_turn(text, "Je vois.", scope=room(user))
+    clock.advance(minutes=1)
+    for user, given in (("ines", []), ("owen", [told])):
+        items = hippo.before_turn(follow_up, scope=room(user)).items
+        assert [each.content for each in items if each.score >= 0.02] == given
+
+
 def test_a_user_of_earlier_talk_is_known_by_name(hippo: Hippocampe, clock: FakeClock) -> None:
     hippo.after_turn("je pars grimper", "Bien.", scope=room("hugo"))
     clock.advance(hours=20)

@@ -183,6 +183,23 @@ def test_what_another_user_says_bears_on_what_one_does_for_both(
 
 @pytest.mark.usefixtures("reading")
 @pytest.mark.parametrize(
+    ("fact", "plan", "state"),
+    [
+        ("I'm vegan", "we're cooking a curry tonight", "we're knackered"),
+        ("Je suis végane", "on fait des crêpes dimanche midi", "on est crevés"),
+    ],
+)
+def test_what_another_user_says_bears_on_what_a_group_plans(
+    hippo: Hippocampe, fact: str, plan: str, state: str
+) -> None:
+    hippo.remember(fact, scope=BEA)
+    hippo.remember("Mon vélo est à la cave", scope=ALEX)
+    assert fact not in searched(hippo, state, ALEX)
+    assert fact in searched(hippo, plan, ALEX)
+
+
+@pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize(
     ("fact", "own", "of_teller"),
     [
         ("I'm a size 12 in dresses", "what size dress am i", "what size dress is bea"),

@@ -10,11 +10,12 @@ from collections.abc import Collection, Iterator, Set
 from functools import cache
 from itertools import dropwhile
 
-from hippocampe.language.lexicon import load_all, words_of
-from hippocampe.language.person import is_about_speaker, is_first_person, is_to_somebody
+from hippocampe.language.lexicon import load, load_all, words_of
+from hippocampe.language.person import is_about_speaker, is_first_person, is_to_somebody, names_all
 from hippocampe.language.questions import FILLER, asks_anything
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.statement import parse
+from hippocampe.language.tense import is_past
 from hippocampe.language.text import STOP_WORDS, fold, words
 from hippocampe.language.word_classes import word_classes
 
@@ -81,6 +82,18 @@ def times_in(text: str) -> frozenset[str]:
     """The folded words of a text that name a time or a number."""
     times = word_classes().times
     return frozenset(word for word in words(text) if word in times or word[0].isdigit())
+
+
+def for_all(text: str) -> str | None:
+    """Return the plan of a group as one for all of them: "we're cooking tonight for everyone"; None if a text tells no such plan.
+
+    A plan names its time: "we're tired" is none.
+    """
+    told = parse(text)
+    planned = told.subject == "speaker" and bool(times_in(text)) and not is_past(told)
+    if not planned or is_about_speaker(text) or names_all(text):
+        return None
+    return f"{text.rstrip(' .!…')} {load(told.language, 'words')['for_all']}"
 
 
 def asks_own(question: str) -> bool:

@@ -15,6 +15,7 @@ from hippocampe.language.follow_ups import (
     asks_own,
     completed,
     continues,
+    for_all,
     is_elliptical,
     refers_to_thing,
     times_in,
@@ -22,7 +23,7 @@ from hippocampe.language.follow_ups import (
 )
 from hippocampe.language.names import named_in
 from hippocampe.language.open_questions import speaks_of_memory
-from hippocampe.language.questions import asked_in, is_about_told, listing, refers
+from hippocampe.language.questions import asked_in, is_about_told, is_telling, listing, refers
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.statement import parse
 from hippocampe.language.subjects import fold_subjects, proper_names_in
@@ -98,10 +99,10 @@ def _complete(
     of_somebody = refers(question) or continues(question)
     follows = of_somebody or refers_to_thing(question)
     if not follows and len(words(question)) > MOST_ELLIPTICAL:
-        return [(question,)]
+        return [_with_all(question)]
     named, told = proper_names_in(question), _around(question, message)
     if not (follows or is_elliptical(question, named)):
-        return [(question,)]
+        return [_with_all(question)]
     befores = [_Before(told, told)] if told else _before(corpus, request, now)
     found = [
         _completed(corpus, question, request, before, of_somebody=of_somebody, follows=follows)
@@ -111,7 +112,16 @@ def _complete(
         # The statements around the question give its topic.
         named = befores[0].named_in(question)
         return [found[0] or ((question, message) if follows and not named else (question,))]
+    if found[0] == (befores[0].text,):
+        # "And me?" after "where do I work?" of another: alone it says nothing of what it asks.
+        return found[:1]
     return [(*complete, question) for complete in found]
+
+
+def _with_all(text: str) -> Part:
+    """A text, and what it tells of a group as of all of them: what one of them cannot eat bears on "we're cooking tonight"."""
+    told = for_all(text) if is_telling(text) else None
+    return (text,) if told is None else (text, told)
 
 
 def _completed(
