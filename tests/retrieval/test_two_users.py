@@ -186,12 +186,15 @@ def test_what_another_user_says_bears_on_what_one_does_for_both(
     ("fact", "plan", "state"),
     [
         ("I'm vegan", "we're cooking a curry tonight", "we're knackered"),
+        ("I'm vegan", "what are we eating tonight?", "what time are we leaving on sunday?"),
         ("Je suis végane", "on fait des crêpes dimanche midi", "on est crevés"),
+        ("Je suis végane", "on mange quoi ce soir ?", "on part à quelle heure ce soir ?"),
     ],
 )
 def test_what_another_user_says_bears_on_what_a_group_plans(
     hippo: Hippocampe, fact: str, plan: str, state: str
 ) -> None:
+    hippo.update_settings(scope=ALEX, hook_timeout_ms=10_000)
     hippo.remember(fact, scope=BEA)
     hippo.remember("Mon vélo est à la cave", scope=ALEX)
     assert fact not in searched(hippo, state, ALEX)
@@ -211,7 +214,9 @@ def test_a_number_or_time_of_another_user_is_not_that_of_the_asker(
     hippo: Hippocampe, fact: str, own: str, of_teller: str
 ) -> None:
     hippo.remember(fact, scope=BEA)
-    assert searched(hippo, own, ALEX) == []
+    hippo.remember("Je bois du thé, tea", scope=Scope(user="priya"))
+    for question in (own, of_teller.replace("bea", "priya")):
+        assert searched(hippo, question, ALEX) == []
     assert searched(hippo, of_teller, ALEX) == [fact]
 
 

@@ -11,7 +11,13 @@ from functools import cache
 from itertools import dropwhile
 
 from hippocampe.language.lexicon import load, load_all, words_of
-from hippocampe.language.person import is_about_speaker, is_first_person, is_to_somebody, names_all
+from hippocampe.language.person import (
+    is_about_group,
+    is_about_speaker,
+    is_first_person,
+    is_to_somebody,
+    names_all,
+)
 from hippocampe.language.questions import FILLER, asks_anything
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.statement import parse
@@ -85,15 +91,17 @@ def times_in(text: str) -> frozenset[str]:
 
 
 def for_all(text: str) -> str | None:
-    """Return the plan of a group as one for all of them: "we're cooking tonight for everyone"; None if a text tells no such plan.
+    """Return the plan of a group as one for all of them: "we're cooking tonight for everyone"; None if a text has no such plan.
 
     A plan names its time: "we're tired" is none.
     """
     told = parse(text)
-    planned = told.subject == "speaker" and bool(times_in(text)) and not is_past(told)
-    if not planned or is_about_speaker(text) or names_all(text):
+    of_group = told.subject == "speaker" or is_about_group(text)
+    if not (of_group and times_in(text)) or is_past(told) or is_about_speaker(text):
         return None
-    return f"{text.rstrip(' .!…')} {load(told.language, 'words')['for_all']}"
+    if names_all(text):
+        return None
+    return f"{text.rstrip(' .!?…')} {load(told.language, 'words')['for_all']}"
 
 
 def asks_own(question: str) -> bool:

@@ -63,17 +63,17 @@ def _of_other(query: AnalysedQuery, told: frozenset[str], item: Recollection) ->
     if not told.isdisjoint(of_speaker(item.content)):
         return NO_ANSWER
     asked = query.features
-    if _asks_own_value(query) and _tells_of_teller(item, query):
+    if _asks_value(query) and _tells_of_teller(item, query):
         return NO_ANSWER
     of_teller = ("speaker",) if asked.kin else ("own",) if asked.asker else OF_TELLER
     return item.score if parse(item.content).subject in of_teller else 1.0
 
 
-def _asks_own_value(query: AnalysedQuery) -> bool:
-    """Return whether a question asks for a number or a time of the asker: "what size am I?", "je finis quand ?"."""
+def _asks_value(query: AnalysedQuery) -> bool:
+    """Return whether a question asks for a number or a time of a user: "what size am I?", "Ben finit quand ?"."""
     asked, said = query.features, parse(query.spoken)
     values = not asked.asks.isdisjoint(("number", "when"))
-    return values and bool(asked.asker) and not (asked.kin or said.hedged or is_past(said))
+    return values and not (asked.kin or said.hedged or is_past(said))
 
 
 def _tells_of_teller(item: Recollection, query: AnalysedQuery) -> bool:

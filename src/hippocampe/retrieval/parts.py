@@ -23,7 +23,7 @@ from hippocampe.language.follow_ups import (
 )
 from hippocampe.language.names import named_in
 from hippocampe.language.open_questions import speaks_of_memory
-from hippocampe.language.questions import asked_in, is_about_told, is_telling, listing, refers
+from hippocampe.language.questions import asked_in, asks, is_about_told, is_telling, listing, refers
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.statement import parse
 from hippocampe.language.subjects import fold_subjects, proper_names_in
@@ -119,8 +119,12 @@ def _complete(
 
 
 def _with_all(text: str) -> Part:
-    """A text, and what it tells of a group as of all of them: what one of them cannot eat bears on "we're cooking tonight"."""
-    told = for_all(text) if is_telling(text) else None
+    """A text, and the plan of a group in it as one for all of them: what one of them cannot eat bears on it.
+
+    A question when or where is answered by a plan, and has none.
+    """
+    plans = is_telling(text) or asks(text) <= {"first_person"}
+    told = for_all(text) if plans else None
     return (text,) if told is None else (text, told)
 
 
