@@ -24,8 +24,9 @@ import corpora
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.stopwatch import Stopwatch
-from hippocampe.retrieval import recall, scoring
+from hippocampe.retrieval import scoring
 from hippocampe.retrieval.query import analyse
+from hippocampe.retrieval.ranking import rank
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.retrieval.spelling import spelled
 from hippocampe.updates.learnt import OUTCOMES
@@ -274,8 +275,8 @@ def _ranked(
     request = RecallRequest(scope, CANDIDATES, ask.COLLECTIONS, read=CANDIDATES)
     now = corpus.store.now()
     text = spelled(corpus, question.content, scope.space)
-    scored = recall.rank(corpus, analyse(corpus, text, scope, now), request, now, Stopwatch())
-    if isinstance(scored, recall.Found):
+    scored = rank(corpus, analyse(corpus, text, scope, now), request, now, Stopwatch())
+    if isinstance(scored, list):
         return
     model = scoring.load_model()
     scores = np.array([item.score for item in scored.items], np.float32)

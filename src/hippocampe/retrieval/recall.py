@@ -12,32 +12,23 @@ from datetime import datetime
 from functools import cache
 from math import inf
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hippocampe.embed.word_space import Floats
 from hippocampe.engine import backlog
-from hippocampe.engine.caches import CachedRows
 from hippocampe.engine.context import Context
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.past import known_at
 from hippocampe.engine.stopwatch import Stopwatch
-from hippocampe.errors import EmbedderUnavailable, ModelUnavailable
-from hippocampe.language import humanize
+from hippocampe.errors import EmbedderUnavailable
 from hippocampe.language.datetimes import as_utc
-from hippocampe.language.detect import language_of
 from hippocampe.language.follow_ups import continues
-from hippocampe.language.lexicon import load
-from hippocampe.language.person import is_about_speaker, is_to_somebody
-from hippocampe.language.questions import asks_anything, is_telling
 from hippocampe.language.search_terms import search_terms
 from hippocampe.language.statement import parse
 from hippocampe.language.tense import is_past
-from hippocampe.language.text import fold
 from hippocampe.protocols import Vector
-from hippocampe.retrieval import candidates, features, limits, reading, results, scoring, signals
+from hippocampe.retrieval import results, scoring
+from hippocampe.retrieval.answering import answer, is_to_companion
 from hippocampe.retrieval.parts import parts_of, session_start
 from hippocampe.retrieval.query import AnalysedQuery, analyse
+from hippocampe.retrieval.ranking import rank
 from hippocampe.retrieval.request import (
     MAX_QUERY_CHARACTERS,
     RecallRequest,
@@ -51,7 +42,6 @@ from hippocampe.store import listing, memories
 from hippocampe.store.store import Store
 from hippocampe.system.turnstile import Turnstile
 from hippocampe.types import (
-    Memory,
     Metadata,
     Mode,
     Recollection,
@@ -73,20 +63,14 @@ from hippocampe.validation import (
 READ, READ_WITHIN = 16, 8.0
 """The first results, which are read with the query: at most so many, and none that is far less likely than the best. Of 670
 questions of four collections, as many get their answer as with all 16, and 7 % fewer pairs are read."""
-SEVERAL_READ, SEVERAL_FACTOR = 24, 2
-"""The first results of a query that asks for what several texts tell, for every caller, and the factor of the time to read.
+SEVERAL_READ = 24
+"""The first results of a query that asks for what several texts tell, for every caller.
 Of 719 such questions held out, all answers are among the first 8 in .66, the first 16 in .79, the first 24 in .88."""
 
 AGAIN_SECONDS = 0.03
 """Time that must be left to search for a further part of a message; none is left while other turns wait."""
 LIKELY = Settings().auto_retrieve_min_score
 """A part of a message with a result of this score is not searched for in other words."""
-TELLING = 1.5
-"""Added to the reader's log-odds for a message that asks nothing ("I'm cooking for Lena tonight"), where what bears on it is
-less certain than an answer. A result that would have .1 then has .2. Chosen on worlds that the reader did not learn from."""
-ADDRESSED = 1.0
-"""Subtracted from the reader's log-odds for what the companion says of itself, if the message is read as one to it: that
-makes all of it likelier, also for "do you know a good restaurant?"."""
 RECALLED = 0.5
 """Minimum score of talk with all words of the topic that a query asks to recall."""
 ALL_WORDS = 0.95
@@ -227,39 +211,6 @@ class Found:
     several: bool = False
 
 
-def _unscored(items: list[Recollection]) -> Found:
-    return Found(items, {}, lambda _: (), lambda _: b"")
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """Scored candidates.
-
-    Attributes:
-        items: The first of them, loaded: those to read, best first, then the others, best first.
-        ranked: All of them in the same order.
-        odds: Their log-odds if they are read, as from `scoring.odds_to_read`.
-        loaded: All of them with their features.
-        measured: Their signals, shape (n, signals).
-        rivals: As from `scoring.score`.
-        rows: The row of each of them in `measured`, by id.
-        read: The number of the first to read.
-        undecided: As from `results.undecided`.
-        newer: As from `results.successors`.
-    """
-
-    items: list[Recollection]
-    ranked: list[results.Ranked]
-    loaded: features.LoadedCandidates
-    measured: Floats
-    odds: NDArray[np.float64]
-    rivals: Floats
-    rows: Mapping[str, int]
-    read: int
-    undecided: Sequence[tuple[str, str, float]]
-    newer: Mapping[str, Memory]
-
-
 def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch) -> Found:
     """Run the pipeline; `stopwatch` times each stage.
 
@@ -295,7 +246,7 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
             if any(goes_on or not _is_said(item, request, said_since) for item in likely):
                 break
     every = list(found.values())
-    apart = {"self"} < {*request.collections} and _is_to_companion(text)
+    apart = {"self"} < {*request.collections} and is_to_companion(text)
     if apart and stopwatch.seconds_left() >= AGAIN_SECONDS and _has_self(corpus, request, now):
         # "I keep the books" has no word of "what is your job?": much else comes before it.
         itself = replace(request, collections=("self",))
@@ -308,15 +259,6 @@ def _has_self(corpus: Corpus, request: RecallRequest, now: datetime) -> bool:
     with corpus.store.read() as connection:
         found = memories.highest(connection, "created_at", request.scope.space, "self", now, 1)
     return bool(found)
-
-
-def _is_to_companion(text: str) -> bool:
-    return is_to_somebody(text) and not is_about_speaker(text)
-
-
-def _asks_companion(query: AnalysedQuery) -> bool:
-    named = bool(query.features.names)
-    return not named and asks_anything(query.spoken) and _is_to_companion(query.spoken)
 
 
 def _is_said(item: Recollection, request: RecallRequest, since: datetime | None) -> bool:
@@ -357,30 +299,15 @@ def _find(
         scored = rank(corpus, query, request, now, stopwatch)
     # A change of embedder in between may have removed the vectors: then the step is run again.
     corpus.check_serving()
-    if isinstance(scored, Found):
-        return scored
-    items, read = scored.items, np.zeros(0, np.float32)
-    rows = scored.rows
-    tells = request.typed and not topics and is_telling(query.spoken)
-    missing: tuple[str, ...] = ()
-    certain = reading.is_certain([score for *_, score in scored.ranked])
-    to_companion = _asks_companion(query)
-    if not query.features.nothing and (to_companion or not certain):
-        items, read, missing = _read(
-            corpus,
-            query,
-            request,
-            scored,
-            stopwatch,
-            compare=bool(topics),
-            tells=tells,
-            to_companion=to_companion,
-        )
+    if isinstance(scored, list):
+        return Found(scored, {}, lambda _: (), lambda _: b"")
+    read = answer(corpus, query, request, scored, stopwatch, topics)
+    items, rows = read.items, scored.rows
     if query.topic is not None:
         covered = scored.measured[:, SIGNALS.index("covered")]
         items = [_recalled(item, float(covered[rows[item.id]])) for item in items]
     items = sorted(items, key=lambda item: -item.score)
-    said = dict(zip((each.id for each in scored.items), read.tolist(), strict=False))
+    said = dict(zip((each.id for each in scored.items), read.log_odds.tolist(), strict=False))
     items = results.by_currency(items, scored.undecided)
     if said and not is_past(parse(query.spoken)):
         items = results.without_replaced(items, scored.newer)
@@ -390,58 +317,9 @@ def _find(
         {item.id: scored.loaded.vectors[rows[item.id]] for item in items},
         lambda id: scoring.explain(scored.measured, rows[id], said.get(id)),
         lambda id: scoring.pack_signals(scored.measured, scored.rivals, rows[id], said.get(id)),
-        missing,
+        read.missing,
         query.several,
     )
-
-
-def rank(
-    corpus: Corpus,
-    query: AnalysedQuery,
-    request: RecallRequest,
-    now: datetime,
-    stopwatch: Stopwatch,
-) -> Found | Scored:
-    """Search, and score the candidates; the results, if the search is by words or by meaning only, or has none."""
-    hits = candidates.search(corpus.index, query, request, now)
-    stopwatch.end("search")
-    cached = None if corpus.rows is None else CachedRows(corpus.rows)
-    with corpus.store.read() as connection:
-        if request.mode != "hybrid":
-            return _unscored(results.of_single_search(connection, hits, request, now))
-        ids = candidates.fuse(connection, hits, request, now)
-        stopwatch.end("fuse")
-        loaded = features.load(corpus.vocabulary, connection, query, ids, hits, cached)
-        stopwatch.end("features")
-        if not loaded.ids:
-            return _unscored([])
-        measured = signals.measure(query.features, loaded.features)
-        scores, rivals = scoring.score(measured)
-        odds = scoring.odds_to_read(measured, scores)
-        latest = -loaded.features.at
-        request = replace(request, read=_worth_reading(odds, loaded.kinds, request))
-        to_read: list[int] = np.lexsort((latest, -odds)).tolist()[: request.read]
-        others: list[int] = np.lexsort((latest, -scores)).tolist()
-        order = dict.fromkeys([*to_read, *others])
-        probabilities: list[float] = scores.tolist()
-        ranked = [(loaded.ids[i], loaded.kinds[i], probabilities[i]) for i in order]
-        ranked = results.live_among(ranked, request.read)
-        stopwatch.end("score")
-        items = results.load(connection, ranked, request, now)
-        undecided = results.undecided(connection, items, request.scope.space)
-        newer = results.successors(connection, items)
-        stopwatch.end("read")
-    rows = {id: row for row, id in enumerate(loaded.ids)}
-    return Scored(
-        items, ranked, loaded, measured, odds, rivals, rows, request.read, undecided, newer
-    )
-
-
-def _worth_reading(odds: NDArray[np.float64], kinds: Sequence[str], request: RecallRequest) -> int:
-    """The number of results to read: the likely ones, and the best of live talk, about which the odds say little."""
-    likely = int((odds >= odds.max() - request.read_within).sum())
-    live = min(kinds.count("live"), results.LIVE_READ)
-    return min(request.read, max(likely, reading.FEWEST) + live)
 
 
 def _recalled(item: Recollection, covered: float) -> Recollection:
@@ -449,82 +327,3 @@ def _recalled(item: Recollection, covered: float) -> Recollection:
     if item.memory is not None or covered < ALL_WORDS or item.score >= RECALLED:
         return item
     return replace(item, score=RECALLED)
-
-
-def _with_day(item: Recollection, timezone: str) -> Recollection:
-    """A result with its day, since this answers when something happened: "I quit futsal on November 1, 2026"."""
-    said, *others = item.content.split("\n")
-    if item.at is None:
-        return item
-    language = language_of(said)
-    at = humanize.day(item.at, timezone=timezone, language=language)
-    on: str = load(language, "time")["said"]["on"]
-    return replace(item, content="\n".join((f"{said} {on.format(day=at)}", *others)))
-
-
-def _read(
-    corpus: Corpus,
-    query: AnalysedQuery,
-    request: RecallRequest,
-    scored: Scored,
-    stopwatch: Stopwatch,
-    *,
-    compare: bool,
-    tells: bool,
-    to_companion: bool,
-) -> tuple[list[Recollection], Floats, tuple[str, ...]]:
-    """The results with their scores after reading, the reader's log-odds, and the missing parts.
-
-    A text answers if it answers the query as it was put, or what it asks to recall. The reader is trained on questions, so
-    its log-odds for search terms are too low but well ordered: to `compare`, the highest counts as 0. Those for a query
-    that `tells` something are too low as well. It cannot raise talk to which a rule applies.
-    What users say of themselves answers no question `to_companion`.
-    """
-    items, nothing = scored.items, np.zeros(0, np.float32)
-    first = items[: scored.read]
-    if called := query.called:
-        # The reader knows no aliases: it reads the names of the query.
-        first = [
-            replace(each, author=called.get(fold(each.author or ""), each.author)) for each in first
-        ]
-    if not first:
-        return items, nothing, ()
-    if "when" in query.features.asks and is_past(parse(query.spoken)):
-        timezone = corpus.settings.of(request.scope.space).timezone
-        first = [_with_day(each, timezone) for each in first]
-    spoken, own = query.spoken, [each.kind == "self" for each in first]
-    addressed = to_companion or (any(own) and _is_to_companion(spoken))
-    if addressed:
-        # The reader knows whom "you" and "I" mean if it is told: where the asker lives does not answer "where do you live?".
-        companion = corpus.settings.of(request.scope.space).companion_names[0].title()
-        spoken = f"{companion}, {spoken}"
-        first = [replace(x, author=companion) if x.kind == "self" else x for x in first]
-    try:
-        queries = [spoken] if query.topic is None else [spoken, query.topic]
-        factor = SEVERAL_FACTOR if query.several else 1
-        seconds = factor * reading.SHARE_OF_TIME * stopwatch.seconds_left()
-        read = reading.read(corpus, queries, request.scope.user, first, seconds)
-    except reading.NotRead:
-        return items, nothing, ("not read",)
-    except ModelUnavailable:
-        return items, nothing, ("reader down",)
-    if compare and len(read):
-        read = read - read.max()
-    if tells:
-        read = read + TELLING
-    if addressed:
-        read = read - np.where(own[: len(read)], ADDRESSED, 0.0).astype(np.float32)
-    rows = [scored.rows[item.id] for item in items]
-    ruled_out = scoring.is_ruled_out(scored.measured[rows[: len(read)]])
-    read = np.where(ruled_out, np.minimum(read, 0), read)
-    unread, odds = np.array([item.score for item in items], np.float32), scored.odds[rows]
-    if to_companion:
-        # Their words match all the same: only the reader sees whose favourite colour is asked for.
-        of_user = [x.kind != "self" and parse(x.content).subject in limits.OF_TELLER for x in items]
-        odds = np.where(of_user, np.minimum(odds, 0), odds)
-    scores = scoring.with_reader(unread, odds, read)
-    of_other = scoring.is_of_other(scored.measured[rows]).tolist()
-    scores = np.minimum(scores, limits.highest(corpus, query, request, items, of_other))
-    stopwatch.end("reader")
-    said = [replace(item, score=float(score)) for item, score in zip(items, scores, strict=True)]
-    return said, read, ()

@@ -1,0 +1,182 @@
+"""Answering: the probability that each result answers the query, by its rank, the reader, and who tells it.
+
+The reader sees two texts, and neither says when it was told or who is meant by "you": it is told both. What only
+resembles an answer has a limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from hippocampe.embed.word_space import Floats
+from hippocampe.engine.corpus import Corpus
+from hippocampe.engine.stopwatch import Stopwatch
+from hippocampe.errors import ModelUnavailable
+from hippocampe.language import humanize
+from hippocampe.language.detect import language_of
+from hippocampe.language.lexicon import load
+from hippocampe.language.person import is_about_speaker, is_to_somebody
+from hippocampe.language.questions import asks_anything, is_telling
+from hippocampe.language.statement import parse
+from hippocampe.language.tense import is_past
+from hippocampe.language.text import fold
+from hippocampe.retrieval import limits, reading, scoring
+from hippocampe.retrieval.query import AnalysedQuery
+from hippocampe.retrieval.ranking import Scored
+from hippocampe.retrieval.request import RecallRequest
+from hippocampe.types import Recollection
+
+SEVERAL_FACTOR: Final = 2
+"""The factor of the time to read for a query that asks for what several texts tell."""
+TELLING: Final = 1.5
+"""Added to the reader's log-odds for a message that asks nothing ("I'm cooking for Lena tonight"), where what bears on it is
+less certain than an answer. A result that would have .1 then has .2. Chosen on worlds that the reader did not learn from."""
+ADDRESSED: Final = 1.0
+"""Subtracted from the reader's log-odds for what the companion says of itself, if the message is read as one to it: that
+makes all of it likelier, also for "do you know a good restaurant?"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The results of a search after reading.
+
+    Attributes:
+        items: The results, with the probability that each answers.
+        log_odds: The reader's, of the first ones.
+        missing: The part of the pipeline that was skipped, if any.
+    """
+
+    items: list[Recollection]
+    log_odds: Floats
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Presented:
+    """A query and the first results, as the reader is to see them.
+
+    Attributes:
+        queries: The query, and perhaps its topic.
+        items: The first results, with the names and days that the reader needs.
+        addressed: Whether the query is presented as one to the companion.
+    """
+
+    queries: list[str]
+    items: list[Recollection]
+    addressed: bool
+
+
+def answer(
+    corpus: Corpus,
+    query: AnalysedQuery,
+    request: RecallRequest,
+    scored: Scored,
+    stopwatch: Stopwatch,
+    topics: Sequence[str],
+) -> Answered:
+    """Read the first results with the query, unless nothing is asked or one result is certain.
+
+    Args:
+        corpus: The corpus.
+        query: The query.
+        request: Its request.
+        scored: The results of ranking.
+        stopwatch: Limits the time for reading.
+        topics: The search terms that make up the query, if any.
+    """
+    items, unread = scored.items, Answered(scored.items, np.zeros(0, np.float32))
+    to_companion = _asks_companion(query)
+    certain = reading.is_certain([score for *_, score in scored.ranked])
+    if query.features.nothing or (certain and not to_companion) or not items[: scored.read]:
+        return unread
+    presented = _presented(corpus, query, request, items[: scored.read], to_companion)
+    try:
+        factor = SEVERAL_FACTOR if query.several else 1
+        seconds = factor * reading.SHARE_OF_TIME * stopwatch.seconds_left()
+        user = request.scope.user
+        read = reading.read(corpus, presented.queries, user, presented.items, seconds)
+    except reading.NotRead:
+        return replace(unread, missing=("not read",))
+    except ModelUnavailable:
+        return replace(unread, missing=("reader down",))
+    rows = [scored.rows[item.id] for item in items]
+    measured, odds = scored.measured[rows], scored.odds[rows]
+    tells = request.typed and not topics and is_telling(query.spoken)
+    read = _adjusted(read, presented, compare=bool(topics), tells=tells)
+    # The reader cannot raise talk to which a rule applies.
+    read = np.where(scoring.is_ruled_out(measured[: len(read)]), np.minimum(read, 0), read)
+    if to_companion:
+        # Their words match all the same: only the reader sees whose favourite colour is asked for.
+        of_user = [x.kind != "self" and parse(x.content).subject in limits.OF_TELLER for x in items]
+        odds = np.where(of_user, np.minimum(odds, 0), odds)
+    scores = scoring.with_reader(np.array([x.score for x in items], np.float32), odds, read)
+    of_other = scoring.is_of_other(measured).tolist()
+    scores = np.minimum(scores, limits.highest(corpus, query, request, items, of_other))
+    stopwatch.end("reader")
+    both = zip(items, scores.tolist(), strict=True)
+    return Answered([replace(item, score=score) for item, score in both], read)
+
+
+def _asks_companion(query: AnalysedQuery) -> bool:
+    named = bool(query.features.names)
+    return not named and asks_anything(query.spoken) and is_to_companion(query.spoken)
+
+
+def is_to_companion(text: str) -> bool:
+    """Return whether a text addresses somebody and is not about its speaker."""
+    return is_to_somebody(text) and not is_about_speaker(text)
+
+
+def _presented(
+    corpus: Corpus,
+    query: AnalysedQuery,
+    request: RecallRequest,
+    items: list[Recollection],
+    to_companion: bool,
+) -> _Presented:
+    """The query and the first results with what the reader cannot know: aliases, days, and whom "you" and "I" mean."""
+    settings, spoken = corpus.settings.of(request.scope.space), query.spoken
+    if called := query.called:
+        # The reader knows no aliases: it reads the names of the query.
+        items = [replace(x, author=called.get(fold(x.author or ""), x.author)) for x in items]
+    if "when" in query.features.asks and is_past(parse(spoken)):
+        items = [_with_day(each, settings.timezone) for each in items]
+    itself = any(each.kind == "self" for each in items)
+    addressed = to_companion or (itself and is_to_companion(spoken))
+    if addressed:
+        # Where the asker lives does not answer "where do you live?".
+        companion = settings.companion_names[0].title()
+        spoken = f"{companion}, {spoken}"
+        items = [replace(x, author=companion) if x.kind == "self" else x for x in items]
+    return _Presented([spoken, query.topic] if query.topic else [spoken], items, addressed)
+
+
+def _with_day(item: Recollection, timezone: str) -> Recollection:
+    """A result with its day, since this answers when something happened: "I quit futsal on November 1, 2026"."""
+    said, *others = item.content.split("\n")
+    if item.at is None:
+        return item
+    language = language_of(said)
+    at = humanize.day(item.at, timezone=timezone, language=language)
+    on: str = load(language, "time")["said"]["on"]
+    return replace(item, content="\n".join((f"{said} {on.format(day=at)}", *others)))
+
+
+def _adjusted(read: Floats, presented: _Presented, *, compare: bool, tells: bool) -> Floats:
+    """The reader's log-odds, where they are too low or too high for the kind of query.
+
+    It learnt from questions, so its log-odds for search terms are too low but well ordered: to `compare`, the highest
+    counts as 0. Those for a query that `tells` something are too low as well.
+    """
+    if compare and len(read):
+        read = read - read.max()
+    if tells:
+        read = read + TELLING
+    if presented.addressed:
+        itself = [each.kind == "self" for each in presented.items[: len(read)]]
+        read = read - np.where(itself, ADDRESSED, 0.0).astype(np.float32)
+    return read
