@@ -54,7 +54,7 @@ from hippocampe.language.small_talk import is_small_talk, reports_small_talk
         *("Hello, how are you?", "I'm fine, thanks! And you?", "haha that was a good one", "lol"),
         *("What's up?", "No worries, thanks a lot", "You're so funny", "Have a nice day!"),
         *("Tell me a joke", "What time is it?", "Good night, see you tomorrow!", "Thanks mate"),
-        *("anytime", "any time", "mes amis", "chère amie", "my friends"),
+        *("anytime", "any time", "mes amis", "chère amie", "my friends", "bien sûr"),
     ],
 )
 def test_small_talk(text: str) -> None:
@@ -75,7 +75,15 @@ def test_small_talk(text: str) -> None:
         *("laisse tomber le barnum", "merci pour les clés", "je ne mange rien", "on verra Paul"),
         *("forget it was Tom", "nothing hurts", "I don't know Tom", "get well cards for Ida"),
         *("Je pars demain", "je suis enceinte", "Nina ?", "c'est fini avec Paul", "Ça va pas"),
-        *("I'm not well", "My dog died", "I have no friends", "I am sick", "no more coffee for me"),
+        *(
+            "le thé",
+            "c'est dû",
+            "I'm not well",
+            "My dog died",
+            "I have no friends",
+            "I am sick",
+            "no more coffee for me",
+        ),
         *("salut " * 100, "こんにちは、犬を飼っています"),
     ],
 )

@@ -51,6 +51,20 @@ def test_stop_words_go_unless_nothing_else_is_left() -> None:
     assert text.content_words("qui es tu ?") == ["qui", "es", "tu"]
 
 
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [
+        ("Le thé est prêt", ["thé", "pret"]),
+        ("le dé de l'été", ["dé", "été"]),
+        ("THE\u0301 de Chine", ["thé", "chine"]),
+        ("the tea is from China", ["tea", "china"]),
+        ("là où ça va", ["la", "ou", "ca", "va"]),
+    ],
+)
+def test_a_short_word_with_an_accent_is_no_stop_word(written: str, found: list[str]) -> None:
+    assert text.keywords(written) == found
+
+
 def test_stop_words_are_written_as_words_come_out() -> None:
     assert {word for stop in text.STOP_WORDS for word in text.words(stop)} == text.STOP_WORDS
 

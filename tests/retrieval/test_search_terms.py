@@ -67,6 +67,7 @@ def team(hippo: Hippocampe, scope: Scope) -> Hippocampe:
             {"Payments go through Stripe", "Errors are returned as problem documents"},
         ),
         ("thé vert", {"Inès ne boit que du thé vert en réunion"}),
+        ("thé", {"Inès ne boit que du thé vert en réunion"}),
         ("weather tomorrow", set()),
         ("good evening", set()),
     ],

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from hippocampe.embed.word_space import WordSpace, WordVectors, is_literal, signature
-from hippocampe.language.text import STOP_WORDS, without_capitals, words
+from hippocampe.language.text import keywords, without_capitals
 from hippocampe.language.topics import topics_of
 from hippocampe.language.traits import traits
 from hippocampe.protocols import Embedder, Vector, Vectors
@@ -43,14 +43,8 @@ def note_erasure(connection: Connection) -> None:
 
 
 def text_words(text: str) -> list[str]:
-    """The first 2,000 folded words of a text, in order, with repeats.
-
-    Stop words are dropped unless there is nothing else. Words are cut at 60 characters: longer ones are links
-    or noise.
-    """
-    spoken = words(text)
-    significant = [word for word in spoken if word not in STOP_WORDS] or spoken
-    return [word[:MAX_WORD_CHARACTERS] for word in significant[:MAX_WORDS_PER_TEXT]]
+    """The first 2,000 `keywords` of a text. Words are cut at 60 characters: longer ones are links or noise."""
+    return [word[:MAX_WORD_CHARACTERS] for word in keywords(text)[:MAX_WORDS_PER_TEXT]]
 
 
 def spoken(texts: Iterable[str]) -> list[str]:

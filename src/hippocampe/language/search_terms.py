@@ -11,7 +11,7 @@ from typing import Final
 
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.small_talk import is_small_talk
-from hippocampe.language.text import STOP_WORDS, fold, words
+from hippocampe.language.text import STOP_WORDS, fold, words_by_accent
 
 MAX_TERMS: Final = 4
 """Each is a search of its own."""
@@ -43,7 +43,7 @@ def search_terms(query: str) -> tuple[str, ...]:
 
 
 def _is_term(text: str) -> bool:
-    spoken = words(text)
+    spoken = words_by_accent(text)
     if not 1 <= len(spoken) <= MAX_WORDS or not STOP_WORDS.isdisjoint(spoken):
         return False
     # "thanks love" is talk.

@@ -11,7 +11,7 @@ from typing import Final
 
 from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.statement import parse
-from hippocampe.language.text import STOP_WORDS, fold, words
+from hippocampe.language.text import STOP_WORDS, fold, words, words_by_accent
 
 MAX_WORDS: Final = 60
 """Longer messages are not small talk."""
@@ -29,7 +29,7 @@ def is_small_talk(text: str, *, names: Collection[str] = ()) -> bool:
         names: Names that do not count as content, such as that of the companion.
     """
     # Cut first: a long text is not read to the end.
-    found = words(text[: MAX_WORDS * 40])
+    found = words_by_accent(text[: MAX_WORDS * 40])
     if len(found) > MAX_WORDS:
         return False
     ignored, spoken = _folded(names), list[str]()

@@ -99,6 +99,11 @@ def _ligature(match: re.Match[str]) -> str:
 
 
 STOP_WORDS: Final = words_of("stop")
+_ACCENTED: Final = words_of("accented")
+_LONGEST_TOLD: Final = 3
+_SHORT_WORD: Final = re.compile(
+    rf"(?<!\w)(?:(?:{ELIDED})')?([^\W\d_]{{2,{_LONGEST_TOLD}}})(?!\w)", re.IGNORECASE
+)
 
 
 def sentences(text: str) -> list[str]:
@@ -135,6 +140,26 @@ def words(text: str) -> list[str]:
     return _WORD.findall(folded)
 
 
+def is_told_by_accent(written: str) -> bool:
+    """Return whether an accent is all that tells a short word from a function word: "thé" from "the", "né" from "ne"."""
+    lowered, folded = written.lower(), fold(written)
+    short = len(folded) <= _LONGEST_TOLD and folded.isascii() and not lowered.isascii()
+    return short and folded in STOP_WORDS and lowered not in _ACCENTED
+
+
+def words_by_accent(text: str) -> list[str]:
+    """Return the `words` of `text`, as written where an accent is all that tells one from a function word."""
+    if text.isascii():
+        return words(text)
+    found: list[str] = []
+    composed, at = APOSTROPHE.sub("'", unicodedata.normalize("NFC", text)), 0
+    for match in _SHORT_WORD.finditer(composed):
+        if is_told_by_accent(match[1]):
+            found += (*words(composed[at : match.start()]), match[1].lower())
+            at = match.end()
+    return [*found, *words(composed[at:])]
+
+
 def written_words(text: str) -> list[str]:
     """Return the words of `text` in order, as written, without elisions and clitics."""
     composed = APOSTROPHE.sub("'", unicodedata.normalize("NFC", text))
@@ -143,7 +168,7 @@ def written_words(text: str) -> list[str]:
 
 def keywords(text: str) -> list[str]:
     """Return the words of `text` without stop words, or all words if only stop words remain."""
-    found = words(text)
+    found = words_by_accent(text)
     return [word for word in found if word not in STOP_WORDS] or found
 
 

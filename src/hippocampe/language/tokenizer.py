@@ -9,7 +9,14 @@ from typing import Final, NamedTuple
 
 from hippocampe.language.detect import language_of
 from hippocampe.language.lexicon import languages, table_of, words_of
-from hippocampe.language.text import APOSTROPHE, ELIDED, LONGEST_CODE, STOP_WORDS, fold
+from hippocampe.language.text import (
+    APOSTROPHE,
+    ELIDED,
+    LONGEST_CODE,
+    STOP_WORDS,
+    fold,
+    is_told_by_accent,
+)
 from hippocampe.language.text_cache import text_cache
 
 TOKEN: Final = re.compile(
@@ -25,8 +32,6 @@ _CONTRACTIONS: Final = table_of("contracted")
 _IS_CLITIC_AFTER: Final = words_of("is_after")
 _NEVER_EXPANDED: Final = words_of("whole")
 _MEANINGFUL_SIGNS: Final = frozenset("=<>%&+#@")
-_SHORT: Final = 4
-_ACCENTED: Final = words_of("accented")
 _STOP_WORDS_OF: Final = {each: words_of("stop", language=each) for each in languages()}
 _STRESSED: Final = words_of("grammar.negation")
 """Words that people write in capitals for stress: "I do NOT smoke"."""
@@ -140,8 +145,5 @@ def _expand(token: str) -> Iterator[tuple[str, str]]:
 
 def told_by_accent(word: Word) -> Word:
     """Return a short word as written where an accent is all that tells it from a function word: "né" from "ne"."""
-    written = word.surface.lower()
-    accented = len(word.norm) < _SHORT and word.norm.isascii() and not written.isascii()
-    if not accented or word.norm not in STOP_WORDS or written in _ACCENTED:
-        return word
-    return word._replace(norm=written)
+    told = is_told_by_accent(word.surface)
+    return word._replace(norm=word.surface.lower()) if told else word
