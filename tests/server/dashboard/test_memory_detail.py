@@ -1,11 +1,15 @@
 """One memory, and the playground, in a browser."""
 
+from threading import Event
+from typing import Any
+
 import pytest
 from playwright.sync_api import Dialog, Route, expect
 
 from browsing import PHONE, Reader, check_accessible, check_fits, settle
 from conftest import FakeClock
 from hippocampe import Hippocampe, NotFound, Scope
+from hippocampe.curation import erase
 from hippocampe.server.dashboard.memory_detail import difference
 
 HERE = Scope(user="owen", channel="lobby")
@@ -160,6 +164,32 @@ def test_erase_needs_a_word(reader: Reader, memory: Hippocampe, corrected: str) 
     expect(page.locator("#toasts")).to_contain_text("Effacé pour toujours.")
     page.reload()
     expect(page.locator("#toasts")).to_be_empty()
+    with pytest.raises(NotFound):
+        memory.get(corrected, scope=HERE)
+
+
+def test_a_long_erasure_shows_how_far_it_is(
+    reader: Reader, memory: Hippocampe, corrected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, finish = Event(), erase.finish_erasure
+
+    def slow(writer: Any, progress: Any) -> None:
+        progress("indexing memory", 500, 1141)
+        assert seen.wait(60)
+        finish(writer, progress)
+
+    monkeypatch.setattr(erase, "finish_erasure", slow)
+    page = reader.open(f"/memory/{corrected}")
+    page.get_by_role("button", name="Erase").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("textbox").fill("erase")
+    dialog.get_by_role("button", name="Erase for ever").click()
+    expect(page.locator("main")).to_contain_text("Erasing… 500 / 1,141")
+    check_accessible(page)
+    check_fits(page)
+    seen.set()
+    page.wait_for_url("**/memory")
+    expect(page.locator("#toasts")).to_contain_text("Erased for ever.")
     with pytest.raises(NotFound):
         memory.get(corrected, scope=HERE)
 

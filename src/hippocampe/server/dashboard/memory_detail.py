@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from difflib import SequenceMatcher
 from typing import Annotated, Any
@@ -22,6 +22,7 @@ from hippocampe.types import (
     Association,
     Memory,
     Message,
+    Receipt,
     Scope,
 )
 
@@ -31,6 +32,8 @@ AROUND = timedelta(minutes=30)
 NEIGHBOURS = 2
 """Messages shown before and after one of the evidence."""
 SHORT = 80
+SHOWN_AFTER_SECONDS = 0.5
+"""Time after which an erasure that goes on is shown."""
 MOST_WORDS = 4_000
 """Words of two texts that are compared: the time grows with the square."""
 
@@ -42,6 +45,23 @@ class Version:
     memory: Memory
     content: Markup
     changes: Sequence[tuple[str, str, str]]
+
+
+@dataclass(slots=True)
+class Erasing:
+    """An erasure that was started from a page; it rebuilds the index without what is erased."""
+
+    task: "asyncio.Task[Receipt]" = field(init=False)
+    done: int = 0
+    total: int = 0
+
+    def note(self, what: str, done: int, total: int) -> None:
+        """Note the progress of the part that takes longest."""
+        self.done, self.total = done, total
+
+
+Erasures = dict[tuple[str, str], Erasing]
+"""The erasures that were started from a page, by space and id."""
 
 
 @router.get("")
@@ -110,9 +130,31 @@ async def restore(page: WritePage, id: str) -> Response:
 
 @router.post("/erase")
 async def erase(page: AdminPage, id: str) -> Response:
-    """Erase a memory with all its versions, permanently."""
-    await page.hippo.erase(id=id, scope=page.scope)
+    """Erase a memory with all its versions, permanently, and show the progress of a long erasure."""
+    begun, key = _erasures(page), (page.scope.space, id)
+    if key not in begun:
+        begun[key] = erasing = Erasing()
+        work = page.hippo.erase(id=id, scope=page.scope, progress=erasing.note)
+        erasing.task = asyncio.create_task(work)
+        await asyncio.wait({erasing.task}, timeout=SHOWN_AFTER_SECONDS)
+    return await erase_state(page, id)
+
+
+@router.get("/erase")
+async def erase_state(page: AdminPage, id: str) -> Response:
+    """The progress of an erasure."""
+    erasing = _erasures(page).get((page.scope.space, id))
+    if erasing is None:
+        return page.go(f"/memory/{id}")
+    if not erasing.task.done():
+        return page.part("memory/erasing.html", id=id, erasing=erasing)
+    del _erasures(page)[page.scope.space, id]
+    await erasing.task
     return page.go("/memory", toast=page.say("Erased for ever."))
+
+
+def _erasures(page: Visit) -> Erasures:
+    return page.request.app.state.erasures
 
 
 async def _detail(page: Visit, id: str, heading: str = "h1") -> dict[str, Any]:

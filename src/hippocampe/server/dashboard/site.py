@@ -14,7 +14,7 @@ from starlette.types import Scope as Connection
 
 from hippocampe import __version__
 from hippocampe.server import dashboard
-from hippocampe.server.dashboard import data, live
+from hippocampe.server.dashboard import data, live, memory_detail
 from hippocampe.server.dashboard.rendering import STATIC_FOLDER
 from hippocampe.server.dashboard.routing import refused
 from hippocampe.server.http.access import STATIC
@@ -79,6 +79,7 @@ def install(app: FastAPI) -> None:
     # Pages are not compressed: their length would tell whether words of a search are near the token that they carry.
     app.mount(STATIC.rstrip("/"), GZipMiddleware(StaticFiles(directory=STATIC_FOLDER)))
     app.state.digests = live.Begun()
+    app.state.erasures = memory_detail.Erasures()
     app.state.imports = data.Imports()
     app.state.log_tail = LogTail()
     app.add_api_route("/", _home, include_in_schema=False)
