@@ -28,7 +28,7 @@ import common
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.language.detect import guess_language
 from hippocampe.language.text import STOP_WORDS, fold, words, written_words
-from hippocampe.retrieval import recall, spelling
+from hippocampe.retrieval import answering, recall, spelling
 from hippocampe.types import Settings
 from reader_data import World, held_out, worlds
 from typed_forms import mistyped, with_error, without_accents
@@ -150,7 +150,7 @@ def measure(found: Sequence[World]) -> dict[str, Any]:
                     if name == "without":
                         stack.enter_context(patch.object(recall, "spelled", _as_typed))
                         stack.enter_context(patch.object(recall, "parts_of", _whole))
-                        stack.enter_context(patch.object(recall, "TELLING", 0.0))
+                        stack.enter_context(patch.object(answering, "TELLING", 0.0))
                     for way, count in ask(hippo, world, ids).items():
                         counted[way] += count
         print(world.name, flush=True)

@@ -15,6 +15,7 @@ import pytest
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.engine.corpus import Corpus
 from hippocampe.errors import ModelUnavailable
+from hippocampe.injection import warmup
 from hippocampe.reader import network
 from hippocampe.retrieval import reading, scoring
 from hippocampe.types import Injection
@@ -54,8 +55,11 @@ class Scripted:
 
 @pytest.fixture
 def scripted(monkeypatch: pytest.MonkeyPatch, reading: None) -> Scripted:
-    reader = Scripted()
+    reader, rehearsed = Scripted(), Event()
     reader.going.set()
+    # The turn that warms up a process would be read too.
+    rehearsed.set()
+    monkeypatch.setattr(warmup, "_rehearsed", rehearsed)
     monkeypatch.setattr(Corpus, "reader", lambda self: reader)
     return reader
 

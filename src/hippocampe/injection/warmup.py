@@ -78,19 +78,19 @@ def wait_until_loaded(corpus: Corpus, state: TurnState, space: str) -> float:
 def _load(corpus: Corpus, state: TurnState, space: str) -> None:
     with _one_at_a_time:
         preload(corpus.vocabulary.embedder)
-        _prepare(corpus, space)
+        corpus.vocabulary.frequencies(space, np.zeros(0, np.int32))
+        if not _rehearsed.is_set():
+            _rehearse(corpus, space)
     state.warm = True
 
 
-def _prepare(corpus: Corpus, space: str) -> None:
-    """Count the words of a space, and serve a turn in it that nobody gets: the first one of a process compiles
-    statements and reads files, for a tenth of a second.
+def _rehearse(corpus: Corpus, space: str) -> None:
+    """Serve a turn in a space that nobody gets: the first one of a process compiles statements and reads files, for a
+    tenth of a second.
 
     A remote embedder is not called.
     """
-    known = corpus.vocabulary.is_counted(space) and _rehearsed.is_set()
-    corpus.vocabulary.frequencies(space, np.zeros(0, np.int32))
-    if known or not isinstance(corpus.vocabulary.embedder, LocalEmbedder):
+    if not isinstance(corpus.vocabulary.embedder, LocalEmbedder):
         return
     settings = replace(corpus.settings.of(space), hook_timeout_ms=REHEARSAL_MS)
     state = TurnState(corpus.config)
@@ -103,7 +103,7 @@ def _prepare(corpus: Corpus, space: str) -> None:
 
 
 def warm_spaces(corpus: Corpus, ending: Event, *, spaces: int = SPACES) -> None:
-    """Run `preload`, then prepare the `spaces` served last.
+    """Run `preload`, then rehearse a turn in the `spaces` served last.
 
     That counts the words of a space (50 ms for 10,000 items) and, in a read-only process, loads
     its vectors: otherwise the first turn of the space would wait for both. Stops when `ending` is
@@ -120,7 +120,7 @@ def warm_spaces(corpus: Corpus, ending: Event, *, spaces: int = SPACES) -> None:
             with _one_at_a_time:
                 if ending.is_set():
                     return
-                _prepare(corpus, space)
+                _rehearse(corpus, space)
     allocator.give_back()
 
 
