@@ -100,6 +100,8 @@ def _ligature(match: re.Match[str]) -> str:
 
 STOP_WORDS: Final = words_of("stop")
 _ACCENTED: Final = words_of("accented")
+_BEEN: Final = words_of("been")
+"""Rarely a summer."""
 _LONGEST_TOLD: Final = 3
 _SHORT_WORD: Final = re.compile(
     rf"(?<!\w)(?:(?:{ELIDED})')?([^\W\d_]{{2,{_LONGEST_TOLD}}})(?!\w)", re.IGNORECASE
@@ -154,7 +156,7 @@ def words_by_accent(text: str) -> list[str]:
     found: list[str] = []
     composed, at = APOSTROPHE.sub("'", unicodedata.normalize("NFC", text)), 0
     for match in _SHORT_WORD.finditer(composed):
-        if is_told_by_accent(match[1]):
+        if is_told_by_accent(match[1]) and match[1].lower() not in _BEEN:
             found += (*words(composed[at : match.start()]), match[1].lower())
             at = match.end()
     return [*found, *words(composed[at:])]
