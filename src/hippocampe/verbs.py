@@ -177,7 +177,7 @@ _GROUPS: Mapping[str, tuple[Verb, ...]] = {
     ),
     "Background jobs": (
         _read("jobs", http="GET /api/jobs"),
-        _write("run_jobs", "long", role="admin", http="POST /api/jobs/run"),
+        _write("run_jobs", "long", role="admin", recounts=True, http="POST /api/jobs/run"),
         _write("retry_job", role="admin", http="POST /api/jobs/{id}/retry"),
     ),
     "Language models": (

@@ -23,11 +23,12 @@ async def digest_state(page: ReadPage, of: int = 0) -> Response:
     Args:
         of: The number of live messages at the start of one that the page watches.
     """
+    task = _begun(page).get(page.scope.space)
+    begun = task is not None and not task.done()  # before what it records is read
     stats = await page.hippo.stats(scope=page.scope)
     runs = await page.hippo.jobs(scope=page.scope, job="digest", limit=1)
     run = runs[0] if runs else None
-    task = _begun(page).get(page.scope.space)
-    running = (task is not None and not task.done()) or (run is not None and run.state == "running")
+    running = begun or (run is not None and run.state == "running")
     ended = bool(of) and not running
     hours, zone = page.settings.digest_hours, page.settings.timezone
     return page.part(
@@ -46,10 +47,12 @@ async def digest_state(page: ReadPage, of: int = 0) -> Response:
 async def start(page: AdminPage) -> Response:
     """Run the job now, and show its progress."""
     begun, space = _begun(page), page.scope.space
+    before = await page.hippo.stats(scope=page.scope)
     if space not in begun or begun[space].done():
         running = page.hippo.run_jobs(scope=page.scope, job="digest")
         begun[space] = asyncio.create_task(running)
-    return await digest_state(page)
+    # A short one may end before its state is read.
+    return await digest_state(page, before.live)
 
 
 def _begun(page: Visit) -> Begun:
