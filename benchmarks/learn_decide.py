@@ -43,6 +43,7 @@ from hippocampe.updates.learnt import (
     OUTCOMES,
     SAME,
     SEPARATE,
+    UPDATE,
     Floats,
     Linear,
     Model,
@@ -68,7 +69,6 @@ REVIEW: Final = 0.25
 READ: Final = 0.02
 """From this probability of a merge on, by the evidence alone, a pair is read."""
 REGULARISATION: Final = 0.01
-UPDATE: Final = OUTCOMES.index("update")
 
 
 @dataclass(slots=True)

@@ -42,7 +42,7 @@ def highest(
         items: The results.
         of_other: Whether each is a statement about another user than the query.
     """
-    told = of_speaker(query.spoken)
+    told = of_speaker(query.spoken) if any(of_other) else frozenset[str]()
     limits = [
         _of_other(query, told, item) if other else 1.0
         for item, other in zip(items, of_other, strict=True)
