@@ -88,15 +88,20 @@ def _rehearse(corpus: Corpus, space: str) -> None:
     """Serve a turn in a space that nobody gets: the first one of a process compiles statements and reads files, for a
     tenth of a second.
 
-    A remote embedder is not called.
+    An empty space has nothing else to load. A remote embedder is not called.
     """
     if not isinstance(corpus.vocabulary.embedder, LocalEmbedder):
         return
+    statement = _newest(corpus.store, space)
+    if statement is None and _rehearsed.is_set():
+        return
+    question = statement or "?"
     settings = replace(corpus.settings.of(space), hook_timeout_ms=REHEARSAL_MS)
     state = TurnState(corpus.config)
     try:
-        question, now = _question(corpus.store, space), corpus.store.now()
-        Turn(corpus, state, question, Scope(space=space), settings, now).serve(Channel())
+        Turn(corpus, state, question, Scope(space=space), settings, corpus.store.now()).serve(
+            Channel()
+        )
     finally:
         state.close()
     _rehearsed.set()
@@ -124,12 +129,12 @@ def warm_spaces(corpus: Corpus, ending: Event, *, spaces: int = SPACES) -> None:
     allocator.give_back()
 
 
-def _question(store: Store, space: str) -> str:
-    """Words to search for in a space: those of a statement there, so that something is found and read."""
+def _newest(store: Store, space: str) -> str | None:
+    """The newest statement of a space: a search for it finds and reads something."""
     with store.read() as connection:
         newest = memories.highest(connection, "created_at", space, "memory", store.now(), 1)
         found = memories.get(connection, space, newest)
-    return next((each.content[:MAX_SEARCHED] for each in found.values()), "?")
+    return next((each.content[:MAX_SEARCHED] for each in found.values()), None)
 
 
 @cache

@@ -3,11 +3,13 @@
 import sqlite3
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, create_mock_engine, event
 from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.schema import ExecutableDDLElement
 
 from hippocampe.cells import located
 from hippocampe.errors import StoreBusy, StoreCorrupt
@@ -226,9 +228,21 @@ def read_rows(connection: Connection, table: str, after: int) -> int | None:
 
 def create_tables(connection: Connection) -> None:
     """Create the tables in an empty database, and what the schema does not describe: full text, the word list index."""
-    metadata.create_all(connection, checkfirst=False)
-    for statement in (*_FULL_TEXT, _WORD_LISTS):
+    for statement in (*_table_statements(), *_FULL_TEXT, _WORD_LISTS):
         connection.exec_driver_sql(statement)
+
+
+@cache
+def _table_statements() -> tuple[str, ...]:
+    """Compile the statements of the schema, once per process: it takes as long as opening a folder."""
+    statements: list[str] = []
+
+    def record(statement: ExecutableDDLElement, *_: object) -> None:
+        statements.append(str(statement.compile(dialect=recorder.dialect)))
+
+    recorder = create_mock_engine("sqlite://", record)
+    metadata.create_all(recorder, checkfirst=False)
+    return tuple(statements)
 
 
 def _interruptible(_status: int, _remaining: int, _total: int) -> None:
