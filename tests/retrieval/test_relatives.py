@@ -66,6 +66,78 @@ def test_a_relative_of_whom_no_name_is_known_changes_nothing(hippo: Hippocampe) 
 
 
 @pytest.mark.parametrize(
+    ("told", "question", "answer"),
+    [
+        (
+            (
+                "My boss is called Priya",
+                "Priya is on leave until Monday",
+                "Tom is ill until Friday",
+            ),
+            "when is my boss back?",
+            1,
+        ),
+        (
+            (
+                "Tom has a cat named Marmite",
+                "Marmite takes half a tablet daily",
+                "Ada takes vitamins",
+            ),
+            "what medicine does my cat take?",
+            1,
+        ),
+        (
+            (
+                "my dentist is Dr Morel",
+                "Dr Morel only works on Tuesdays",
+                "my gym opens on Mondays",
+            ),
+            "which day can I see my dentist?",
+            1,
+        ),
+        (
+            (
+                "J'ai un bateau qui s'appelle Zéphyr",
+                "Zéphyr est à Sète",
+                "La caravane est chez Paul",
+            ),
+            "il est où mon bateau ?",
+            1,
+        ),
+        (
+            ("Mon chef s'appelle Karim", "Karim part en congé le 12 juillet", "Paul part le 3 mai"),
+            "mon chef il part quand ?",
+            1,
+        ),
+        (
+            ("My dentist is called Dr Morel", "Dr Morel works on Tuesdays", "I work on Mondays"),
+            "who is my dentist?",
+            0,
+        ),
+    ],
+)
+def test_what_the_asker_has_is_known_by_its_name(
+    hippo: Hippocampe, told: Sequence[str], question: str, answer: int
+) -> None:
+    tom = Scope(user="tom", channel="home")
+    for statement in told:
+        hippo.remember(statement, scope=tom)
+    best, *others = hippo.recall(question, scope=tom)
+    assert best.content == told[answer]
+    assert best.score > max(0.5, *(each.score for each in others))
+
+
+def test_what_another_user_has_is_another_one(hippo: Hippocampe) -> None:
+    hippo.remember("My boss is called Priya", scope=Scope(user="tom", channel="home"))
+    hippo.remember("Priya is on leave until Monday", scope=Scope(user="tom", channel="home"))
+    of_tom, of_ada = (
+        hippo.recall("when is my boss back?", scope=Scope(user=user, channel="home"))[0].score
+        for user in ("tom", "ada")
+    )
+    assert of_ada < 0.5 < of_tom
+
+
+@pytest.mark.parametrize(
     ("statement", "owner", "kin", "name"),
     [
         ("Tom's sister is called Beth", "tom", "sister", "beth"),
@@ -74,6 +146,8 @@ def test_a_relative_of_whom_no_name_is_known_changes_nothing(hippo: Hippocampe) 
         ("Odile est la mère d'Élise", "elise", "mother", "odile"),
         ("ma sœur Lucie habite à Bordeaux", None, "sister", "lucie"),
         ("ma sœur est à Paris", None, "sister", None),
+        ("I have a sister called Beth", None, "sister", "beth"),
+        ("Tom a une sœur qui s'appelle Lucie", "tom", "sister", "lucie"),
     ],
 )
 def test_a_statement_names_a_relative(

@@ -6,14 +6,14 @@ The words are data: `kin`, `mine`, `owner_links` and `names_a_relative` in `lang
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 from typing import Final
 
 from hippocampe.language.lexicon import load_all, words_of
-from hippocampe.language.text import fold, words, written_words
+from hippocampe.language.text import STOP_WORDS, fold, words, written_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +90,13 @@ _WORDS_OF: Final = {
 """The words for each of them, and for those who may be meant by them."""
 _MINE: Final = words_of("mine")
 _LINKS: Final = words_of("names_a_relative")
-_DETERMINERS: Final = words_of("determiners")
+_DETER_MINERS: Final = words_of("determiners")
 _OWNER_LINKS: Final = words_of("owner_links")
 _TELLERS: Final = words_of("grammar.first_person")
 _DEFINITE: Final = words_of("grammar.definite")
+_INDEFINITE: Final = words_of("grammar.indefinite")
+_NAMING: Final = _LINKS - words_of("grammar.be") - _DEFINITE
+"""What says that a name follows: "called"."""
 _OF: Final = words_of("grammar.of")
 _OF_CLITICS: Final = tuple(word for word in _OF if word.startswith("'"))
 _HYPHEN: Final = re.compile(r"(?<=\w)[-\u2010\u2011](?=\w)")
@@ -101,11 +104,11 @@ _HYPHEN: Final = re.compile(r"(?<=\w)[-\u2010\u2011](?=\w)")
 
 @dataclass(frozen=True, slots=True)
 class Relative:
-    """Somebody by what they are to somebody else: "Tom's sister".
+    """Somebody or something by what they are to somebody: "Tom's sister", "my boat".
 
     Attributes:
         owner: The folded name of the other; None for the speaker.
-        kin: The relative, as a key of the table `kin`.
+        kin: The relative, as a key of the table `kin`, or the folded word for the thing.
         name: The folded name of the relative, if the text tells it.
         span: The places of the first and the last of the words that name the relative.
     """
@@ -124,12 +127,45 @@ def relatives_in(text: str, names: Collection[str]) -> list[Relative]:
         names: Folded names of people in it.
     """
     spoken = words(text)
-    kin_at = {at: kin for at, word in enumerate(spoken) if (kin := _KIN_OF.get(word))}
+    return _owned(
+        text,
+        spoken,
+        names,
+        {at: _KIN_OF[word] for at, word in enumerate(spoken) if word in _KIN_OF},
+    )
+
+
+def named_in(text: str, names: Collection[str]) -> list[Relative]:
+    """Return all that somebody calls theirs in a text, or has by a name: relatives, and "my boss", "notre chat Marmite",
+    "a boat called Zephyr".
+
+    Args:
+        text: A question or a statement.
+        names: Folded names in it.
+    """
+    spoken = words(text)
+    at_place = {
+        at: _RELATION_OF.get(word, word)
+        for at, word in enumerate(spoken)
+        if word not in STOP_WORDS and word not in names
+    }
+    return _owned(text, spoken, names, at_place)
+
+
+def _owned(
+    text: str, spoken: Sequence[str], names: Collection[str], kin_at: Mapping[int, str]
+) -> list[Relative]:
+    """The relatives and things at these places that are somebody's."""
     compounds = _hyphenated(text) if kin_at else frozenset[int]()
     found: list[Relative] = []
     for at, kin in kin_at.items():
-        place = None if at in compounds or _is_other(spoken, at) else _owner(spoken, at, names)
+        if at in compounds or _is_other(spoken, at):
+            continue
+        place = _owner(spoken, at, names)
         if place is None:
+            if called := _called(spoken, at, names):
+                subject = spoken[0] if spoken[0] in names and spoken[0] != called else None
+                found.append(Relative(subject, kin, called, (at, at)))
             continue
         owner = None if spoken[place] in _MINE else spoken[place]
         first, last = min(place, at), max(place, at)
@@ -147,7 +183,7 @@ def with_name(question: str, relative: Relative, name: str) -> str:
     written, (first, last) = written_words(question), relative.span
     if [fold(word) for word in written] != words(question):
         return f"{question} ({name})"
-    first -= first > 0 and fold(written[first - 1]) in _DETERMINERS
+    first -= first > 0 and fold(written[first - 1]) in _DETER_MINERS
     between = r"(?:\W|\b[dsDS]\b)*?"
     phrase = between.join(re.escape(word) for word in written[first : last + 1])
     return re.sub(rf"\b{phrase}\b", lambda _: name, question, count=1)
@@ -187,7 +223,7 @@ def is_child(kin: str) -> bool:
 def kin_words(kin: str) -> frozenset[str]:
     """Return the folded words for a relative, and for those of whom one is such a relative."""
     others = (_WORDS_OF[other] for other in _INVERSE.get(kin, ()))
-    return _WORDS_OF[kin].union(*others)
+    return _WORDS_OF.get(kin, frozenset({kin})).union(*others)
 
 
 def _hyphenated(text: str) -> frozenset[int]:
@@ -234,6 +270,16 @@ def _linked(spoken: Sequence[str], names: Collection[str]) -> str | None:
     """The first word that is more than a link, if it is a name."""
     first = next((word for word in spoken if word not in _LINKS), None)
     return first if first in names else None
+
+
+def _called(spoken: Sequence[str], at: int, names: Collection[str]) -> str | None:
+    """The name of what somebody has: "a sister called Beth", "un petit chat qui s'appelle Marmite"."""
+    if _INDEFINITE.isdisjoint(spoken[max(0, at - 2) : at]):
+        return None
+    after = spoken[at + 1 :]
+    called = _linked(after, names)
+    is_told = called is not None and not _NAMING.isdisjoint(after[: after.index(called)])
+    return called if is_told else None
 
 
 def kin_asked(question: str) -> tuple[Kin, ...]:

@@ -1,4 +1,4 @@
-"""Names of the relatives that a question asks about: memory knows that Tom's sister is called Beth."""
+"""Names of the relatives and things that a question asks about: memory knows that Tom's sister is called Beth."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,11 +14,13 @@ from hippocampe.language.kin import (
     kin_asked,
     kin_words,
     name_of,
+    named_in,
     relatives_in,
     with_name,
 )
+from hippocampe.language.questions import asks
 from hippocampe.language.statement import Statement, parse
-from hippocampe.language.text import fold, words
+from hippocampe.language.text import STOP_WORDS, fold, words
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.store import memories
 from hippocampe.types import Memory
@@ -33,6 +35,8 @@ MOST_LATEST = 100
 """The newest memories, whose users are those of a small memory."""
 _SHARING = ("brother", "partner", "child")
 """Relatives, with their inverse, who have relatives in common."""
+_OF_A_KNOWN = ("where", "when", "number")
+"""What is asked about something whose name is known."""
 
 
 def with_names_of_relatives(
@@ -46,11 +50,9 @@ def with_names_of_relatives(
         request: Its search request.
         now: The time of the question.
     """
-    if not kin_asked(question):
-        return []
-    space, said = request.scope.space, words(question)
+    said = words(question)
     relatives: dict[tuple[str | None, str], Relative] = {}
-    for each in relatives_in(question, corpus.vocabulary.counts(space, said)):
+    for each in _asked(corpus, question, request.scope.space):
         relatives.setdefault((each.owner, each.kin), each)
     for asked in islice(relatives.values(), MOST_RELATIVES):
         wanted = _owned(asked, request.scope.user)
@@ -118,6 +120,20 @@ def may_share_child(
     )
 
 
+def _asked(corpus: Corpus, question: str, space: str) -> list[Relative]:
+    """The relatives that a question names, and what else its asker calls theirs: "my boss", "mon bateau"."""
+    known = corpus.vocabulary.counts(space, words(question)) if kin_asked(question) else ()
+    things = (each for each in named_in(question, ()) if _asks_more(question, each))
+    return [*relatives_in(question, known), *things]
+
+
+def _asks_more(question: str, owned: Relative) -> bool:
+    """Return whether a question asks for more than the name of what somebody owns, as "who is my dentist?" does."""
+    said, (first, last) = words(question), owned.span
+    alone = STOP_WORDS.issuperset((*said[:first], *said[last + 1 :]))
+    return not alone or not asks(question).isdisjoint(_OF_A_KNOWN)
+
+
 def _names_of(
     corpus: Corpus, relative: Relative, request: RecallRequest, now: datetime
 ) -> list[str]:
@@ -128,7 +144,7 @@ def _names_of(
     found: dict[str, str] = {}
     for memory in _statements(corpus, relative, request, now):
         written = _names(parse(memory.content))
-        for each in relatives_in(memory.content, written):
+        for each in named_in(memory.content, written):
             told = _owned(each, memory.user)
             named = (name_of(asked, told) for asked in owners if told is not None)
             found |= {name: written.get(name, name.title()) for name in named if name}
