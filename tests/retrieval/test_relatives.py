@@ -9,7 +9,9 @@ from hippocampe import Hippocampe, Scope
 from hippocampe.engine.corpus import Corpus
 from hippocampe.language.difference import proper_names
 from hippocampe.language.kin import Relative, relatives_in, with_name
+from hippocampe.language.named_things import things_in
 from hippocampe.language.statement import parse
+from hippocampe.language.subjects import proper_names_in
 from hippocampe.retrieval import relatives
 from hippocampe.retrieval.request import RecallRequest
 
@@ -110,6 +112,24 @@ def test_a_relative_of_whom_no_name_is_known_changes_nothing(hippo: Hippocampe) 
             1,
         ),
         (
+            (
+                "The plumber is Mr Diaz",
+                "Mr Diaz charges 60 euros an hour",
+                "The painter charges 50 euros",
+            ),
+            "how much does the plumber charge?",
+            1,
+        ),
+        (
+            (
+                "ma prof de piano c'est Mme Roux",
+                "Mme Roux est absente mardi",
+                "mon prof de yoga est là mardi",
+            ),
+            "ma prof de piano est là mardi ?",
+            1,
+        ),
+        (
             ("My dentist is called Dr Morel", "Dr Morel works on Tuesdays", "I work on Mondays"),
             "who is my dentist?",
             0,
@@ -125,6 +145,39 @@ def test_what_the_asker_has_is_known_by_its_name(
     best, *others = hippo.recall(question, scope=tom)
     assert best.content == told[answer]
     assert best.score > max(0.5, *(each.score for each in others))
+
+
+@pytest.mark.parametrize(
+    ("statement", "owner", "kind", "name"),
+    [
+        ("Our cat Marmite sleeps all day", "", "cat", "marmite"),
+        ("Marmite is our cat", "", "cat", "marmite"),
+        ("User has a cat named Marmite", "", "cat", "marmite"),
+        ("Tom has a little boat called Zephyr", "tom", "boat", "zephyr"),
+        ("Tom's boss is Priya Nair", "tom", "boss", "priya nair"),
+        ("The plumber is Mr Diaz", None, "plumber", "mr diaz"),
+        ("Mrs Roux is my piano teacher", "", "piano teacher", "mrs roux"),
+        ("Ma prof de piano c'est Mme Roux", "", "prof piano", "mme roux"),
+        ("Le chat de Tom s'appelle Moka", "tom", "chat", "moka"),
+        ("notre bateau, le Zéphyr, est à Sète", "", "bateau", "zephyr"),
+    ],
+)
+def test_a_statement_names_a_thing(statement: str, owner: str | None, kind: str, name: str) -> None:
+    (found,) = (each for each in things_in(statement, proper_names_in(statement)) if each.name)
+    assert (found.owner, found.kind, found.name) == (owner, frozenset(kind.split()), name)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "My dog bit Tom's neighbour",
+        "La couleur de notre bateau est Bordeaux",
+        "The cat sleeps in Paris",
+        "Je cherche un chat pour Tom",
+    ],
+)
+def test_a_name_near_a_thing_is_not_its_name(statement: str) -> None:
+    assert not any(each.name for each in things_in(statement, proper_names_in(statement)))
 
 
 def test_what_another_user_has_is_another_one(hippo: Hippocampe) -> None:
@@ -252,7 +305,7 @@ def test_a_question_about_a_relative_is_not_answered_with_another(
 )
 def test_a_name_takes_the_place_of_the_relative(question: str, name: str, said: str) -> None:
     (asked,) = relatives_in(question, {"tom", "elise"})
-    assert with_name(question, asked, name) == said
+    assert with_name(question, asked.span, name) == said
 
 
 @pytest.mark.parametrize(

@@ -92,16 +92,14 @@ def _rehearse(corpus: Corpus, space: str) -> None:
     """
     if not isinstance(corpus.vocabulary.embedder, LocalEmbedder):
         return
-    statement = _newest(corpus.store, space)
-    if statement is None and _rehearsed.is_set():
+    _, items = corpus.vocabulary.frequencies(space, np.zeros(0, np.int32))
+    if not items and _rehearsed.is_set():
         return
-    question = statement or "?"
     settings = replace(corpus.settings.of(space), hook_timeout_ms=REHEARSAL_MS)
     state = TurnState(corpus.config)
     try:
-        Turn(corpus, state, question, Scope(space=space), settings, corpus.store.now()).serve(
-            Channel()
-        )
+        question, now = _question(corpus.store, space), corpus.store.now()
+        Turn(corpus, state, question, Scope(space=space), settings, now).serve(Channel())
     finally:
         state.close()
     _rehearsed.set()
@@ -129,12 +127,12 @@ def warm_spaces(corpus: Corpus, ending: Event, *, spaces: int = SPACES) -> None:
     allocator.give_back()
 
 
-def _newest(store: Store, space: str) -> str | None:
-    """The newest statement of a space: a search for it finds and reads something."""
+def _question(store: Store, space: str) -> str:
+    """Words to search for in a space: those of a statement there, so that something is found and read."""
     with store.read() as connection:
         newest = memories.highest(connection, "created_at", space, "memory", store.now(), 1)
         found = memories.get(connection, space, newest)
-    return next((each.content[:MAX_SEARCHED] for each in found.values()), None)
+    return next((each.content[:MAX_SEARCHED] for each in found.values()), "?")
 
 
 @cache

@@ -6,14 +6,14 @@ The words are data: `kin`, `mine`, `owner_links` and `names_a_relative` in `lang
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 from typing import Final
 
 from hippocampe.language.lexicon import load_all, words_of
-from hippocampe.language.text import STOP_WORDS, fold, words, written_words
+from hippocampe.language.text import fold, words, written_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ _WORDS_OF: Final = {
 """The words for each of them, and for those who may be meant by them."""
 _MINE: Final = words_of("mine")
 _LINKS: Final = words_of("names_a_relative")
-_DETER_MINERS: Final = words_of("determiners")
+_DETERMINERS: Final = words_of("determiners")
 _OWNER_LINKS: Final = words_of("owner_links")
 _TELLERS: Final = words_of("grammar.first_person")
 _DEFINITE: Final = words_of("grammar.definite")
@@ -104,11 +104,11 @@ _HYPHEN: Final = re.compile(r"(?<=\w)[-\u2010\u2011](?=\w)")
 
 @dataclass(frozen=True, slots=True)
 class Relative:
-    """Somebody or something by what they are to somebody: "Tom's sister", "my boat".
+    """Somebody by what they are to somebody else: "Tom's sister".
 
     Attributes:
         owner: The folded name of the other; None for the speaker.
-        kin: The relative, as a key of the table `kin`, or the folded word for the thing.
+        kin: The relative, as a key of the table `kin`.
         name: The folded name of the relative, if the text tells it.
         span: The places of the first and the last of the words that name the relative.
     """
@@ -127,35 +127,7 @@ def relatives_in(text: str, names: Collection[str]) -> list[Relative]:
         names: Folded names of people in it.
     """
     spoken = words(text)
-    return _owned(
-        text,
-        spoken,
-        names,
-        {at: _KIN_OF[word] for at, word in enumerate(spoken) if word in _KIN_OF},
-    )
-
-
-def named_in(text: str, names: Collection[str]) -> list[Relative]:
-    """Return all that somebody calls theirs in a text, or has by a name: relatives, and "my boss", "notre chat Marmite",
-    "a boat called Zephyr".
-
-    Args:
-        text: A question or a statement.
-        names: Folded names in it.
-    """
-    spoken = words(text)
-    at_place = {
-        at: _RELATION_OF.get(word, word)
-        for at, word in enumerate(spoken)
-        if word not in STOP_WORDS and word not in names
-    }
-    return _owned(text, spoken, names, at_place)
-
-
-def _owned(
-    text: str, spoken: Sequence[str], names: Collection[str], kin_at: Mapping[int, str]
-) -> list[Relative]:
-    """The relatives and things at these places that are somebody's."""
+    kin_at = {at: kin for at, word in enumerate(spoken) if (kin := _KIN_OF.get(word))}
     compounds = _hyphenated(text) if kin_at else frozenset[int]()
     found: list[Relative] = []
     for at, kin in kin_at.items():
@@ -163,27 +135,33 @@ def _owned(
             continue
         place = _owner(spoken, at, names)
         if place is None:
-            if called := _called(spoken, at, names):
-                subject = spoken[0] if spoken[0] in names and spoken[0] != called else None
-                found.append(Relative(subject, kin, called, (at, at)))
+            if name := called(spoken, at, names):
+                subject = spoken[0] if spoken[0] in names and spoken[0] != name else None
+                found.append(Relative(subject, kin, name, (at, at)))
             continue
         owner = None if spoken[place] in _MINE else spoken[place]
         first, last = min(place, at), max(place, at)
         named = None
-        if not _is_of(spoken, first):
-            named = _linked(spoken[last + 1 :], names)
+        if not is_owner(spoken, first):
+            named = linked(spoken[last + 1 :], names)
         if named is None and not _owns(text, spoken[at]):
-            named = _linked(spoken[:first][::-1], names)
+            named = linked(spoken[:first][::-1], names)
         found.append(Relative(owner, kin, named, (first, last)))
     return found
 
 
-def with_name(question: str, relative: Relative, name: str) -> str:
-    """Return a question with the name of a relative in place of what they are: "Where does Beth live?"."""
-    written, (first, last) = written_words(question), relative.span
+def with_name(question: str, span: tuple[int, int], name: str) -> str:
+    """Return a question with the name of a relative in place of what they are: "Where does Beth live?".
+
+    Args:
+        question: The question.
+        span: The places of the first and the last of the words that name the relative.
+        name: The name.
+    """
+    written, (first, last) = written_words(question), span
     if [fold(word) for word in written] != words(question):
         return f"{question} ({name})"
-    first -= first > 0 and fold(written[first - 1]) in _DETER_MINERS
+    first -= first > 0 and fold(written[first - 1]) in _DETERMINERS
     between = r"(?:\W|\b[dsDS]\b)*?"
     phrase = between.join(re.escape(word) for word in written[first : last + 1])
     return re.sub(rf"\b{phrase}\b", lambda _: name, question, count=1)
@@ -220,8 +198,13 @@ def is_child(kin: str) -> bool:
     return kin in _CHILDREN
 
 
+def is_relative(word: str) -> bool:
+    """Return whether a folded word names a relative, who has words in every language."""
+    return word in _KIN_OF
+
+
 def kin_words(kin: str) -> frozenset[str]:
-    """Return the folded words for a relative, and for those of whom one is such a relative."""
+    """Return the folded words for a relative, and for those of whom one is such a relative; a word that is no key itself."""
     others = (_WORDS_OF[other] for other in _INVERSE.get(kin, ()))
     return _WORDS_OF.get(kin, frozenset({kin})).union(*others)
 
@@ -239,8 +222,13 @@ def _is_other(spoken: Sequence[str], at: int) -> bool:
     return before in _RELATION_OF or not joined.isdisjoint(_RELATION_OF)
 
 
-def _is_of(spoken: Sequence[str], first: int) -> bool:
-    """Return whether a relative is the owner of what is named: "la copine de mon fils s'appelle Ella"."""
+def is_owner(spoken: Sequence[str], first: int) -> bool:
+    """Return whether a relative is the owner of what is named: "la copine de mon fils s'appelle Ella".
+
+    Args:
+        spoken: The folded words of a text.
+        first: The place of the first word for the relative.
+    """
     at = first - 1
     while at >= 0 and spoken[at] in _DEFINITE:
         at -= 1
@@ -266,20 +254,26 @@ def _owner(spoken: Sequence[str], at: int, names: Collection[str]) -> int | None
     return after if after > at and spoken[after] in names else None
 
 
-def _linked(spoken: Sequence[str], names: Collection[str]) -> str | None:
-    """The first word that is more than a link, if it is a name."""
+def linked(spoken: Sequence[str], names: Collection[str]) -> str | None:
+    """Return the first word that is more than a link, if it is a name: "is called Beth"."""
     first = next((word for word in spoken if word not in _LINKS), None)
     return first if first in names else None
 
 
-def _called(spoken: Sequence[str], at: int, names: Collection[str]) -> str | None:
-    """The name of what somebody has: "a sister called Beth", "un petit chat qui s'appelle Marmite"."""
+def called(spoken: Sequence[str], at: int, names: Collection[str]) -> str | None:
+    """Return the name of what somebody has: "a sister called Beth", "un petit chat qui s'appelle Marmite".
+
+    Args:
+        spoken: The folded words of a text.
+        at: The place of the word for it.
+        names: Folded names in the text.
+    """
     if _INDEFINITE.isdisjoint(spoken[max(0, at - 2) : at]):
         return None
     after = spoken[at + 1 :]
-    called = _linked(after, names)
-    is_told = called is not None and not _NAMING.isdisjoint(after[: after.index(called)])
-    return called if is_told else None
+    name = linked(after, names)
+    is_told = name is not None and not _NAMING.isdisjoint(after[: after.index(name)])
+    return name if is_told else None
 
 
 def kin_asked(question: str) -> tuple[Kin, ...]:

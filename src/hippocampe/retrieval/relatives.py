@@ -14,12 +14,13 @@ from hippocampe.language.kin import (
     kin_asked,
     kin_words,
     name_of,
-    named_in,
     relatives_in,
     with_name,
 )
+from hippocampe.language.named_things import Thing, things_in
 from hippocampe.language.questions import asks
 from hippocampe.language.statement import Statement, parse
+from hippocampe.language.subjects import proper_names_in
 from hippocampe.language.text import STOP_WORDS, fold, words
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.store import memories
@@ -50,15 +51,34 @@ def with_names_of_relatives(
         request: Its search request.
         now: The time of the question.
     """
-    said = words(question)
+    space, said = request.scope.space, words(question)
+    known = corpus.vocabulary.counts(space, said) if kin_asked(question) else ()
     relatives: dict[tuple[str | None, str], Relative] = {}
-    for each in _asked(corpus, question, request.scope.space):
+    for each in relatives_in(question, known):
         relatives.setdefault((each.owner, each.kin), each)
     for asked in islice(relatives.values(), MOST_RELATIVES):
         wanted = _owned(asked, request.scope.user)
         names = [] if wanted is None else _names_of(corpus, wanted, request, now)
         if names and not any(fold(name) in said for name in names):
-            return [with_name(question, asked, name) for name in names[:MOST_NAMES]]
+            return [with_name(question, asked.span, name) for name in names[:MOST_NAMES]]
+    return _with_names_of_things(corpus, question, request, now)
+
+
+def _with_names_of_things(
+    corpus: Corpus, question: str, request: RecallRequest, now: datetime
+) -> list[str]:
+    """A question once for each thing that it may mean: "when is my boss back?" asks for Priya."""
+    things = [each for each in things_in(question, proper_names_in(question)) if each.name is None]
+    frequencies = corpus.vocabulary.counts(
+        request.scope.space, frozenset[str]().union(*(each.words for each in things))
+    )
+    for asked in sorted(things, key=lambda each: len(each.kind), reverse=True)[:MOST_RELATIVES]:
+        told = sum(frequencies.get(word, 0) for word in asked.words)
+        # Of a common word without an owner, only a part of the statements would be read.
+        if not told or (asked.owner is None and told > MOST_STATEMENTS):
+            continue
+        if names := _asks_more(question, asked) and _names_of_thing(corpus, asked, request, now):
+            return [with_name(question, asked.span, name) for name in names[:MOST_NAMES]]
     return []
 
 
@@ -120,16 +140,9 @@ def may_share_child(
     )
 
 
-def _asked(corpus: Corpus, question: str, space: str) -> list[Relative]:
-    """The relatives that a question names, and what else its asker calls theirs: "my boss", "mon bateau"."""
-    known = corpus.vocabulary.counts(space, words(question)) if kin_asked(question) else ()
-    things = (each for each in named_in(question, ()) if _asks_more(question, each))
-    return [*relatives_in(question, known), *things]
-
-
-def _asks_more(question: str, owned: Relative) -> bool:
-    """Return whether a question asks for more than the name of what somebody owns, as "who is my dentist?" does."""
-    said, (first, last) = words(question), owned.span
+def _asks_more(question: str, thing: Thing) -> bool:
+    """Return whether a question asks for more than the name of a thing, as "who is my dentist?" does."""
+    said, (first, last) = words(question), thing.span
     alone = STOP_WORDS.issuperset((*said[:first], *said[last + 1 :]))
     return not alone or not asks(question).isdisjoint(_OF_A_KNOWN)
 
@@ -144,10 +157,30 @@ def _names_of(
     found: dict[str, str] = {}
     for memory in _statements(corpus, relative, request, now):
         written = _names(parse(memory.content))
-        for each in named_in(memory.content, written):
+        for each in relatives_in(memory.content, written):
             told = _owned(each, memory.user)
             named = (name_of(asked, told) for asked in owners if told is not None)
             found |= {name: written.get(name, name.title()) for name in named if name}
+    return list(found.values())
+
+
+def _names_of_thing(
+    corpus: Corpus, asked: Thing, request: RecallRequest, now: datetime
+) -> list[str]:
+    """The names of a thing as they are written."""
+    owner = fold(request.scope.user or "") if asked.owner == "" else asked.owner
+    owners = {owner, *corpus.aliases.of(request.scope.space).get(owner or "", ())}
+    text = " ".join([owner or "", *sorted(asked.words)])
+    found: dict[str, str] = {}
+    for memory in _matching(corpus, text, request, now):
+        written = _names(parse(memory.content))
+        teller = fold(memory.user or "")
+        for told in things_in(memory.content, written):
+            is_same = asked.kind <= told.kind and (
+                owner is None or (told.owner or teller) in owners
+            )
+            if is_same and told.name:
+                found[told.name] = " ".join(written[word] for word in told.name.split())
     return list(found.values())
 
 
