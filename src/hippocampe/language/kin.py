@@ -96,7 +96,7 @@ _TELLERS: Final = words_of("grammar.first_person")
 _DEFINITE: Final = words_of("grammar.definite")
 _INDEFINITE: Final = words_of("grammar.indefinite")
 _NAMING: Final = _LINKS - words_of("grammar.be") - _DEFINITE
-"""What says that a name follows: "called"."""
+"""Words after which a name follows: "called"."""
 _OF: Final = words_of("grammar.of")
 _OF_CLITICS: Final = tuple(word for word in _OF if word.startswith("'"))
 _HYPHEN: Final = re.compile(r"(?<=\w)[-\u2010\u2011](?=\w)")

@@ -1,4 +1,4 @@
-"""What a text calls by a name: "our cat Marmite", "my boss is Priya", "the plumber is Mr Diaz". Pure.
+"""Names that a text gives to people and things: "our cat Marmite", "my boss is Priya", "the plumber is Mr Diaz". Pure.
 
 Relatives are in `kin`: they have words in every language.
 """
@@ -90,7 +90,7 @@ def _kind(spoken: Iterable[str]) -> frozenset[str]:
 def _owner(
     spoken: Sequence[str], before: int, last: int, names: Collection[str]
 ) -> tuple[str | None, int]:
-    """Whose a thing is, by the word before it or after "of", and the place of the last word for it."""
+    """The owner of a thing, by the word before it or after "of", and the place of the last word for it."""
     if spoken[before] in _OWN:
         return "", last
     if spoken[before] in names:

@@ -37,7 +37,7 @@ MOST_LATEST = 100
 _SHARING = ("brother", "partner", "child")
 """Relatives, with their inverse, who have relatives in common."""
 _OF_A_KNOWN = ("where", "when", "number")
-"""What is asked about something whose name is known."""
+"""Answers that are asked about something whose name is known."""
 
 
 def with_names_of_relatives(
