@@ -144,7 +144,7 @@ def relatives_in(text: str, names: Collection[str]) -> list[Relative]:
         named = None
         if not is_owner(spoken, first):
             named = linked(spoken[last + 1 :], names)
-        if named is None and not _owns(text, spoken[at]):
+        if named is None and not owns(text, spoken[at]):
             named = linked(spoken[:first][::-1], names)
         found.append(Relative(owner, kin, named, (first, last)))
     return found
@@ -236,8 +236,8 @@ def is_owner(spoken: Sequence[str], first: int) -> bool:
     return at >= 0 and spoken[at] in _OF and (at == 0 or spoken[at - 1] not in _LINKS)
 
 
-def _owns(text: str, word: str) -> bool:
-    """Return whether a relative is an owner: "Rex is my son's dog"."""
+def owns(text: str, word: str) -> bool:
+    """Return whether somebody, by a folded word, is an owner: "Rex is my son's dog"."""
     folded = fold(text)
     return any(f"{word}{clitic}" in folded for clitic in _OF_CLITICS)
 
@@ -260,6 +260,11 @@ def linked(spoken: Sequence[str], names: Collection[str]) -> str | None:
     return first if first in names else None
 
 
+def are_links(spoken: Collection[str]) -> bool:
+    """Return whether folded words only join a name to somebody: "is", "est le"."""
+    return _LINKS.issuperset(spoken)
+
+
 def called(spoken: Sequence[str], at: int, names: Collection[str]) -> str | None:
     """Return the name of what somebody has: "a sister called Beth", "un petit chat qui s'appelle Marmite".
 
@@ -268,12 +273,14 @@ def called(spoken: Sequence[str], at: int, names: Collection[str]) -> str | None
         at: The place of the word for it.
         names: Folded names in the text.
     """
-    if _INDEFINITE.isdisjoint(spoken[max(0, at - 2) : at]):
-        return None
-    after = spoken[at + 1 :]
-    name = linked(after, names)
-    is_told = name is not None and not _NAMING.isdisjoint(after[: after.index(name)])
-    return name if is_told else None
+    has_one = not _INDEFINITE.isdisjoint(spoken[max(0, at - 2) : at])
+    name = linked(spoken[at + 1 :], names)
+    return name if has_one and name and is_naming(spoken[at + 1 : spoken.index(name, at)]) else None
+
+
+def is_naming(spoken: Collection[str]) -> bool:
+    """Return whether folded words between a thing and its name say that it is its name: "is called"."""
+    return not _NAMING.isdisjoint(spoken)
 
 
 def kin_asked(question: str) -> tuple[Kin, ...]:

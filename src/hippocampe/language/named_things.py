@@ -1,4 +1,4 @@
-"""Names that a text gives to people and things: "our cat Marmite", "my boss is Priya", "the plumber is Mr Diaz". Pure.
+"""Names that a text gives to people and things: "our cat Marmite", "my boss is Priya", "the cat is called Moka". Pure.
 
 Relatives are in `kin`: they have words in every language.
 """
@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
 
-from hippocampe.language.kin import called, is_owner, is_relative, kin_words, linked, relation
+from hippocampe.language.kin import (
+    are_links,
+    called,
+    is_naming,
+    is_owner,
+    is_relative,
+    kin_words,
+    linked,
+    owns,
+    relation,
+)
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.text import STOP_WORDS, words
 
@@ -65,22 +75,40 @@ def things_in(text: str, names: Collection[str]) -> list[Thing]:
         last = at + 2 if is_of else at
         kind = _kind(spoken[before + 1 : last + 1])
         owner, last = _owner(spoken, before, last, names)
-        after, ahead = spoken[last + 1 :], spoken[:before][::-1]
-        name = None if is_owner(spoken, before) else _linked(after, names, kind)
+        name = _name_after(spoken, last, names, kind, owner) if not is_owner(spoken, before) else []
         # "Mrs Roux is my piano teacher" names no piano.
         if not name and not any(plain[last + 1 : last + 2]):
-            name = " ".join(reversed(_linked(ahead, names, kind).split()))
-        found.append(Thing(owner, kind, name or None, (before, last)))
+            name = _name_before(spoken[:before], names)
+        told = " ".join(name) if name and not owns(text, name[-1]) else None
+        found.append(Thing(owner, kind, told, (before, last)))
     return found
 
 
-def _linked(spoken: Sequence[str], names: Collection[str], kind: Collection[str]) -> str:
-    """The whole name that a link joins to a thing, "" without one: "is Mr Diaz"."""
-    name = linked(spoken, names)
-    # Two words may be a thing and a verb: "my dog bit Tom".
-    if name is None or (len(kind) > 1 and spoken[0] == name):
-        return ""
-    return " ".join(takewhile(names.__contains__, spoken[spoken.index(name) :]))
+def _name_after(
+    spoken: Sequence[str],
+    last: int,
+    names: Collection[str],
+    kind: Collection[str],
+    owner: str | None,
+) -> list[str]:
+    """The words of the name that follows a thing, if a link joins them: "is Mr Diaz"."""
+    first = linked(spoken[last + 1 :], names)
+    if first is None:
+        return []
+    at = spoken.index(first, last)
+    # Two words may be a thing and a verb: "my dog bit Tom". "The winner is Tom" gives it no name.
+    if (len(kind) > 1 and at == last + 1) or (
+        owner is None and not is_naming(spoken[last + 1 : at])
+    ):
+        return []
+    return list(takewhile(names.__contains__, spoken[at:]))
+
+
+def _name_before(spoken: Sequence[str], names: Collection[str]) -> list[str]:
+    """The words of the name that a statement begins with, if only links follow it: "Mr Diaz is"."""
+    name = list(takewhile(names.__contains__, spoken))
+    links = spoken[len(name) :]
+    return name if links and are_links(links) else []
 
 
 def _kind(spoken: Iterable[str]) -> frozenset[str]:

@@ -11,6 +11,7 @@ from hippocampe.language.kin import (
     Relative,
     are_two,
     is_child,
+    is_naming,
     kin_asked,
     kin_words,
     name_of,
@@ -143,8 +144,8 @@ def may_share_child(
 def _asks_more(question: str, thing: Thing) -> bool:
     """Return whether a question asks for more than the name of a thing, as "who is my dentist?" does."""
     said, (first, last) = words(question), thing.span
-    alone = STOP_WORDS.issuperset((*said[:first], *said[last + 1 :]))
-    return not alone or not asks(question).isdisjoint(_OF_A_KNOWN)
+    rest = [word for word in (*said[:first], *said[last + 1 :]) if word not in STOP_WORDS]
+    return not all(is_naming([word]) for word in rest) or not asks(question).isdisjoint(_OF_A_KNOWN)
 
 
 def _names_of(
