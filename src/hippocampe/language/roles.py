@@ -36,9 +36,7 @@ _SHORT: Final = 3
 
 def roles_swapped(new: Statement, old: Statement) -> bool:
     """Return whether two statements with a common verb give a common participant another role."""
-    acts, undergoes = _verbs_of_speaker(new)
-    acted, underwent = _verbs_of_speaker(old)
-    if (acts & underwent | undergoes & acted) - (acts & acted) - (undergoes & underwent):
+    if speaker_swapped(new, old):
         return True
     ours, theirs = _participants(new), _participants(old)
     common = [name for name in ours if name in theirs]
@@ -53,6 +51,14 @@ def roles_swapped(new: Statement, old: Statement) -> bool:
     else:
         return False
     return [name for name in ours if name in moving] != [name for name in theirs if name in moving]
+
+
+def speaker_swapped(one: Statement, other: Statement) -> bool:
+    """Return whether the speaker does in one text what is done to the speaker in the other: "who lent me it?", "I lent it"."""
+    acts, undergoes = _verbs_of_speaker(one)
+    acted, underwent = _verbs_of_speaker(other)
+    swapped = acts & underwent | undergoes & acted
+    return bool(swapped - (acts & acted) - (undergoes & underwent))
 
 
 def only_order_differs(new: Statement, old: Statement) -> bool:

@@ -1,6 +1,7 @@
-"""Limit the scores of texts that only resemble an answer: they tell the same of another user, or the other end of something.
+"""Limit the scores of texts that only resemble an answer: they tell the same of another user, or the other side of something.
 
-The reader takes the doctor of another for the asker's, and "I finish at 5" for an answer to "when do I start?".
+The reader takes the doctor of another for the asker's, "I finish at 5" for an answer to "when do I start?", and "I lent
+Tom a drill" for one to "who lent me something?".
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.language.ends import ends, names_one_hour
 from hippocampe.language.kin import Relative, are_two, relatives_in
 from hippocampe.language.person import names_all, of_speaker
+from hippocampe.language.roles import speaker_swapped
 from hippocampe.language.statement import Statement, parse
 from hippocampe.language.tense import is_past
-from hippocampe.language.text import words
+from hippocampe.language.text import fold, words
 from hippocampe.retrieval.query import AnalysedQuery
 from hippocampe.retrieval.relatives import are_relatives, may_share_child
 from hippocampe.retrieval.request import RecallRequest
@@ -49,13 +51,17 @@ def highest(
     ]
     if query.features.kin:
         limits = _by_relatives(corpus, query, request, items, limits)
-    if "when" not in query.features.asks:
-        return limits
-    asked = parse(query.spoken)
-    return [
-        NO_ANSWER if _is_other_end(asked, parse(item.content)) else limit
-        for item, limit in zip(items, limits, strict=True)
-    ]
+    asked, asker = parse(query.spoken), fold(request.scope.user or "")
+    asks_when = "when" in query.features.asks
+    found: list[float] = []
+    for item, limit in zip(items, limits, strict=True):
+        told = parse(item.content.partition("\n")[0])
+        of_asker = fold(item.author or "") == asker
+        other = (of_asker and speaker_swapped(asked, told)) or (
+            asks_when and _is_other_end(asked, told)
+        )
+        found.append(NO_ANSWER if other else limit)
+    return found
 
 
 def _of_other(query: AnalysedQuery, told: frozenset[str], item: Recollection) -> float:
