@@ -189,9 +189,11 @@ def test_what_another_user_says_bears_on_what_one_does_for_both(
         ("I'm vegan", "what are we eating tonight?", "what time are we leaving on sunday?"),
         ("Je suis végane", "on fait des crêpes dimanche midi", "on est crevés"),
         ("Je suis végane", "on mange quoi ce soir ?", "on part à quelle heure ce soir ?"),
+        ("I can't eat gluten", "I'm making pasta tonight", "I'm back at 8 tonight"),
+        ("Je suis végane", "je fais un risotto ce soir", "je finis à quelle heure ce soir"),
     ],
 )
-def test_what_another_user_says_bears_on_what_a_group_plans(
+def test_what_another_user_says_bears_on_what_is_planned(
     hippo: Hippocampe, fact: str, plan: str, state: str
 ) -> None:
     hippo.update_settings(scope=ALEX, hook_timeout_ms=10_000)

@@ -17,8 +17,9 @@ from hippocampe.language.person import (
     is_first_person,
     is_to_somebody,
     names_all,
+    names_speaker_once,
 )
-from hippocampe.language.questions import FILLER, asks_anything
+from hippocampe.language.questions import FILLER, asks, asks_anything
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.statement import parse
 from hippocampe.language.tense import is_past
@@ -91,15 +92,16 @@ def times_in(text: str) -> frozenset[str]:
 
 
 def for_all(text: str) -> str | None:
-    """Return the plan of a group as one for all of them: "we're cooking tonight for everyone"; None if a text has no such plan.
+    """Return a plan as one for all: "I'm cooking tonight for everyone"; None if a text has no plan of its speaker or a group.
 
     A plan names its time: "we're tired" is none.
     """
     told = parse(text)
-    of_group = told.subject == "speaker" or is_about_group(text)
-    if not (of_group and times_in(text)) or is_past(told) or is_about_speaker(text):
-        return None
-    if names_all(text):
+    is_ours = told.subject == "speaker" or is_about_group(text)
+    if is_about_speaker(text):
+        alone = told.subject == "speaker" and names_speaker_once(text)
+        is_ours = alone and asks(text) <= {"first_person"}
+    if not (is_ours and times_in(text)) or is_past(told) or names_all(text):
         return None
     return f"{text.rstrip(' .!?…')} {load(told.language, 'words')['for_all']}"
 

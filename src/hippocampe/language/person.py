@@ -46,6 +46,11 @@ def names_all(text: str) -> bool:
     return _ALL_THERE.search(fold(text)) is not None
 
 
+def names_speaker_once(text: str) -> bool:
+    """Return whether `text` names its single speaker once: "I cook tonight", but not "I cook for myself" or "I see my mum"."""
+    return len(_SPEAKER.findall(fold(text))) == 1
+
+
 def names_user(text: str) -> bool:
     """Return whether `text` names its speaker by role, as programs write: "User lives in Lille"."""
     return _USER.search(fold(text)) is not None
