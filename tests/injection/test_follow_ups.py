@@ -147,6 +147,40 @@ def test_a_follow_up_goes_on_with_the_own_question_across_that_of_another(
     assert any(answer in each.content for each in given)
 
 
+@pytest.mark.parametrize(
+    ("told", "before", "question", "answer"),
+    [
+        (
+            ("The tuner of the piano wants 90 pounds", "We have two goats, Pip and Dot"),
+            "is the piano in tune?",
+            "and how much does she take?",
+            "90 pounds",
+        ),
+        (
+            ("Le couvreur s'appelle Jean Moal", "Le vétérinaire des ânes s'appelle Paul Queffelec"),
+            "combien va coûter la toiture ?",
+            "et il s'appelle comment le gars ?",
+            "Jean Moal",
+        ),
+    ],
+)
+def test_a_follow_up_with_words_of_its_own_is_searched_for_with_what_was_said_before_it_too(
+    hippo: Hippocampe,
+    clock: FakeClock,
+    told: tuple[str, ...],
+    before: str,
+    question: str,
+    answer: str,
+) -> None:
+    for content in told:
+        hippo.remember(content, scope=room("ines"))
+    hippo.after_turn(before, "One moment.", scope=room("tom"))
+    clock.advance(minutes=1)
+    given = hippo.before_turn(question, scope=room("tom")).items
+    assert answer in given[0].content
+    assert all(each.memory for each in given)
+
+
 def test_in_another_session_nothing_says_what_it_is_about(
     hippo: Hippocampe, clock: FakeClock
 ) -> None:

@@ -115,11 +115,15 @@ def _complete(
     if found[0] == (befores[0].text,):
         # "And me?" after "where do I work?" of another: alone it says nothing of what it asks.
         return found[:1]
-    return [(*complete, question) for complete in found]
+    parts = [(*complete, question) for complete in found]
+    if parts == [(question,)] and befores[0].text and not named:
+        # "What's the guy called?" after "what will the roof cost?" has words of its own, but none for the roof.
+        return [(question, completed(question, befores[0].text, ()))]
+    return parts
 
 
 def _with_all(text: str) -> Part:
-    """A text, and the plan of a group in it as one for all of them: what one of them cannot eat bears on it.
+    """A text, and the plan in it as one for all: what one of them cannot eat bears on "I'm cooking tonight".
 
     A question when or where is answered by a plan, and has none.
     """

@@ -242,6 +242,11 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
                 missing = ("not all searched",)
                 break
             found[each] = _find(corpus, analysed(each), request, now, stopwatch, of)
+            if each != part[0] and part[0] in text:
+                # It has words of what was said before, which resembles it and which the model has.
+                items = found[each].items
+                unsaid = [item for item in items if not _is_said(item, request, said_since)]
+                found[each] = replace(found[each], items=unsaid)
             likely = [item for item in found[each].items if item.score >= LIKELY]
             if any(goes_on or not _is_said(item, request, said_since) for item in likely):
                 break
