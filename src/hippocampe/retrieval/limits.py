@@ -53,15 +53,22 @@ def highest(
         limits = _by_relatives(corpus, query, request, items, limits)
     asked, asker = parse(query.spoken), fold(request.scope.user or "")
     asks_when = "when" in query.features.asks
+    of_relative = bool(query.features.kin) and _asks_number_or_time(query)
     found: list[float] = []
     for item, limit in zip(items, limits, strict=True):
         told = parse(item.content.partition("\n")[0])
-        of_asker = fold(item.author or "") == asker
-        other = (of_asker and speaker_swapped(asked, told)) or (
-            asks_when and _is_other_end(asked, told)
-        )
+        other = asks_when and _is_other_end(asked, told)
+        if fold(item.author or "") == asker:
+            other = other or speaker_swapped(asked, told)
+            other = other or (of_relative and _is_same_of_speaker(asked, told))
         found.append(NO_ANSWER if other else limit)
     return found
+
+
+def _is_same_of_speaker(asked: Statement, told: Statement) -> bool:
+    """Return whether a statement tells of its speaker alone what a question asks of a relative: "my birthday is on 3 May"."""
+    named = any(token.kin or token.name for token in told.tokens)
+    return not named and not asked.stems.isdisjoint(of_speaker(told.text))
 
 
 def _of_other(query: AnalysedQuery, told: frozenset[str], item: Recollection) -> float:
@@ -77,9 +84,12 @@ def _of_other(query: AnalysedQuery, told: frozenset[str], item: Recollection) ->
 
 def _asks_value(query: AnalysedQuery) -> bool:
     """Return whether a question asks for a number or a time of a user: "what size am I?", "Ben finit quand ?"."""
-    asked, said = query.features, parse(query.spoken)
-    values = not asked.asks.isdisjoint(("number", "when"))
-    return values and not (asked.kin or said.hedged or is_past(said))
+    said = parse(query.spoken)
+    return _asks_number_or_time(query) and not (query.features.kin or said.hedged or is_past(said))
+
+
+def _asks_number_or_time(query: AnalysedQuery) -> bool:
+    return not query.features.asks.isdisjoint(("number", "when"))
 
 
 def _tells_of_teller(item: Recollection, query: AnalysedQuery) -> bool:
