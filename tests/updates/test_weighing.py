@@ -174,6 +174,19 @@ def test_one_word_for_another_never_says_the_same(
     assert concluded(old, new, shares)[0] is verdict
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Greta owns a boat", "Greta has a boat"),
+        ("Greta possède un bateau", "Greta a un bateau"),
+        ("My mum plays bridge", "My mother plays bridge"),
+        ("Mon père joue aux boules", "Mon papa joue aux boules"),
+    ],
+)
+def test_another_word_for_having_or_for_a_relative_says_the_same(old: str, new: str) -> None:
+    assert concluded(old, new, {"same": 0.9})[0] in (Verdict.REINFORCED, Verdict.UPDATED)
+
+
 def test_a_pair_that_was_not_read_is_listed() -> None:
     old, new = "La piscine ferme à 19 h", "La piscine ferme à 21 h"
     assert concluded(old, new, {"update": 0.99}, was_read=False)[0] is Verdict.UNSURE

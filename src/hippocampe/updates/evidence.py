@@ -13,6 +13,7 @@ from typing import Final
 
 from hippocampe.language.statement import CHANGE, Statement
 from hippocampe.language.tokens import Token
+from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.alignment import HIT, Alignment
 
 Evidence = dict[str, float]
@@ -81,7 +82,18 @@ def substituted(ours: Sequence[Token], theirs: Sequence[Token]) -> tuple[Token, 
     if len(ours) != len(theirs):
         return ()
     differ = [each for each in zip(ours, theirs, strict=True) if each[0].stem != each[1].stem]
-    return differ[0] if len(differ) == 1 else ()
+    return differ[0] if len(differ) == 1 and not _mean_the_same(*differ[0]) else ()
+
+
+def _mean_the_same(one: Token, other: Token) -> bool:
+    """Return whether two words name one relative, "mum" and "mother", or both say that somebody has something."""
+    return bool(one.kin and one.kin == other.kin) or (_is_owning(one) and _is_owning(other))
+
+
+def _is_owning(token: Token) -> bool:
+    # "À" is folded to the verb "a".
+    verbal = "have" in token.roles or not token.roles
+    return verbal and word_classes().has("owning", token.norm)
 
 
 def _is_in_subject(statement: Statement, tokens: Sequence[Token]) -> bool:
