@@ -125,10 +125,43 @@ def test_another_word_of_denial_is_no_other_word(old: str, new: str, other: str 
         ("We want to adopt a rabbit", "We have adopted a rabbit"),
         ("On veut adopter un lapin", "Ça y est, on a adopté un lapin"),
         ("Il reste 12 bocaux à la cave", "Il ne reste plus que 5 bocaux à la cave"),
+        ("Il reste 12 bocaux à la cave", "Il ne reste que 5 bocaux à la cave"),
+        ("Baptiste adore le metal", "Baptiste s'est lassé du metal"),
+        ("Paul loves sushi", "Paul got tired of sushi"),
+        ("Le mot de passe du wifi est ici", "nouveau mot de passe wifi : là"),
     ],
 )
 def test_what_was_wanted_is_done_and_what_was_left_is_less(old: str, new: str) -> None:
     assert concluded(old, new, {"update": 0.75})[0] is Verdict.UPDATED
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("We have two cars", "We sold the car"),
+        ("I have cats", "I lost the cat"),
+        ("J'ai deux vélos", "J'ai vendu mon vélo"),
+    ],
+)
+def test_one_of_several_may_leave_others(old: str, new: str) -> None:
+    assert concluded(old, new, {"update": 0.97})[0] is Verdict.UNSURE
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "listed"),
+    [
+        ("I want to run a marathon", "I ran a marathon in May", True),
+        ("Je veux courir un marathon", "J'ai couru un marathon en mai", True),
+        ("I want to run a marathon", "I ran a race in May", False),
+        ("Je veux courir un marathon", "Paul a couru un marathon en mai", False),
+    ],
+)
+def test_a_wish_that_came_true_is_asked_about(
+    hippo: Hippocampe, old: str, new: str, *, listed: bool
+) -> None:
+    hippo.remember(old, scope=SCOPE)
+    assert not hippo.remember(new, scope=SCOPE).replaced
+    assert bool(hippo.reviews(scope=SCOPE)) is listed
 
 
 def test_what_is_wanted_again_and_again_is_not_done_once() -> None:

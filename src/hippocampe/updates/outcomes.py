@@ -23,6 +23,7 @@ from hippocampe.language.tokens import Token
 from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.alignment import HIT, Alignment, align
 from hippocampe.updates.plans import differing, holds_for_a_while
+from hippocampe.updates.possessions import is_disposed, may_be_disposed
 
 
 def _stems(side: str) -> frozenset[str]:
@@ -42,6 +43,7 @@ _ENDED: Final = _stems(" ".join(load_all("words")["signs"]["ended"]))
 _PAST_FORMS: Final = words_of("past_forms")
 _PAST_ENDINGS: Final = tuple(words_of("past_endings"))
 _NEW: Final = frozenset(map(fold, load_all("relations")["macros"]["NEW"]))
+_AWAITED: Final = frozenset(map(fold, load_all("words")["classes"]["awaited"]))
 _ALONE: Final = words_of("alone")
 _ANOTHER: Final = words_of("another")
 _WITH: Final = words_of("beside")
@@ -359,6 +361,20 @@ def _is_done(aligned: Alignment) -> bool:
     return any(_ends(aligned, sought, *each) for each in _states(aligned.new, aligned.old))
 
 
+def _is_awaited(statement: Statement) -> bool:
+    return bool(statement.negations) and word_classes().occurs("awaited", statement.norms)
+
+
+def _has_happened(aligned: Alignment) -> bool:
+    """Return whether the new statement tells nothing but that what had not happened yet has, and when."""
+    new = aligned.new
+    gone, came = _words_of(aligned)
+    past = is_past(new) or any(map(_is_past_form, new.tokens[new.verb : new.verb + 1]))
+    # "The shop is open on Sundays": of a day, it only holds.
+    dated = all(map(_is_time, came)) and (past or not came)
+    return dated and all(each.norm in _AWAITED for each in gone)
+
+
 def _is_of_another(aligned: Alignment) -> bool:
     """Return whether the new statement names something, or is about or for somebody, that the old one does not name."""
     new = aligned.new
@@ -420,6 +436,7 @@ _OF_ANY: Final = (
     _Event(
         lambda new, old: not (new.negations or old.negations) and _says_it_changed(new), _changed
     ),
+    _Event(may_be_disposed, _saying("no longer owned", is_disposed)),
 )
 """The kinds of events that see for themselves whom and what they are about; the first that is told counts."""
 _OF_THE_SAME: Final = (
@@ -433,5 +450,9 @@ _OF_THE_SAME: Final = (
         _saying("it ended", _ceases),
     ),
     _Event(lambda new, old: bool(_states(new, old)), _saying("it is done", _is_done)),
+    _Event(
+        lambda new, old: not new.negations and _is_awaited(old),
+        _saying("it is done", _has_happened),
+    ),
 )
 """The kinds whose new statement may be about nobody and nothing else; they count after those of any."""

@@ -15,7 +15,7 @@ from hippocampe.language.grammar import grammar
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.statement import Statement
 from hippocampe.language.temporal.grammar import HABIT, HABITS
-from hippocampe.language.tense import Tense, tense_of
+from hippocampe.language.tense import Tense, is_past, tense_of
 from hippocampe.language.tokens import Token
 from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.alignment import Alignment
@@ -23,6 +23,7 @@ from hippocampe.updates.alignment import Alignment
 _CHANGED: Final = frozenset({"became", "correction", "now"})
 _DATES: Final = {"date", "month", "year"}
 _TIMES: Final = _DATES | {"time", "weekday"}
+_PAST_FORMS: Final = words_of("past_forms")
 _BEEN: Final = words_of("been")
 _LAST_DAY: Final = 31  # of a month
 _HALF_YEAR: Final = 182  # days
@@ -45,7 +46,7 @@ def share_to_review(aligned: Alignment, told: date) -> float:
         aligned: The two statements, aligned.
         told: The day on which the new one was told.
     """
-    if _is_instead(aligned):
+    if _is_instead(aligned) or _is_fulfilled(aligned):
         return 0
     if tense_of(aligned.new) is Tense.PAST or aligned.old.subject != aligned.new.subject:
         return 1
@@ -71,6 +72,20 @@ def _is_instead(aligned: Alignment) -> bool:
         return False
     shared = old.stems.intersection(new.tokens[at].stem for at in new.content)
     return bool(shared) and bool(aligned.open_old)
+
+
+def _is_fulfilled(aligned: Alignment) -> bool:
+    """Return whether the new statement tells that the wish or plan of the old one came true: "I want to run a marathon", "I ran one"."""
+    old, new, classes = aligned.old, aligned.new, word_classes()
+    wished = classes.occurs("owed", old.norms) and not (old.negations or new.negations)
+    if not wished or new.hedged or not is_past(new) or old.subject != new.subject:
+        return False
+    lost = [
+        old.tokens[at] for at in aligned.open_old if not classes.has("hedges", old.tokens[at].norm)
+    ]
+    irregular = any(token.norm in _PAST_FORMS for token in new.tokens)
+    done = not lost or (len(lost) == 1 and lost[0].stem in old.verbs and irregular)
+    return done and len(aligned.open_old) < len(old.content)
 
 
 def _share_of_dates(old: Sequence[Token], new: Sequence[Token], told: date) -> float:

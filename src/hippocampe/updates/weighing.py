@@ -18,14 +18,14 @@ import numpy as np
 
 from hippocampe.language.difference import SWAPPED, is_about_another, other_unit
 from hippocampe.language.equated import equated_names
-from hippocampe.language.lexicon import words_of
+from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.negation import are_contraries
 from hippocampe.language.relations import TASTE, Relation, relations
 from hippocampe.language.roles import roles_swapped
 from hippocampe.language.secrets import MASKED
 from hippocampe.language.statement import CHANGE, Statement
 from hippocampe.language.tense import Tense, tense_of
-from hippocampe.language.text import keywords
+from hippocampe.language.text import fold, keywords
 from hippocampe.language.tokens import Token
 from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.alignment import Alignment, align
@@ -35,8 +35,10 @@ from hippocampe.updates.evidence import common_subsequence, evidence_of, substit
 from hippocampe.updates.learnt import MERGING, OUTCOMES, SAME, SEPARATE, UPDATE, Floats, Model
 from hippocampe.updates.occasions import is_only_done_again, occasion
 from hippocampe.updates.plans import amount_kept, may_both_hold, share_to_merge, share_to_review
+from hippocampe.updates.possessions import is_one_of_several
 
 _ALTERNATIVE: Final = words_of("alternative")
+_NEW: Final = frozenset(map(fold, load_all("relations")["macros"]["NEW"]))
 _NEVER_THE_SAME: Final = ("other_polarity", "hedged", "no_longer_hedged", "one_substituted")
 LEAST_COSINE: Final = 0.2
 """Two statements that share a keyword are weighed from this cosine on."""
@@ -243,11 +245,11 @@ def _reverses(aligned: Alignment) -> bool:
 
 
 def _only_adds(aligned: Alignment) -> bool:
-    """Return whether the new statement repeats the old one in order and adds to it behind the verb: "no longer", one more of a list."""
+    """Return whether the new statement repeats the old one in order and adds to it "new", or words behind the verb: "no longer", one more of a list."""
     old, new = aligned.old, aligned.new
     ours, theirs = ([token.stem for token in each.tokens] for each in (old, new))
     added = [at for at in new.content if new.tokens[at].stem not in ours]
-    if any(at <= new.verb for at in added):
+    if any(at <= new.verb and new.tokens[at].norm not in _NEW for at in added):
         return False
     if common_subsequence(ours, theirs) == len(ours):
         return True
@@ -351,6 +353,8 @@ def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> s
         return "a doubt"
     if _is_beside_a_taste(aligned):
         return "a taste stays"
+    if is_one_of_several(aligned):
+        return "one of several"
     if may_both_hold(aligned):
         return "another time"
     if _is_in_another_unit(aligned):

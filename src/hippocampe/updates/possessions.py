@@ -1,0 +1,105 @@
+"""Tell that somebody no longer has what an older statement says they have: "I have a Clio", "sold the Clio"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from hippocampe.language.grammar import plain_stem
+from hippocampe.language.lexicon import languages, words_of
+from hippocampe.language.statement import Statement
+from hippocampe.language.tense import Tense, tense_of
+from hippocampe.language.text import fold
+from hippocampe.language.tokens import Token
+from hippocampe.language.word_classes import word_classes
+from hippocampe.updates.alignment import Alignment
+from hippocampe.updates.plans import differing
+
+_DISPOSED: Final = {
+    each: frozenset(plain_stem(fold(word), each) for word in words_of("disposed", language=each))
+    for each in languages()
+}
+"""By language: "sold" is no "solde"."""
+_BEEN: Final = words_of("been")
+_RECENT: Final = words_of("recent_past")
+_KNOWN: Final = frozenset({"definite", "own", "others_own", "of"})
+"""Roles in front of a thing that was told before: "the", "my", "his", "Ann's"."""
+_PASSIVE: Final = frozenset({"be", "auxiliary", "light"})
+_OWNERS: Final = frozenset({"own", "definite", "other"})
+"""Kinds of subjects of what the speaker owns, or sold: "my Clio was stolen", "the Clio is sold", "sold the Clio"."""
+
+
+def may_be_disposed(new: Statement, old: Statement) -> bool:
+    """Return whether an older statement may say that somebody has something, and the new one that it is sold or lost."""
+    if _DISPOSED[new.language].isdisjoint(new.stems) or new.negations or old.negations:
+        return False
+    return old.verb < len(old.tokens) and word_classes().has("owning", old.tokens[old.verb].norm)
+
+
+def is_disposed(aligned: Alignment) -> bool:
+    """Return whether the new statement tells that all that the old one says somebody has is sold or lost."""
+    old, new = aligned.old, aligned.new
+    things = _things(old)
+    # What is found again was lost for a while.
+    if tense_of(old) is not Tense.PRESENT or _is_of_several(things) or "again" in new.signs:
+        return False
+    told = _place_of([each.norm for each in things], new)
+    if told is None:
+        return False
+    owner = new.subject if told.start else "other"
+    if owner != old.subject and not (old.subject == "speaker" and owner in _OWNERS):
+        return False
+    before = [new.tokens[at] for _, at in differing(aligned)[1] if at < told.start]
+    return all(map(_is_when, before)) and not _goes_on(aligned, told.stop)
+
+
+def _is_when(token: Token) -> bool:
+    """Return whether a word only says when: "last week", "je viens de"."""
+    classes = word_classes()
+    return token.norm in _RECENT | classes.times or classes.has("time_links", token.norm)
+
+
+def is_one_of_several(aligned: Alignment) -> bool:
+    """Return whether the old statement says that somebody has several of what the new one says is sold or lost: one may be left."""
+    old, new = aligned.old, aligned.new
+    if not may_be_disposed(new, old):
+        return False
+    things = _things(old)
+    stems = {token.stem: token.norm for token in new.tokens if token.kind == "word"}
+    of_many = any(stems.get(each.stem, each.norm) != each.norm for each in things)
+    return of_many or (_is_of_several(things) and not set(old.values) <= set(new.values))
+
+
+def _things(old: Statement) -> list[Token]:
+    return [old.tokens[at] for at in old.content if at > old.verb]
+
+
+def _is_of_several(things: Sequence[Token]) -> bool:
+    return any(each.kind != "word" for each in things)
+
+
+def _place_of(thing: Sequence[str], new: Statement) -> range | None:
+    """The words from the verb to the thing, or from the thing to the verb: "sold my Clio", "my Clio was sold"."""
+    tokens, length = new.tokens, len(thing)
+    norms = [token.norm for token in tokens]
+    verb = next(at for at, token in enumerate(tokens) if token.stem in _DISPOSED[new.language])
+    places = [at for at in range(1, len(norms)) if norms[at : at + length] == list(thing)]
+    for at in places:
+        if tokens[at - 1].roles.isdisjoint(_KNOWN):
+            continue
+        if at - 2 == verb:
+            return range(verb, at + length)
+        between = tokens[at + length : verb]
+        if between and all(map(_is_passive, between)):
+            return range(at, verb + 1)
+    return None
+
+
+def _is_passive(token: Token) -> bool:
+    return bool(token.roles & _PASSIVE) or token.norm in _BEEN
+
+
+def _goes_on(aligned: Alignment, at: int) -> bool:
+    """Return whether what stands behind a thing makes it another one: "the Kindle charger", "le vélo de mon fils"."""
+    tokens = aligned.new.tokens[at : at + 1]
+    return at in aligned.open_new or any("of" in token.roles for token in tokens)
