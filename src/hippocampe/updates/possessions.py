@@ -59,15 +59,21 @@ def _is_when(token: Token) -> bool:
     return token.norm in _RECENT | classes.times or classes.has("time_links", token.norm)
 
 
-def is_one_of_several(aligned: Alignment) -> bool:
-    """Return whether the old statement says that somebody has several of what the new one says is sold or lost: one may be left."""
+def is_another_one(aligned: Alignment) -> bool:
+    """Return whether what the new statement says is sold or lost may be another one than the old one says somebody has.
+
+    That is of several, or named otherwise: "a flat in Nice", "sold the flat in Paris".
+    """
     old, new = aligned.old, aligned.new
     if not may_be_disposed(new, old):
         return False
     things = _things(old)
     stems = {token.stem: token.norm for token in new.tokens if token.kind == "word"}
     of_many = any(stems.get(each.stem, each.norm) != each.norm for each in things)
-    return of_many or (_is_of_several(things) and not set(old.values) <= set(new.values))
+    repeated = set(old.values) <= set(new.values)
+    named = any(new.tokens[at].name for at in aligned.open_new)
+    other = named and any(old.tokens[at].name for at in aligned.open_old if at > old.verb)
+    return of_many or other or (_is_of_several(things) and not repeated)
 
 
 def _things(old: Statement) -> list[Token]:

@@ -35,7 +35,7 @@ from hippocampe.updates.evidence import common_subsequence, evidence_of, substit
 from hippocampe.updates.learnt import MERGING, OUTCOMES, SAME, SEPARATE, UPDATE, Floats, Model
 from hippocampe.updates.occasions import is_only_done_again, occasion
 from hippocampe.updates.plans import amount_kept, may_both_hold, share_to_merge, share_to_review
-from hippocampe.updates.possessions import is_one_of_several
+from hippocampe.updates.possessions import is_another_one
 
 _ALTERNATIVE: Final = words_of("alternative")
 _NEW: Final = frozenset(map(fold, load_all("relations")["macros"]["NEW"]))
@@ -353,8 +353,8 @@ def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> s
         return "a doubt"
     if _is_beside_a_taste(aligned):
         return "a taste stays"
-    if is_one_of_several(aligned):
-        return "one of several"
+    if is_another_one(aligned):
+        return "another one"
     if may_both_hold(aligned):
         return "another time"
     if _is_in_another_unit(aligned):
