@@ -53,6 +53,8 @@ NO_NAMES = [
 
 # (old, new): without capitals too, a known name takes the place of another one, as does any after "chez", "s'appelle".
 NAMES = [
+    ("I live in Derby", "I moved to Kingussie for good"),
+    ("I live in Derby", "I moved to Kingussie for my job"),
     ("j'habite à metz", "j'habite à tours"),
     ("je vis au portugal", "je vis en norvège"),
     ("j'habite à Metz", "je me suis installé à aix-en-provence"),
@@ -90,6 +92,8 @@ OCCASIONS = [
     ("We live in Derby", "We moved to Quill Studios for rehearsals"),
     ("We live in Derby", "We have moved to the Corn Exchange for the concert"),
     ("We live in Derby", "We moved to Zoom for the weekly call"),
+    ("I live in Derby", "I moved to Quill for my playlists"),
+    ("I live in Derby", "I moved to Quill for the recipes"),
     ("Nous habitons à Metz", "Nous avons déménagé à la Salle Braun pour les répétitions"),
     ("Nous habitons à Metz", "On a déménagé au Studio Ferrand pour le concert"),
 ]
@@ -196,6 +200,8 @@ def test_what_is_no_lasting_value_merges_nothing(old: str, new: str) -> None:
 
 
 LABELLED = [
+    ("Phone number of the plumber: 0612 44 87 20", "plumber's new number: 0655 10 93 41"),
+    ("Numéro du plombier : 06 12 44 87 20", "Nouveau numéro du plombier : 06 55 10 93 41"),
     ("Ida's age: 41", "Ida's age: 42"),
     ("My address: 3 Mill Lane", "My address: 8 Moor Road"),
     ("Shoe size: 38", "Shoe size: 39"),

@@ -304,7 +304,7 @@ def _is_sure_name(
     if norms and norms[0] in _UNION and _is_any_name(statement, wording, joined):
         return False  # one of several
     if not _is_known(wording, head):
-        visited = wording.kind == "place" and _visits(head, norms)
+        visited = wording.kind == "place" and _visits(head, rest)
         if wording.joins or visited:
             return False
     of_person = wording.aspect == "state" and "first_names" in wording.known
@@ -339,13 +339,18 @@ def _lasts(rest: Sequence[str]) -> bool:
     return lasting or rest[0] in _UNION
 
 
-def _visits(place: Sequence[Word], rest: Sequence[str]) -> bool:
+def _visits(place: Sequence[Word], rest: Sequence[Word]) -> bool:
     """Return whether somebody goes to a place, or to a product, for a purpose that makes it no home: "for rehearsals"."""
-    if not rest or rest[0] not in _BEFORE_PURPOSE:
+    if not rest or rest[0].norm not in _BEFORE_PURPOSE:
         return False
-    purpose = _topics(rest[1:])
-    brand = word_classes().has("brands", *(word.norm for word in place))
-    return brand or bool(purpose and not purpose & _REASONS_TO_MOVE)
+    if word_classes().has("brands", *(word.norm for word in place)):
+        return True
+    norms = [word.norm for word in rest[1:]]
+    purpose = _topics(norms)
+    of_something = (
+        norms[:1] and norms[0] in _DETERMINERS and not (is_time(norms) or rest[-1].capital)
+    )
+    return bool(purpose or of_something) and not purpose & _REASONS_TO_MOVE
 
 
 def _is_any_name(statement: Statement, wording: Wording, words: Sequence[Word]) -> bool:
