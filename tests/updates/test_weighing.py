@@ -143,6 +143,8 @@ def test_what_was_wanted_is_done_and_what_was_left_is_less(old: str, new: str) -
         ("J'ai deux vélos", "J'ai vendu mon vélo"),
         ("Lou has a flat in Nice", "Lou sold her flat in Paris"),
         ("Lou a un studio à Nice", "Lou a vendu son studio à Paris"),
+        ("i have a clio", "tom sold the clio"),
+        ("j'ai une clio", "tom a vendu la clio"),
     ],
 )
 def test_another_one_may_be_left(old: str, new: str) -> None:

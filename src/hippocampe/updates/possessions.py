@@ -28,6 +28,8 @@ _PASSIVE: Final = frozenset({"be", "auxiliary", "light"})
 _OWNERS: Final = frozenset({"own", "definite", "other"})
 """Kinds of subjects of what the speaker owns, or sold: "my Clio was stolen", "the Clio is sold", "sold the Clio"."""
 
+_SOMEBODY: Final = frozenset({"name", "other"})
+
 
 def may_be_disposed(new: Statement, old: Statement) -> bool:
     """Return whether an older statement may say that somebody has something, and the new one that it is sold or lost."""
@@ -73,7 +75,22 @@ def is_another_one(aligned: Alignment) -> bool:
     repeated = set(old.values) <= set(new.values)
     named = any(new.tokens[at].name for at in aligned.open_new)
     other = named and any(old.tokens[at].name for at in aligned.open_old if at > old.verb)
-    return of_many or other or (_is_of_several(things) and not repeated)
+    several = _is_of_several(things) and not repeated
+    return of_many or other or several or _is_of_somebody_else(aligned)
+
+
+def _is_of_somebody_else(aligned: Alignment) -> bool:
+    """Return whether the speaker has something, and somebody else sold or lost such a thing: "tom sold the clio"."""
+    old, new = aligned.old, aligned.new
+    if old.subject != "speaker" or new.subject not in _SOMEBODY:
+        return False
+    verb = _verb(new)
+    return any(not _is_when(new.tokens[at]) for _, at in differing(aligned)[1] if at < verb)
+
+
+def _verb(new: Statement) -> int:
+    disposed = _DISPOSED[new.language]
+    return next(at for at, token in enumerate(new.tokens) if token.stem in disposed)
 
 
 def _things(old: Statement) -> list[Token]:
@@ -88,7 +105,7 @@ def _place_of(thing: Sequence[str], new: Statement) -> range | None:
     """The words from the verb to the thing, or from the thing to the verb: "sold my Clio", "my Clio was sold"."""
     tokens, length = new.tokens, len(thing)
     norms = [token.norm for token in tokens]
-    verb = next(at for at, token in enumerate(tokens) if token.stem in _DISPOSED[new.language])
+    verb = _verb(new)
     places = [at for at in range(1, len(norms)) if norms[at : at + length] == list(thing)]
     for at in places:
         if tokens[at - 1].roles.isdisjoint(_KNOWN):
