@@ -94,6 +94,8 @@ def test_hurried_spelling_is_read() -> None:
         ("Anna has two cats", "name"),
         ("Anna's flight is late", "definite"),
         ("She bought a boat", "third"),
+        ("Yesterday I sold the car", "speaker"),
+        ("Hier, j'ai vendu la voiture", "speaker"),
     ],
 )
 def test_the_kind_of_subject(text: str, subject: str) -> None:

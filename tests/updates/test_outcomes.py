@@ -60,7 +60,8 @@ ENDS = [
     ("On a une caravane", "On a vendu la caravane à un voisin"),
     ("Nora possède une trottinette", "Nora a perdu sa trottinette dans le train"),
     ("I have a Clio", "sold the Clio"),
-    ("I have a Clio", "yesterday I sold my Clio"),
+    ("I have a Clio", "Yesterday I sold my Clio"),
+    ("J'ai une Clio", "Hier, j'ai vendu ma Clio"),
     ("I have a cargo bike", "My cargo bike was stolen"),
     ("Nora owns a scooter", "Nora has lost her scooter"),
     # What had not happened yet.

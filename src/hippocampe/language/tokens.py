@@ -14,6 +14,7 @@ from typing import Final
 from hippocampe.language.amounts import Found, Kind, value_at
 from hippocampe.language.grammar import Grammar, plain_stem, stop_words
 from hippocampe.language.tokenizer import Word, tokenize, told_by_accent
+from hippocampe.language.word_classes import word_classes
 
 _SUBJECT_OF_ROLE: Final = (
     ("definite", "definite"), ("own", "own"), ("others_own", "other_own"), ("indefinite", "indefinite"),
@@ -97,6 +98,7 @@ def _token(word: Word, value: Found, known: Grammar) -> Token:
         roles -= _VERBAL  # "à" folds to the verb "a", "où" to "ou".
     stops = word.norm in stop_words(known.language)
     common = bool(roles) or stops or len(word.norm) < 2
+    when = word.opens and word.norm in word_classes().times  # "Yesterday I …"
     unit = value.unit if value.kind == "number" else ""
     return Token(
         norm=word.norm,
@@ -106,7 +108,7 @@ def _token(word: Word, value: Found, known: Grammar) -> Token:
         kind=value.kind,
         value=value.value,
         unit=value.unit,
-        name=plain and word.capital and not common and word.norm[0].isalpha(),
+        name=plain and word.capital and not (common or when) and word.norm[0].isalpha(),
         opens=word.opens,
         roles=roles,
         kin=known.kin.get(word.norm, "") if plain else "",
@@ -148,7 +150,9 @@ def subject_kind(tokens: Sequence[Token]) -> str:
     while (
         at < len(tokens) - 1
         and not tokens[at].name
-        and tokens[at].roles & {"light", "conjunctions"}
+        and (
+            tokens[at].roles & {"light", "conjunctions"} or tokens[at].norm in word_classes().times
+        )
     ):
         at += 1
     first = tokens[at : at + 3]
