@@ -53,6 +53,11 @@ def roles_swapped(new: Statement, old: Statement) -> bool:
     return [name for name in ours if name in moving] != [name for name in theirs if name in moving]
 
 
+def has_role(statement: Statement) -> bool:
+    """Return whether the speaker does something in a text, or something is done to the speaker."""
+    return any(_verbs_of_speaker(statement))
+
+
 def speaker_swapped(one: Statement, other: Statement) -> bool:
     """Return whether the speaker does in one text what is done to the speaker in the other: "who lent me it?", "I lent it"."""
     acts, undergoes = _verbs_of_speaker(one)

@@ -13,7 +13,7 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.language.ends import ends, names_one_hour
 from hippocampe.language.kin import Relative, are_two, relatives_in
 from hippocampe.language.person import names_all, of_speaker
-from hippocampe.language.roles import speaker_swapped
+from hippocampe.language.roles import has_role, speaker_swapped
 from hippocampe.language.statement import Statement, parse
 from hippocampe.language.tense import is_past
 from hippocampe.language.text import fold, words
@@ -51,18 +51,22 @@ def highest(
     ]
     if query.features.kin:
         limits = _by_relatives(corpus, query, request, items, limits)
-    asked, asker = parse(query.spoken), fold(request.scope.user or "")
-    asks_when = "when" in query.features.asks
+    asked = parse(query.spoken)
     of_relative = bool(query.features.kin) and _asks_number_or_time(query)
-    found: list[float] = []
-    for item, limit in zip(items, limits, strict=True):
+    asker = fold(request.scope.user or "") if of_relative or has_role(asked) else None
+    asks_when = "when" in query.features.asks
+    for place, item in enumerate(items):
+        own = asker is not None and fold(item.author or "") == asker
+        if not (own or asks_when):
+            continue
         told = parse(item.content.partition("\n")[0])
         other = asks_when and _is_other_end(asked, told)
-        if fold(item.author or "") == asker:
+        if own:
             other = other or speaker_swapped(asked, told)
             other = other or (of_relative and _is_same_of_speaker(asked, told))
-        found.append(NO_ANSWER if other else limit)
-    return found
+        if other:
+            limits[place] = NO_ANSWER
+    return limits
 
 
 def _is_same_of_speaker(asked: Statement, told: Statement) -> bool:
