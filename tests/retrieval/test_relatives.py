@@ -152,6 +152,7 @@ def test_what_the_asker_has_is_known_by_its_name(
     [
         ("Our cat Marmite sleeps all day", "", "cat", "marmite"),
         ("Marmite is our cat", "", "cat", "marmite"),
+        ("My car is called Titine", "", "car", "titine"),
         ("User has a cat named Marmite", "", "cat", "marmite"),
         ("Tom has a little boat called Zephyr", "tom", "boat", "zephyr"),
         ("Tom's boss is Priya Nair", "tom", "boss", "priya nair"),

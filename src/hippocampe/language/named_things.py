@@ -20,7 +20,8 @@ from hippocampe.language.kin import (
     relation,
 )
 from hippocampe.language.lexicon import words_of
-from hippocampe.language.text import STOP_WORDS, words
+from hippocampe.language.statement import parse
+from hippocampe.language.text import words
 
 _OWN: Final = words_of("grammar.own")
 _DETERMINERS: Final = _OWN | words_of("grammar.definite")
@@ -57,9 +58,9 @@ def things_in(text: str, names: Collection[str]) -> list[Thing]:
         names: Folded names in it.
     """
     spoken = words(text)
-    plain = [
-        word not in STOP_WORDS and word not in names and not is_relative(word) for word in spoken
-    ]
+    # A French function word may be an English thing: "my car".
+    stop = words_of("stop", language=parse(text).language)
+    plain = [word not in stop and word not in names and not is_relative(word) for word in spoken]
     found: list[Thing] = []
     for at in (at for at, is_plain in enumerate(plain) if is_plain):
         if name := called(spoken, at, names):
@@ -73,7 +74,7 @@ def things_in(text: str, names: Collection[str]) -> list[Thing]:
         # "Ma prof de piano".
         is_of = at + 2 < len(spoken) and spoken[at + 1] in _OF and plain[at + 2]
         last = at + 2 if is_of else at
-        kind = _kind(spoken[before + 1 : last + 1])
+        kind = _kind(word for word in spoken[before + 1 : last + 1] if word not in stop)
         owner, last = _owner(spoken, before, last, names)
         name = _name_after(spoken, last, names, kind, owner) if not is_owner(spoken, before) else []
         # "Mrs Roux is my piano teacher" names no piano.
@@ -112,7 +113,7 @@ def _name_before(spoken: Sequence[str], names: Collection[str]) -> list[str]:
 
 
 def _kind(spoken: Iterable[str]) -> frozenset[str]:
-    return frozenset(relation(word) or word for word in spoken if word not in STOP_WORDS)
+    return frozenset(relation(word) or word for word in spoken)
 
 
 def _owner(
