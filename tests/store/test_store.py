@@ -2,6 +2,8 @@
 
 import os
 import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from pathlib import Path
 
@@ -20,7 +22,7 @@ from hippocampe.errors import (
     StoreReadOnly,
     StoreTooNew,
 )
-from hippocampe.store import schema
+from hippocampe.store import meta, schema
 from hippocampe.store import sqlite as sqlite_corner
 from hippocampe.store.postgres import PostgresStore
 from hippocampe.store.store import Store
@@ -446,3 +448,35 @@ def test_postgresql_has_no_space_with_the_name_that_opens_all_rows(tmp_path: Pat
         store.check_space("ferry")
         with pytest.raises(InvalidInput, match=r"must not be named \* on PostgreSQL"):
             store.check_space("*")
+
+
+def test_closing_waits_for_the_write_under_way_and_refuses_the_next(
+    tmp_path: Path,
+) -> None:
+    store = Store.open(tmp_path / "new.db", tmp_path)
+    began, go_on = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with store.write() as connection:
+            began.set()
+            go_on.wait(10)
+            meta.put(connection, "written", "yes")
+
+    with ThreadPoolExecutor(2) as threads:
+        writing = threads.submit(write)
+        began.wait(10)
+        closing = threads.submit(store.close)
+        # A close that does not wait is over by now; one that does waits for `go_on`.
+        assert not wait([closing], 0.2).done
+        go_on.set()
+        writing.result(10)
+        closing.result(10)
+    # A call that began before, in another thread, reaches its transaction only now.
+    with pytest.raises(StoreError, match="was closed"), store.write():
+        pass
+    with pytest.raises(StoreError, match="was closed"):
+        store.scrub()
+    again = Store.open(tmp_path / "new.db", tmp_path)
+    with again.read() as connection:
+        assert meta.get(connection, "written") == "yes"
+    again.close()

@@ -71,6 +71,7 @@ class Store:
         self._inode: int | None = None
         """The number of the file of SQLite that this store writes."""
         self._writing = threading.RLock()
+        self._closed = False
         self.copying = threading.Lock()
         """Held by backups, and by erasures, which must reach every backup."""
 
@@ -143,18 +144,26 @@ class Store:
         Raises:
             StoreReadOnly: The store was opened read-only.
             StoreFull: The disk has too little free space.
-            StoreError: The file is gone from the folder.
+            StoreError: The file is gone from the folder, or the store was closed.
         """
         self.check_writable()
         claim = replies.CLAIM.get()
         if claim is not None and (claim.committed or claim.database != self.path):
             claim = None
-        with self._writing, translated(), self._write(durable, from_reserve) as connection:
+        with self._only_writer(), translated(), self._write(durable, from_reserve) as connection:
             yield connection
             if claim is not None:
                 replies.put(connection, claim)
         if claim is not None:
             claim.committed = True
+
+    @contextmanager
+    def _only_writer(self) -> Generator[None]:
+        """Wait for the writers of this process; refuse a call that began before the store was closed."""
+        with self._writing:
+            if self._closed:
+                raise StoreError("this Hippocampe was closed: open the data folder again.")
+            yield
 
     @contextmanager
     def _write(self, durable: bool, from_reserve: bool) -> Generator[Connection]:
@@ -299,7 +308,7 @@ class Store:
         """
         self.check_writable()
         free_space.check(self.folder, self.path.stat().st_size, keep=FLOOR)
-        with self._writing, translated():
+        with self._only_writer(), translated():
             sqlite.scrub(self.engine)
 
     def rewrite(self) -> tuple[str, ...]:
@@ -334,9 +343,14 @@ class Store:
             connection.exec_driver_sql("REINDEX")
 
     def close(self) -> None:
-        """Close all connections; those in use are closed when returned."""
-        event.listen(self.engine, "checkin", _invalidate)
-        self.engine.dispose()
+        """Close all connections; those in use are closed when returned.
+
+        A write under way ends first: no later one reaches a file that may have another owner.
+        """
+        with self._writing:
+            event.listen(self.engine, "checkin", _invalidate)
+            self._closed = True
+            self.engine.dispose()
 
     def revision(self) -> str | None:
         """The migration of the tables; None for an empty database."""
