@@ -33,6 +33,7 @@ def test_the_awaited_door_stores_and_finds(tmp_path: Path) -> None:
 
     async def talk() -> list[str]:
         async with await AsyncHippocampe.open(tmp_path / "data") as hippo:
+            assert hippo.owns
             contents = ["Inès joue de la harpe", "Le chat de Paul s'appelle Biscuit"]
             await asyncio.gather(*(hippo.remember(text, scope=scope) for text in contents))
             found = await hippo.recall("comment s'appelle le chat ?", scope=scope)

@@ -17,6 +17,9 @@ T = TypeVar("T")
 class AsyncHippocampe(Verbs, Awaited):
     """`Hippocampe` for asynchronous hosts: the same verbs, arguments, results and errors.
 
+    A call that is cancelled goes on to its end in its thread, so what it stores may be stored. `close` ends
+    `remember_many` after its current transaction.
+
     Args:
         sync: The memory that does the work, in this process or through another one.
         workers: The threads of each lane; default: those of the event loop.
@@ -32,6 +35,11 @@ class AsyncHippocampe(Verbs, Awaited):
     async def open(cls, where: Config | str | os.PathLike[str], **options: Any) -> Self:
         """Open a data folder; the arguments are those of `Hippocampe.open`."""
         return cls(await asyncio.to_thread(Hippocampe.open, where, **options))
+
+    @property
+    def owns(self) -> bool:
+        """True if this process has the folder open itself, instead of using the process that owns it."""
+        return self.sync.owns
 
     async def _awaited(self, verb: Verb, /, *arguments: Any, **named: Any) -> Any:
         if verb.name == "before_turn" and self.sync.owns:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Self, T
 
 from hippocampe.actor import acting
 from hippocampe.cells import Fence
+from hippocampe.client.calls import signature_of
 from hippocampe.client.host import Host
 from hippocampe.client.joining import connect, own_or_join
 from hippocampe.client.remote import RemoteHippocampe
@@ -854,6 +855,15 @@ def folder_given() -> InvalidInput:
     return InvalidInput("use Hippocampe.open(folder) in place of Hippocampe(folder).")
 
 
+def _sent(name: str, send: Callable[..., Any], /, *arguments: Any, **named: Any) -> Any:
+    """Send a call if it is one of the verb; otherwise, raise the error of a memory in this process."""
+    try:
+        signature_of(Hippocampe, name)[0].bind(*arguments, **named)
+    except TypeError as exc:
+        raise TypeError(f"{name}(): {exc}") from None
+    return send(*arguments, **named)
+
+
 class JoinedHippocampe(Hippocampe):
     """A memory that another process owns, of this user or at an address: each verb is executed there."""
 
@@ -867,7 +877,8 @@ class JoinedHippocampe(Hippocampe):
     def __getattribute__(self, name: str) -> Any:
         if name in SENT:
             check_process(object.__getattribute__(self, "_process"))
-        if name in SENT or name in ("config", "close"):
+            return partial(_sent, name, getattr(object.__getattribute__(self, "_remote"), name))
+        if name in ("config", "close"):
             return getattr(object.__getattribute__(self, "_remote"), name)
         return object.__getattribute__(self, name)
 
