@@ -160,6 +160,11 @@ def test_an_event_of_another_day_has_both_times(told: timedelta, at: timedelta, 
     assert f"• The plumber comes tomorrow ({when})" in rendered(plumber, language="en").text
 
 
+def test_what_a_clock_set_back_makes_later_than_now_was_told_just_now() -> None:
+    told = rendered(memory("dev = Mickael", days=-2), found("turn", "salut", at=NOW), language="en")
+    assert "• dev = Mickael (just now)" in told.text
+
+
 @pytest.mark.parametrize(
     ("content", "language", "when"),
     [

@@ -80,6 +80,8 @@ class _Reader:
         return translate(text, self.language).format(**values)
 
     def ago(self, at: datetime) -> str:
+        # A clock that was set back, or that of another machine, may be behind: nothing was told in the future.
+        at = min(at, self.now)
         return relative_time(at, now=self.now, timezone=self.timezone, language=self.language)
 
     def day(self, at: datetime) -> str:
