@@ -398,6 +398,7 @@ _OWN: dict[str, tuple[Arguments, ...]] = {
             "path": world.file("export.jsonl"),
             "scope": ME,
             "format": "okf",
+            "user": "dev",
             "overwrite": True,
         },
     ),

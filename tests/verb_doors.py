@@ -230,7 +230,9 @@ REST: dict[str, Endpoint] = {
     ),
     "spaces": Endpoint("GET /api/spaces"),
     "stats": Endpoint("GET /api/memory/stats"),
-    "export_to": Endpoint("GET /api/export", unsent=frozenset({"path", "overwrite"})),
+    "export_to": Endpoint(
+        "GET /api/export", {"user": "of_user"}, unsent=frozenset({"path", "overwrite"})
+    ),
     "import_from": Endpoint(
         "POST /api/import",
         lacks=frozenset({"one_space"}),

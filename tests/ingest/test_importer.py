@@ -631,6 +631,35 @@ def test_a_broken_line_of_an_export_is_reported(
     assert [line for line, _ in done.problems] == [written + 2, written + 3, written + 4]
 
 
+@pytest.mark.parametrize("format", ["hippocampe", "okf"])
+def test_an_export_of_a_user_has_what_they_said_and_nothing_of_others(
+    open_hippo: Opener, tmp_path: Path, format: str
+) -> None:
+    hippo = open_hippo(tmp_path / "two")
+    ann, bob = (Scope(user=name, channel="lobby") for name in ("ann", "bob"))
+    told = hippo.remember("Le phare de Camille ouvre à midi", scope=ann)
+    corrected = hippo.remember("Le phare ferme le lundi", scope=bob, replaces=[told.memory.id])
+    hippo.associate(told.memory.id, corrected.memory.id, "related_to", scope=ann)
+    hippo.after_turn("Je range la yole", "La yole est au hangar.", scope=ann)
+    hippo.after_turn("Je repeins la barque", "Bonne peinture.", scope=bob)
+    hippo.update_settings(scope=ann, companion_names=["zoran"])
+
+    path = tmp_path / "ann"
+    hippo.export_to(path, scope=bob, format=format, user="ann")
+    text = path.read_text("utf-8") if format == "hippocampe" else unpacked(path)
+    for mine in ("phare de Camille", "range la yole", "est au hangar"):
+        assert mine in text
+    for of_others in ("lundi", "barque", "peinture", "bob", "zoran"):
+        assert of_others not in text
+    done = open_hippo(tmp_path / "fresh").import_from(path, scope=Scope())
+    assert (done.added, done.turns, list(done.problems)) == (4, 1, [])
+
+
+def unpacked(path: Path) -> str:
+    with zipfile.ZipFile(path) as bundle:
+        return "\n".join(name + bundle.read(name).decode() for name in bundle.namelist())
+
+
 def test_an_export_replaces_a_file_only_when_told_to_and_when_it_is_whole(
     hippo: Hippocampe, scope: Scope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -231,14 +231,18 @@ def _import(call: Call, dry_run: bool, arguments: Mapping[str, Any]) -> None:
             values=("hippocampe", "okf"),
         ),
     },
-    examples=["export backup.jsonl --space work", "export vault.zip"],
+    examples=["export backup.jsonl --space work", "export vault.zip", "export - --of-user ann"],
 )
-def export(call: Call, *, path: Path, format: str | None, overwrite: bool) -> None:
-    """Write the whole space as JSON Lines or Markdown, which `import` reads back."""
+def export(
+    call: Call, *, path: Path, format: str | None, overwrite: bool, user: str | None = None
+) -> None:
+    """Write the whole space, or what one user said, as JSON Lines or Markdown, which `import` reads back."""
     format = format or ("okf" if path.suffix.lower() == ".zip" else "hippocampe")
     if str(path) != "-":
         with call.read() as hippo:
-            written = hippo.export_to(path, scope=call.scope, format=format, overwrite=overwrite)
+            written = hippo.export_to(
+                path, scope=call.scope, format=format, user=user, overwrite=overwrite
+            )
         noun = "file" if format == "okf" else "line"
         call.answer(
             {"path": str(path), f"{noun}s": written},
@@ -254,7 +258,7 @@ def export(call: Call, *, path: Path, format: str | None, overwrite: bool) -> No
     with TemporaryDirectory() as folder:
         copy = Path(folder, "export")
         with call.read() as hippo:
-            hippo.export_to(copy, scope=call.scope, format=format)
+            hippo.export_to(copy, scope=call.scope, format=format, user=user)
         with copy.open("rb") as source, terminal.writing():
             if format == "okf":
                 shutil.copyfileobj(source, sys.stdout.buffer)

@@ -47,6 +47,7 @@ def export_to(
     path: str | os.PathLike[str],
     scope: Scope,
     format: str = "hippocampe",
+    user: str | None = None,
     overwrite: bool = False,
     progress: Any = None,
 ) -> int:
@@ -54,7 +55,9 @@ def export_to(
     target = _path(path)
     # There is no data folder here whose files it could overwrite.
     with whole_file(target, folder=target.parent / ".hippocampe", overwrite=overwrite) as part:
-        connection.download(f"/api/export?{_query(scope, space, format=format)}", part)
+        connection.download(
+            f"/api/export?{_query(scope, space, format=format, of_user=user)}", part
+        )
         if zipfile.is_zipfile(part):
             with zipfile.ZipFile(part) as archive:
                 return len(archive.namelist())

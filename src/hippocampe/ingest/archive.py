@@ -36,6 +36,7 @@ from hippocampe.ingest.archive_rows import (
     check_row,
     lines_of,
     parse_row,
+    rows_of,
 )
 from hippocampe.ingest.formats.source import file_source, read_lines
 from hippocampe.ingest.memory_writes import parse_statement
@@ -80,8 +81,8 @@ def count_rows(path: Path) -> dict[str, int]:
     return {name: number for name, number in found.most_common() if name in TABLES}
 
 
-def save(store: Store, path: Path, scope: Scope, *, overwrite: bool) -> int:
-    """Write a space to a file; return the number of rows.
+def save(store: Store, path: Path, scope: Scope, user: str | None, *, overwrite: bool) -> int:
+    """Write a space, or what one user of it said, to a file; return the number of rows.
 
     Raises:
         InvalidInput: The file exists, or belongs to the data folder.
@@ -96,7 +97,8 @@ def save(store: Store, path: Path, scope: Scope, *, overwrite: bool) -> int:
         partial.open("w", encoding="utf-8") as lines,
         store.read() as connection,
     ):
-        for written, line in enumerate(lines_of(connection, scope.space, store.now())):
+        lines_wanted = lines_of(connection, scope.space, store.now(), rows_of(scope.space, user))
+        for written, line in enumerate(lines_wanted):
             if written % BATCH == 0:
                 free_space.check(path.parent)
             lines.write(f"{line}\n")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime
 from typing import Any, cast
 
-from sqlalchemy import JSON, Column, Connection, Table, select
+from sqlalchemy import JSON, Column, ColumnElement, Connection, Table, and_, false, or_, select
 
 from hippocampe.engine import settings
 from hippocampe.errors import InvalidInput, shown
@@ -67,19 +67,48 @@ BATCH = 1_000
 """Rows per read and per transaction."""
 
 
+Wanted = Mapping[str, ColumnElement[bool]]
+"""The rows to archive: a condition for each table."""
+
+
+def rows_of(space: str, user: str | None) -> Wanted:
+    """The rows of a space, or of one user of it: memories, exchanges, and associations among these memories."""
+    every = {name: table.c.space == space for name, table in TABLES.items()}
+    if user is None:
+        return every
+    memory, turn, message, association = (
+        *(schema.memory, schema.turn, schema.message),
+        schema.association,
+    )
+    told = select(memory.c.id).where(every["memory"], memory.c.user == user)
+    turns = select(turn.c.id).where(every["turn"], turn.c.author == user)
+    own = {
+        "memory": memory.c.user == user,
+        "turn": turn.c.author == user,
+        "message": or_(message.c.author == user, message.c.turn_id.in_(turns)),
+        "association": and_(association.c.source_id.in_(told), association.c.target_id.in_(told)),
+        "setting": false(),
+    }
+    return {name: and_(every[name], own[name]) for name in every}
+
+
 def lines_of(
-    connection: Connection, space: str, now: datetime, tables: Collection[str] = TABLES
+    connection: Connection,
+    space: str,
+    now: datetime,
+    wanted: Wanted,
+    tables: Collection[str] = TABLES,
 ) -> Iterator[str]:
     """The lines of an archive: its header, then a row each."""
     yield json.dumps({FORMAT: VERSION, "space": space, "at": now.isoformat()}, ensure_ascii=False)
     for name in tables:
-        for row in stored_rows(connection, TABLES[name], space):
+        for row in stored_rows(connection, TABLES[name], wanted):
             yield json.dumps({"record": name} | row, ensure_ascii=False)
 
 
-def stored_rows(connection: Connection, table: Table, space: str) -> Iterator[Row]:
-    """The archived columns of the rows of a space, times as text."""
-    query = select(table).where(table.c.space == space)
+def stored_rows(connection: Connection, table: Table, wanted: Wanted) -> Iterator[Row]:
+    """The archived columns of the wanted rows of a table, times as text."""
+    query = select(table).where(wanted[table.name])
     order = table.c.number if "number" in table.c else next(iter(table.primary_key))
     rows = connection.execute(query.order_by(order), execution_options={"yield_per": BATCH})
     for row in rows.mappings():

@@ -27,7 +27,9 @@ from hippocampe.ingest.archive_rows import (
     MAX_LINE_BYTES,
     TABLES,
     Row,
+    Wanted,
     lines_of,
+    rows_of,
     stored_rows,
 )
 from hippocampe.ingest.formats.source import DAMAGED, checked_archive, read_lines, source_of
@@ -89,8 +91,8 @@ def _root(archive: zipfile.ZipFile) -> str | None:
     return None
 
 
-def save(store: Store, path: Path, scope: Scope, *, overwrite: bool) -> int:
-    """Write a space as a bundle; return the number of its files.
+def save(store: Store, path: Path, scope: Scope, user: str | None, *, overwrite: bool) -> int:
+    """Write a space, or what one user of it said, as a bundle; return the number of its files.
 
     Raises:
         InvalidInput: The file exists, or belongs to the data folder.
@@ -105,7 +107,8 @@ def save(store: Store, path: Path, scope: Scope, *, overwrite: bool) -> int:
     ):
         generated = f"hippocampe/{version('hippocampe')}"
         space, now = scope.space, store.now()
-        return _Writing(archive, path.parent, connection, space, now, generated).all()
+        wanted = rows_of(space, user)
+        return _Writing(archive, path.parent, connection, space, wanted, now, generated).all()
 
 
 @dataclass(slots=True)
@@ -116,6 +119,7 @@ class _Writing:
     _folder: Path
     _connection: Connection
     _space: str
+    _wanted: Wanted
     _now: datetime
     _generated: str
     _files: int = 0
@@ -123,7 +127,7 @@ class _Writing:
     def all(self) -> int:
         self._rows()
         listed: dict[str, list[str]] = {_CURRENT: [], _PAST: []}
-        rows = stored_rows(self._connection, memory, self._space)
+        rows = stored_rows(self._connection, memory, self._wanted)
         while batch := list(islice(rows, BATCH)):
             links, sources = self._links(batch), self._sources(batch)
             for row in batch:
@@ -167,7 +171,7 @@ class _Writing:
         query = (
             select(association.c.source_id, association.c.kind, memory)
             .join(memory, memory.c.id == association.c.target_id)
-            .where(association.c.source_id.in_(ids))
+            .where(self._wanted["memory"], association.c.source_id.in_(ids))
             .order_by(association.c.source_id, association.c.kind, association.c.target_id)
         )
         found: dict[str, dict[str, list[str]]] = {}
@@ -180,11 +184,12 @@ class _Writing:
     def _sources(self, batch: Sequence[Row]) -> Mapping[str, str]:
         """The pages of the messages that memories rest on, by id of the message."""
         ids = list({id for row in batch for id in row["evidence"]})
-        here = message.c.space == self._space
         return {
             each.id: "/" + _talk_page(each.channel or "", each.at)
             for some in parts(ids, BATCH)
-            for each in message_rows.find(self._connection, here, message.c.id.in_(some))
+            for each in message_rows.find(
+                self._connection, self._wanted["message"], message.c.id.in_(some)
+            )
         }
 
     def _talk(self) -> int:
@@ -193,7 +198,7 @@ class _Writing:
             select(message)
             .outerjoin(turn, turn.c.id == message.c.turn_id)
             .where(
-                message.c.space == self._space,
+                self._wanted["message"],
                 or_(message.c.turn_id.is_(None), turn.c.forgotten_at.is_(None)),
             )
             .order_by(message.c.channel, message.c.at, message.c.number)
@@ -223,7 +228,7 @@ class _Writing:
         """Write the rows of the other tables."""
         with self._archive.open(ROWS, "w", force_zip64=True) as lines:
             others = [name for name in TABLES if name != "memory"]
-            for line in lines_of(self._connection, self._space, self._now, others):
+            for line in lines_of(self._connection, self._space, self._now, self._wanted, others):
                 lines.write(line.encode() + b"\n")
         self._files += 1
 

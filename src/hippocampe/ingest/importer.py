@@ -21,7 +21,7 @@ from hippocampe.ingest.statement_import import StatementImport
 from hippocampe.language.datetimes import as_zone
 from hippocampe.language.secrets import mask
 from hippocampe.store.store import Store
-from hippocampe.types import Imported, Progress, Scope
+from hippocampe.types import Imported, Progress, Scope, normal_label
 from hippocampe.validation import check_choice, check_flag, check_path, check_text
 
 FORMATS: Mapping[str, str] = {name: each.title for name, each in TALK_FORMATS.items()} | {
@@ -205,6 +205,7 @@ def export_to(
     *,
     scope: Scope,
     format: str = archive.FORMAT,
+    user: str | None = None,
     overwrite: bool = False,
 ) -> int:
     """Write everything of the space as JSON Lines, or as Markdown; return how many lines or files.
@@ -213,7 +214,8 @@ def export_to(
 
     Args:
         path: Where to.
-        scope: The space.
+        scope: The space; its user and channel do not count.
+        user: Only the memories and exchanges of this user, with the answers, past and forgotten ones included.
         format: `hippocampe` (JSON Lines), or `okf`: a zip of Markdown files in Open Knowledge Format, for Obsidian.
         overwrite: Replace a file that exists; a failure leaves it as it was.
 
@@ -223,7 +225,9 @@ def export_to(
     """
     target = check_path("path", path)
     save = _SAVING[check_choice("format", format, _SAVING)]
-    return save(store, target, scope, overwrite=check_flag("overwrite", overwrite))
+    check_text("user", user)
+    said_by = None if user is None else normal_label(user)
+    return save(store, target, scope, said_by, overwrite=check_flag("overwrite", overwrite))
 
 
 _SAVING = {archive.FORMAT: archive.save, bundle.FORMAT: bundle.save}

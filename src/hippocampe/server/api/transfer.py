@@ -90,13 +90,16 @@ async def export_space(
         Literal["hippocampe", "okf"],
         Query(description="JSON Lines, or a zip of Markdown files in Open Knowledge Format."),
     ] = "hippocampe",
+    of_user: Annotated[
+        str | None, Query(description="Only the memories and exchanges of this user.")
+    ] = None,
 ) -> FileResponse:
-    """Export the whole space as JSON Lines or Markdown."""
+    """Export the whole space, or what one user said, as JSON Lines or Markdown."""
     ending, media_type = _EXPORTS[format]
     return await sent_file(
         hippo.sync.config.folder,
         export_name(scope.space, ending),
-        lambda path: hippo.export_to(path, scope=scope, format=format),
+        lambda path: hippo.export_to(path, scope=scope, format=format, user=of_user),
         media_type,
     )
 
