@@ -470,6 +470,43 @@ def test_an_interrupted_import_of_statements_resumes(
     assert len(current(hippo, scope)) == 5
 
 
+@pytest.mark.parametrize(("committed", "safe"), [(False, "no messages"), (True, "3 statements")])
+def test_an_import_interrupted_inside_a_batch_counts_what_is_stored(
+    hippo: Hippocampe,
+    scope: Scope,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    committed: bool,
+    safe: str,
+) -> None:
+    items = [
+        mem0_item(f"m{n}", f"Keeps the key number {n} in drawer {n}", f"2024-01-0{n}T10:00:00Z")
+        for n in range(1, 4)
+    ]
+    path = write(tmp_path, "mem0.json", items)
+    stored = list[object]()
+
+    def interrupted(*given: Any, **named: Any) -> Any:
+        if len(stored) == 2:
+            raise KeyboardInterrupt
+        stored.append(decide(*given, **named))
+        return stored[-1]
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    decide = statement_import.decide_and_store
+    index = hippo._context.corpus.index  # pyright: ignore[reportPrivateUsage]
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as stopped:
+        if committed:
+            patched.setattr(type(index), "apply", interrupt)
+        else:
+            patched.setattr(statement_import, "decide_and_store", interrupted)
+        hippo.import_from(path, scope=scope)
+    assert f"{safe} are stored" in stopped.value.__notes__[0]
+    assert hippo.import_from(path, scope=scope).added == (0 if committed else 3)
+
+
 def test_a_preview_shows_the_statements_and_stores_nothing(
     hippo: Hippocampe, scope: Scope, tmp_path: Path
 ) -> None:

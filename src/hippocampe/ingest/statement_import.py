@@ -130,23 +130,32 @@ class StatementImport:
             except HippocampeError as exc:
                 self.problems.add(item.line, str(exc))
         embedded = embed_drafts(self.writer.corpus.vocabulary, drafts)
-        with self.writer.change() as change:
-            for line, draft, prepared in zip(lines, drafts, embedded, strict=True):
-                try:
-                    self._decide(change, draft, prepared, now)
-                except (InvalidInput, NotFound) as exc:
-                    self.problems.add(line, str(exc))
+        new: list[bool] = []
+        try:
+            with self.writer.change() as change:
+                for line, draft, prepared in zip(lines, drafts, embedded, strict=True):
+                    try:
+                        new.append(self._decide(change, draft, prepared, now))
+                    except (InvalidInput, NotFound) as exc:
+                        self.problems.add(line, str(exc))
+        except KeyboardInterrupt:
+            # It came before the commit, or while the index took what was committed.
+            ids = [draft.memory.id for draft in drafts]
+            with self.writer.corpus.store.read() as connection:
+                self.added += len(memories.get(connection, self.scope.space, ids))
+            raise
+        self.added += sum(new)
+        self.known += len(new) - sum(new)
 
-    def _decide(self, change: UnitOfWork, draft: Draft, prepared: Prepared, now: datetime) -> None:
+    def _decide(self, change: UnitOfWork, draft: Draft, prepared: Prepared, now: datetime) -> bool:
+        """Store a statement; return whether it was new."""
         memory = draft.memory
         if memory.has_expired(now):
             # What is no longer true decides nothing about the rest.
             insert_memory(change, memory, draft.names, prepared)
-            self.added += 1
-            return
+            return True
         done = decide_and_store(self.writer.corpus, change, draft, prepared)
-        self.added += done.action != "reinforced"
-        self.known += done.action == "reinforced"
+        return done.action != "reinforced"
 
     def _draft(self, item: Statement, replaced: tuple[str, ...], now: datetime) -> Draft:
         scope = replace(self.scope, user=item.user or self.scope.user)
