@@ -17,6 +17,7 @@ from hippocampe import Hippocampe, ModelUnavailable, Scope
 from hippocampe.companion import AsyncCompanion, Companion
 from hippocampe.companion.sessions import Exchange
 from model_server import Answer, Call, ModelRequest, ModelServer
+from served import served
 
 DEV = Scope(user="dev", channel="lobby")
 
@@ -184,6 +185,24 @@ def test_no_reminder_quotes_what_was_removed_meanwhile(
         seen = str(server.requests[-1].body)
         assert "tuba" not in seen
         assert "Biscuit" in seen
+
+
+def test_a_key_that_may_not_read_what_was_removed_keeps_no_reminder(
+    hippo: Hippocampe, meet: Meet, server: ModelServer
+) -> None:
+    secret = hippo.create_key(scope=DEV, role="write").secret
+    with (
+        served(hippo, loopback=False) as url,
+        Hippocampe.connect(url, key=secret) as memory,
+    ):
+        companion = meet(memory)
+        tuba = hippo.remember("Zoé joue du tuba", scope=DEV).memory.id
+        ask(companion, "De quoi joue Zoé ?")
+        assert "tuba" in str(server.requests[-1].body)
+        hippo.erase(id=tuba, scope=DEV)
+        ask(companion, "Et toi, ça va ?")
+        assert "tuba" not in str(server.requests[-1].body)
+        assert said(server) == ["De quoi joue Zoé ?", "Et toi, ça va ?"]
 
 
 def test_it_keeps_the_recent_messages(

@@ -90,11 +90,7 @@ class LongTermMemory(AbstractCapability[Any]):
             return False
         since = min(each.at for each in kept.values())
         removed = await removals(self.hippo, scope, since)
-        gone = [
-            key
-            for key, each in kept.items()
-            if any(may_quote(each.at, each.ids, removal) for removal in removed)
-        ]
+        gone = [key for key, each in kept.items() if may_quote(each.at, each.ids, removed)]
         self._drop(gone)
         return bool(gone)
 

@@ -107,7 +107,7 @@ class Sessions:
         removed = await removals(self._hippo, scope, known[0].at)
         session.exchanges = [
             replace(each, reminder="", reminded=frozenset())
-            if lost or any(may_quote(each.at, each.reminded, removal) for removal in removed)
+            if lost or may_quote(each.at, each.reminded, removed)
             else each
             for each in known
             if each.at in shown
