@@ -96,6 +96,15 @@ def test_the_usual_file_is_read_if_it_exists(home: Path) -> None:
     assert load(environment=named).config.request_burst == 6
 
 
+def test_a_folder_of_configurations_that_cannot_be_looked_into_has_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # As the home of another user, which the tests of root could look into.
+    unusable = tmp_path / ("x" * 300)
+    monkeypatch.setattr("hippocampe.config_sources.config_folder", lambda: unusable)
+    assert load(environment={}).file is None
+
+
 @pytest.mark.parametrize(
     ("toml", "told"),
     [

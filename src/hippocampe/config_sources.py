@@ -132,7 +132,8 @@ def _path(file: Path | None, environment: Mapping[str, str]) -> Path | None:
         usual = config_folder() / FILE_NAME
     except InvalidInput:  # no home: the folder may be named
         return None
-    return usual if usual.is_file() else None
+    # The home may be that of another user, whose folders this one cannot search.
+    return usual if os.path.isfile(usual) else None  # noqa: PTH113
 
 
 def _read(path: Path) -> dict[str, Any]:
