@@ -46,6 +46,21 @@ def test_an_amount_in_another_unit_is_listed(old: str, new: str, *, listed: bool
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "another"),
+    [
+        ("Box 244 weighs 244 kilos in hall 244", "Box 245 weighs 245 kilos in hall 245", True),
+        ("Le carton 24 pèse 24 kilos", "Le carton 25 pèse 25 kilos", True),
+        ("Box 244 weighs 244 kilos", "Box 244 weighs 245 kilos", False),
+        ("The meeting at 15 is in Pau", "The meeting at 16 is in Pau", False),
+    ],
+)
+def test_things_of_two_numbers_are_two(old: str, new: str, *, another: bool) -> None:
+    verdict, reason = concluded(old, new, {"update": 0.9})
+    assert verdict is (Verdict.UNSURE if another else Verdict.UPDATED)
+    assert reason.startswith("another number") == another
+
+
+@pytest.mark.parametrize(
     ("old", "new", "claimed"),
     [
         ("The delivery is on the 9th", "The supplier says the delivery is on the 12th", True),

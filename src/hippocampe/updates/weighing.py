@@ -357,11 +357,29 @@ def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> s
         return "another one"
     if may_both_hold(aligned):
         return "another time"
+    if _is_of_another_number(aligned):
+        return "another number"
     if _is_in_another_unit(aligned):
         return "another unit"
     if _goes_on_after_its_end(aligned):
         return "perhaps from before the end"
     return amount_kept(aligned) or occasion(aligned) or beside(aligned)
+
+
+def _is_of_another_number(aligned: Alignment) -> bool:
+    """Return whether each is about a thing that its number names, and the numbers differ: "Box 12 weighs…", "Box 13"."""
+    ours, theirs = map(_numbered, (aligned.new, aligned.old))
+    return any(thing in theirs and theirs[thing] != number for thing, number in ours.items())
+
+
+def _numbered(statement: Statement) -> dict[str, str]:
+    """The numbers of things before the verb, by the noun in front of each."""
+    tokens = statement.tokens[: statement.verb]
+    return {
+        tokens[at - 1].stem: number.value
+        for at, number in enumerate(tokens)
+        if number.kind == "number" and not number.unit and at - 1 in statement.content
+    }
 
 
 def _is_in_another_unit(aligned: Alignment) -> bool:
