@@ -135,6 +135,17 @@ def test_self_and_goals_of_a_companion(client: httpx.Client, memory: Hippocampe)
     assert [(each.collection, each.user) for each in left.items] == [("self", None)]
 
 
+def test_a_model_reads_that_a_secret_was_masked(client: httpx.Client, memory: Hippocampe) -> None:
+    async def steps(mcp: Client) -> None:
+        masked = await call(mcp, "memory__index", content="My password is hunter2-Zebra!")
+        assert text(masked).endswith("A secret in it was masked.")
+        plain = await call(mcp, "memory__index", content="My boat is green")
+        assert "masked" not in text(plain)
+
+    memory.update_settings(scope=Scope(), language="en")
+    talk(client, steps)
+
+
 def test_the_tools_of_an_assistant(client: httpx.Client, memory: Hippocampe) -> None:
     memory.after_turn("Le voilier est à Nantes", "Noté", scope=Scope(user="dev", channel="port"))
     memory.flush()

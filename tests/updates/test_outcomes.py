@@ -178,6 +178,8 @@ GOES_ON = [
     ("I have a bike", "Maybe I lost my bike"),
     ("I have a phone", "I lost my phone, then found it again"),
     ("I have a house", "The neighbours sold the house"),
+    ("Owen a un voilier", "Owen vend son voilier"),
+    ("I have a boat", "Nobody sold my boat"),
     ("Nadia has a Clio", "Sold the Clio"),
     ("Nadia has a Clio", "Tom sold the Clio"),
     ("The kitchen is not painted yet", "The kitchen ceiling is painted"),

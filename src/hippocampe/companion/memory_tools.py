@@ -11,6 +11,7 @@ from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.language.i18n import translate
 from hippocampe.language.lexicon import load
+from hippocampe.language.secrets import MASKED
 from hippocampe.language.statement import parse
 from hippocampe.types import Memory, Recollection, Remembered, Scope
 
@@ -60,6 +61,8 @@ def stored_text(stored: Remembered, language: str, may_settle: Sequence[str] = (
         "reinforced": translate("This was known already (id: {id}).", language),
     }
     text = texts[stored.action].format(id=stored.memory.id)
+    if MASKED in stored.memory.content:
+        text += " " + translate("A secret in it was masked.", language)
     if not may_settle:
         return text
     notice = translate("It may settle these; forget those that it does:", language)

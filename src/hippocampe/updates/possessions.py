@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from hippocampe.language.grammar import plain_stem
 from hippocampe.language.lexicon import languages, words_of
 from hippocampe.language.statement import Statement
 from hippocampe.language.tense import Tense, tense_of
@@ -16,10 +15,14 @@ from hippocampe.updates.alignment import Alignment
 from hippocampe.updates.plans import differing
 
 _DISPOSED: Final = {
-    each: frozenset(plain_stem(fold(word), each) for word in words_of("disposed", language=each))
+    each: frozenset(
+        f"{fold(word)}{ending}"
+        for word in words_of("disposed", language=each)
+        for ending in ("", "e", "s", "es")
+    )
     for each in languages()
 }
-"""By language: "sold" is no "solde"."""
+"""By language: "sold" is no "solde". The forms, not the stems: who sells something still has it."""
 _BEEN: Final = words_of("been")
 _RECENT: Final = words_of("recent_past")
 _KNOWN: Final = frozenset({"definite", "own", "others_own", "of"})
@@ -27,15 +30,15 @@ _KNOWN: Final = frozenset({"definite", "own", "others_own", "of"})
 _PASSIVE: Final = frozenset({"be", "auxiliary", "light"})
 _OWNERS: Final = frozenset({"own", "definite", "other"})
 """Kinds of subjects of what the speaker owns, or sold: "my Clio was stolen", "the Clio is sold", "sold the Clio"."""
-
 _SOMEBODY: Final = frozenset({"name", "other"})
 
 
 def may_be_disposed(new: Statement, old: Statement) -> bool:
     """Return whether an older statement may say that somebody has something, and the new one that it is sold or lost."""
-    if _DISPOSED[new.language].isdisjoint(new.stems) or new.negations or old.negations:
+    told = _DISPOSED[new.language].intersection(token.norm for token in new.tokens)
+    if not told or new.negations or new.unclear or old.negations:
         return False
-    return old.verb < len(old.tokens) and word_classes().has("owning", old.tokens[old.verb].norm)
+    return _tells_owning(old)
 
 
 def is_disposed(aligned: Alignment) -> bool:
@@ -79,6 +82,11 @@ def is_another_one(aligned: Alignment) -> bool:
     return of_many or other or several or _is_of_somebody_else(aligned)
 
 
+def _tells_owning(statement: Statement) -> bool:
+    verb = statement.tokens[statement.verb : statement.verb + 1]
+    return any(word_classes().has("owning", token.norm) for token in verb)
+
+
 def _is_of_somebody_else(aligned: Alignment) -> bool:
     """Return whether the speaker has something, and somebody else sold or lost such a thing: "tom sold the clio"."""
     old, new = aligned.old, aligned.new
@@ -90,7 +98,7 @@ def _is_of_somebody_else(aligned: Alignment) -> bool:
 
 def _verb(new: Statement) -> int:
     disposed = _DISPOSED[new.language]
-    return next(at for at, token in enumerate(new.tokens) if token.stem in disposed)
+    return next(at for at, token in enumerate(new.tokens) if token.norm in disposed)
 
 
 def _things(old: Statement) -> list[Token]:
