@@ -65,6 +65,23 @@ def test_a_short_word_with_an_accent_is_no_stop_word(written: str, found: list[s
     assert text.keywords(written) == found
 
 
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [
+        ("my car is red", ["car", "red"]),
+        ("Our son Milo is ten", ["son", "milo", "ten"]),
+        ("il a marqué un but", ["marque", "but"]),
+        ("il dort car il est malade", ["dort", "malade"]),
+        ("Léa a son vélo", ["lea", "velo"]),
+        ("but I sleep", ["sleep"]),
+    ],
+)
+def test_a_function_word_of_another_language_is_a_noun_after_an_article(
+    written: str, found: list[str]
+) -> None:
+    assert text.keywords(written) == found
+
+
 def test_stop_words_are_written_as_words_come_out() -> None:
     assert {word for stop in text.STOP_WORDS for word in text.words(stop)} == text.STOP_WORDS
 

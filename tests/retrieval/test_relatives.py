@@ -60,6 +60,15 @@ def test_the_relative_of_the_asker_answers(
     assert best.score > max(0.5, *(each.score for each in others))
 
 
+def test_a_son_is_found_though_it_is_a_function_word_in_french(hippo: Hippocampe) -> None:
+    ada = Scope(user="ada", channel="home")
+    for statement in ("Tom was born on 3 May 1988", "Our son Milo was born in June 2019"):
+        hippo.remember(statement, scope=ada)
+    best, other = hippo.recall("when was my son born?", scope=ada)
+    assert best.content.startswith("Our son Milo")
+    assert other.score < 0.2
+
+
 def test_a_relative_of_whom_no_name_is_known_changes_nothing(hippo: Hippocampe) -> None:
     tom = Scope(user="tom", channel="home")
     hippo.remember("My sister lives in York", scope=tom)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import chain
 from typing import Final
 
-from hippocampe.language.lexicon import table_of, words_of
+from hippocampe.language.lexicon import languages, table_of, words_of
 from hippocampe.language.text_cache import text_cache
 
 _LIGATURES: Final = {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l"} | dict.fromkeys(
@@ -99,6 +100,14 @@ def _ligature(match: re.Match[str]) -> str:
 
 
 STOP_WORDS: Final = words_of("stop")
+_STOP_OF: Final = {each: words_of("stop", language=each) for each in languages()}
+_ARTICLE_OF: Final = {
+    word: each
+    for each in languages()
+    for word in words_of("articles", language=each) | words_of("possessives", language=each)
+    if not any(word in stop for other, stop in _STOP_OF.items() if other != each)
+}
+"""The language of each article and possessive that no other language has."""
 _ACCENTED: Final = words_of("accented")
 _BEEN: Final = words_of("been")
 """Rarely a summer."""
@@ -171,7 +180,17 @@ def written_words(text: str) -> list[str]:
 def keywords(text: str) -> list[str]:
     """Return the words of `text` without stop words, or all words if only stop words remain."""
     found = words_by_accent(text)
-    return [word for word in found if word not in STOP_WORDS] or found
+    before = chain(("",), found)
+    return [
+        word
+        for article, word in zip(before, found, strict=False)
+        if word not in STOP_WORDS or _is_noun(article, word)
+    ] or found
+
+
+def _is_noun(article: str, word: str) -> bool:
+    """Return whether a function word of one language is a noun of another, by what precedes it: "my car", "mon but"."""
+    return article in _ARTICLE_OF and word not in _STOP_OF[_ARTICLE_OF[article]]
 
 
 def content_words(text: str) -> list[str]:
