@@ -58,8 +58,8 @@ def test_commands_answer_in_the_language_of_the_locale(
         assert run("facts") == "Il n’y a aucun fait.\n"
         assert run("remember", "Nina aime le thé vert").startswith("déjà connu : Nina aime")
         assert run("get", "x") == (
-            "erreur : l’espace 'default' n’a pas de souvenir 'x' : prenez les identifiants dans les résultats de "
-            "recall ou de recent.\n"
+            "erreur : l’espace 'default' n’a pas de souvenir 'x' : prenez l’identifiant d’un souvenir dans "
+            "les résultats de recall ou de recent. `erase` supprime un échange.\n"
         )
         run("facts", "set", "boisson", "café", "--user", "nina")
         told = run("recall", "boisson café", "--limit", "1")
