@@ -24,6 +24,7 @@ from hippocampe.language.statement import parse
 from hippocampe.language.text import words
 
 _OWN: Final = words_of("grammar.own")
+_BE: Final = words_of("grammar.be")
 _DETERMINERS: Final = _OWN | words_of("grammar.definite")
 _OF: Final = words_of("grammar.of")
 
@@ -48,6 +49,12 @@ class Thing:
     def words(self) -> frozenset[str]:
         """The words that texts may have for it."""
         return frozenset[str]().union(*map(kin_words, self.kind))
+
+
+def may_name(text: str) -> bool:
+    """Return whether a text may give a thing a name: most do not, and to parse one takes longest."""
+    spoken = words(text)
+    return is_naming(spoken) or not (_OWN | _BE).isdisjoint(spoken)
 
 
 def things_in(text: str, names: Collection[str]) -> list[Thing]:

@@ -18,7 +18,7 @@ from hippocampe.language.kin import (
     relatives_in,
     with_name,
 )
-from hippocampe.language.named_things import Thing, things_in
+from hippocampe.language.named_things import Thing, may_name, things_in
 from hippocampe.language.questions import asks
 from hippocampe.language.statement import Statement, parse
 from hippocampe.language.subjects import proper_names_in
@@ -29,6 +29,8 @@ from hippocampe.types import Memory
 
 MOST_STATEMENTS = 24
 """Statements about relatives that are read for a name."""
+MOST_OF_THING = 8
+"""Statements about a thing that are read for a name: a turn asks about several things."""
 MOST_RELATIVES = 8
 """Relatives of a question that are looked up: a pasted text may name hundreds."""
 MOST_NAMES = 3
@@ -173,7 +175,9 @@ def _names_of_thing(
     owners = {owner, *corpus.aliases.of(request.scope.space).get(owner or "", ())}
     text = " ".join([owner or "", *sorted(asked.words)])
     found: dict[str, str] = {}
-    for memory in _matching(corpus, text, request, now):
+    for memory in _matching(corpus, text, request, now, limit=MOST_OF_THING):
+        if not may_name(memory.content):
+            continue
         written = _names(parse(memory.content))
         teller = fold(memory.user or "")
         for told in things_in(memory.content, written):
@@ -207,9 +211,11 @@ def _statements(
     return _matching(corpus, text, request, now)
 
 
-def _matching(corpus: Corpus, text: str, request: RecallRequest, now: datetime) -> Iterator[Memory]:
+def _matching(
+    corpus: Corpus, text: str, request: RecallRequest, now: datetime, limit: int = MOST_STATEMENTS
+) -> Iterator[Memory]:
     where = request.filter(("memory",), now)
-    hits = corpus.index.matching("memory", text, limit=MOST_STATEMENTS, where=where)
+    hits = corpus.index.matching("memory", text, limit=limit, where=where)
     with corpus.store.read() as connection:
         found = memories.get(connection, request.scope.space, [hit.id for hit in hits])
     for hit in hits:
