@@ -76,10 +76,8 @@ def rows_of(space: str, user: str | None) -> Wanted:
     every = {name: table.c.space == space for name, table in TABLES.items()}
     if user is None:
         return every
-    memory, turn, message, association = (
-        *(schema.memory, schema.turn, schema.message),
-        schema.association,
-    )
+    memory, association = schema.memory, schema.association
+    turn, message = schema.turn, schema.message
     told = select(memory.c.id).where(every["memory"], memory.c.user == user)
     turns = select(turn.c.id).where(every["turn"], turn.c.author == user)
     own = {

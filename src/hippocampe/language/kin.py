@@ -135,9 +135,9 @@ def relatives_in(text: str, names: Collection[str]) -> list[Relative]:
             continue
         place = _owner(spoken, at, names)
         if place is None:
-            if name := called(spoken, at, names):
-                subject = spoken[0] if spoken[0] in names and spoken[0] != name else None
-                found.append(Relative(subject, kin, name, (at, at)))
+            if told := called(spoken, at, names):
+                owner, name = told
+                found.append(Relative(owner, kin, name, (at, at)))
             continue
         owner = None if spoken[place] in _MINE else spoken[place]
         first, last = min(place, at), max(place, at)
@@ -265,17 +265,22 @@ def are_links(spoken: Collection[str]) -> bool:
     return _LINKS.issuperset(spoken)
 
 
-def called(spoken: Sequence[str], at: int, names: Collection[str]) -> str | None:
-    """Return the name of what somebody has: "a sister called Beth", "un petit chat qui s'appelle Marmite".
+def called(spoken: Sequence[str], at: int, names: Collection[str]) -> tuple[str | None, str] | None:
+    """Return who has something, and its name: "Tom has a sister called Beth", "un petit chat qui s'appelle Marmite".
 
     Args:
         spoken: The folded words of a text.
         at: The place of the word for it.
         names: Folded names in the text.
+
+    Returns:
+        The owner, None for the speaker, and the name; None if the text gives it none.
     """
     has_one = not _INDEFINITE.isdisjoint(spoken[max(0, at - 2) : at])
     name = linked(spoken[at + 1 :], names)
-    return name if has_one and name and is_naming(spoken[at + 1 : spoken.index(name, at)]) else None
+    if not (has_one and name and is_naming(spoken[at + 1 : spoken.index(name, at)])):
+        return None
+    return spoken[0] if spoken[0] in names and spoken[0] != name else None, name
 
 
 def is_naming(spoken: Collection[str]) -> bool:

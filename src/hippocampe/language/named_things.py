@@ -70,9 +70,9 @@ def things_in(text: str, names: Collection[str]) -> list[Thing]:
     plain = [word not in stop and word not in names and not is_relative(word) for word in spoken]
     found: list[Thing] = []
     for at in (at for at, is_plain in enumerate(plain) if is_plain):
-        if name := called(spoken, at, names):
-            owner = spoken[0] if spoken[0] in names and spoken[0] != name else ""
-            found.append(Thing(owner, _kind(spoken[at : at + 1]), name, (at, at)))
+        if told := called(spoken, at, names):
+            owner, name = told
+            found.append(Thing(owner or "", _kind(spoken[at : at + 1]), name, (at, at)))
             continue
         # "My old car", "my piano teacher".
         before = at - 1 - (at > 1 and plain[at - 1])
@@ -83,12 +83,12 @@ def things_in(text: str, names: Collection[str]) -> list[Thing]:
         last = at + 2 if is_of else at
         kind = _kind(word for word in spoken[before + 1 : last + 1] if word not in stop)
         owner, last = _owner(spoken, before, last, names)
-        name = _name_after(spoken, last, names, kind, owner) if not is_owner(spoken, before) else []
+        given = [] if is_owner(spoken, before) else _name_after(spoken, last, names, kind, owner)
         # "Mrs Roux is my piano teacher" names no piano.
-        if not name and not any(plain[last + 1 : last + 2]):
-            name = _name_before(spoken[:before], names)
-        told = " ".join(name) if name and not owns(text, name[-1]) else None
-        found.append(Thing(owner, kind, told, (before, last)))
+        if not given and not any(plain[last + 1 : last + 2]):
+            given = _name_before(spoken[:before], names)
+        name = " ".join(given) if given and not owns(text, given[-1]) else None
+        found.append(Thing(owner, kind, name, (before, last)))
     return found
 
 

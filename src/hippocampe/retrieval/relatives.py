@@ -72,6 +72,8 @@ def _with_names_of_things(
 ) -> list[str]:
     """A question once for each thing that it may mean: "when is my boss back?" asks for Priya."""
     things = [each for each in things_in(question, proper_names_in(question)) if each.name is None]
+    if not things:
+        return []
     frequencies = corpus.vocabulary.counts(
         request.scope.space, frozenset[str]().union(*(each.words for each in things))
     )
