@@ -195,7 +195,8 @@ class Reader:
 
 
 def settle(page: Page) -> None:
-    """Wait until every part of a page is loaded."""
+    """Wait until every part of a page is loaded, the page itself first: a link leads to an empty one."""
+    page.wait_for_load_state()
     expect(page.locator(".skeleton, .htmx-request")).to_have_count(0, timeout=MOST_MS)
 
 

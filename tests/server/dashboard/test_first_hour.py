@@ -55,7 +55,7 @@ def test_a_chat_is_dropped_previewed_imported_and_read(reader: Reader, memory: H
     shoot(page, "import-preview")
     import_shown(page)
     # What came in is there at once: by channel, by day, by person, by words.
-    assert page.locator(".said").count() == 3
+    expect(page.locator(".said")).to_have_count(3)
     assert [each.inner_text() for each in page.locator(".day").all()] == [
         "Tuesday 13 January 2026",
         "Monday 12 January 2026",
