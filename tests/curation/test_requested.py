@@ -349,6 +349,44 @@ def test_what_may_be_of_another_person_waits_for_a_yes(
     assert not contents(hippo, "operation opération")
 
 
+@pytest.mark.parametrize(
+    ("message", "called", "other", "by_david"),
+    [
+        ("forget my ex", "my ex is called Jason", "Jason kept the dog", "Jason plays chess"),
+        ("oublie mon ex", "mon ex s'appelle Julien", "Julien a gardé le chien", "Julien chante"),
+    ],
+)
+def test_what_is_told_by_the_name_of_somebody_waits_for_a_yes(
+    hippo: Hippocampe, message: str, called: str, other: str, by_david: str
+) -> None:
+    for each in (called, other):
+        hippo.remember(each, scope=ANA)
+    hippo.remember(by_david, scope=DAVID)
+    found = asked(hippo.before_turn(message, scope=ANA))
+    assert [item.content for item in found.items] == [called, other]
+    assert found.waits
+
+
+@pytest.mark.parametrize(
+    ("message", "value", "other"),
+    [
+        ("forget my dentist's name", "my dentist is Dr Legrand", "I see my dentist on Friday"),
+        (
+            "oublie le nom de ma dentiste",
+            "ma dentiste est Mme Legrand",
+            "je vois ma dentiste jeudi",
+        ),
+    ],
+)
+def test_what_does_not_tell_the_value_stays(
+    hippo: Hippocampe, message: str, value: str, other: str
+) -> None:
+    for each in (value, other):
+        hippo.remember(each, scope=ANA)
+    found = asked(hippo.before_turn(message, scope=ANA))
+    assert [item.content for item in found.items] == [value]
+
+
 def test_only_what_the_user_said_of_somebody(hippo: Hippocampe) -> None:
     hippo.remember("Rachel is allergic to nuts", scope=DAVID)
     hippo.remember("Rachel is my sister", scope=ANA)

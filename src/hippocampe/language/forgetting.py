@@ -24,6 +24,7 @@ MAX_AGREEMENT_WORDS: Final = 8
 _CLAUSE_END: Final = re.compile(r"(?<=[.!?…;])\s+|\n+|(?<=,)\s+")
 _REQUESTS: Final = re.compile(rf"(?:{'|'.join(load_all('questions')['requests'])})\b")
 _OBJECTS: Final = words_of("determiners") | words_of("coordinators") | words_of("persons")
+_DETERMINERS: Final = words_of("determiners")
 _QUOTES: Final = '«“"`'
 
 
@@ -112,8 +113,12 @@ class _Forms:
         verbs, removes, refuses = map(_any, (data["verbs"], data["removes"], data["refuses"]))
         self._verb = re.compile(
             rf"{asks}(?:(?P<verb>{verbs})|(?P<removes>{removes})|(?P<refuses>{refuses}))\b\s*"
-            rf"(?:{_any(data['adverbs'])}\s+)?",
+            rf"(?:,?\s*{_any(data['adverbs'])},?\s+)?",
             options,
+        )
+        # "The trip to Corsica, you can forget it".
+        self._before = re.compile(
+            rf"(?P<topic>[^,.;!?]+?),?\s+{_any(data['behind'])}(?=\W*$)", options
         )
         self._unwanted = re.compile(rf"[\s,;]*(?:{_any(data['unwanted'])})[\s.!]*", options)
         self._points = re.compile(rf"(?:{_any(data['points'])})\s", options)
@@ -122,8 +127,11 @@ class _Forms:
         self._said = re.compile(rf"{_any(data['said'])}(?:{about})?$", options | re.DOTALL)
         self._known = re.compile(rf"{_any(data['known'])}{about}$", options | re.DOTALL)
         clause = _any([re.escape(each) for each in data["clauses"].split()])
-        # A name opens a clause too.
-        subject = rf"(?:(?<=')|(?i:{clause})(?:(?<=')|\b)|[A-ZÀ-Þ])"
+        # A name opens a clause too, also in lower case before a verb.
+        auxiliary = _any(
+            [re.escape(each) for each in words_of("grammar.auxiliary", language=language)]
+        )
+        subject = rf"(?:(?<=')|(?i:{clause})(?:(?<=')|\b)|[A-ZÀ-Þ]|(?i:\w+ {auxiliary}\b))"
         # "…, I haven't told my mum yet" goes on with another thing.
         self._aside = re.compile(rf",\s+(?:{clause})(?:(?<=')|\b).*$", options | re.DOTALL)
         self._whole = re.compile(_any(data["whole"]), options)
@@ -138,6 +146,7 @@ class _Forms:
         self._asked = re.compile(rf"(?P<topic>{_any(data['asked'])}\s\S[^,]*)", options)
         self._keeps = re.compile(_any(data["keeps"]), options)
         self._about = re.compile(rf"{_any(data['about'])}\s+", options)
+        self._vague = re.compile(rf"(?<=\w)\s+{_any(data['vague'])}$", options)
         self._idiom = re.compile(rf"(?:{_any(data['idioms'])})\W*$", options | re.DOTALL)
         self._after = re.compile(
             rf"(?:[\s,]+{_any(data['after'])}){{0,4}}[\s.!?…;,]{{0,20}}$", options
@@ -147,8 +156,13 @@ class _Forms:
 
     def read(self, text: str, start: int) -> tuple[ForgetRequest, int] | None:
         """The request that begins at a clause, without its rest, and where it ends."""
+        if found := self._before.match(text, start):
+            topic = found["topic"]
+            is_thing = fold(words(topic)[0]) in _DETERMINERS
+            return (_request(topic, sure=False), len(text)) if is_thing else None
         verb = self._verb.match(text, start)
-        if verb is None:
+        # "Forget it" without its object: "forget, I'll find out".
+        if verb is None or text.startswith(",", verb.end()):
             return None
         end = _sentence_end(text, verb.end())
         if correction := self._correction.search(text, verb.end(), end):
@@ -169,9 +183,8 @@ class _Forms:
         # "Delete that I was in prison" is meant of memory, "delete that file" is not.
         unsure = bool(verb["removes"]) and not remembered
         request = self._of_memory(verb, named, unsure)
-        listed = "," in text[verb.end() : stop].rstrip(" ,")
         if request is None and not unsure:
-            request = self._of_topic(verb, self._memory.sub("", named).strip(), remembered, listed)
+            request = self._of_topic(verb, self._memory.sub("", named).strip(), remembered)
         return None if request is None else (request, end)
 
     def _of_memory(self, verb: re.Match[str], named: str, unsure: bool) -> ForgetRequest | None:
@@ -190,18 +203,19 @@ class _Forms:
             return _request(self._aside.sub("", found["topic"]), sure=False)
         return None
 
-    def _of_topic(
-        self, verb: re.Match[str], named: str, remembered: bool, listed: bool
-    ) -> ForgetRequest | None:
+    def _of_topic(self, verb: re.Match[str], named: str, remembered: bool) -> ForgetRequest | None:
         """The request to forget a statement or a topic: "that I smoke", "my old flat"."""
         if not named or self._idiom.match(named):
             return None
+        about = self._about.match(named)
+        topic = named[about.end() :] if about else named
         forms = (self._that, self._bare, self._own, self._asked)
-        if found := next((match for form in forms if (match := form.match(named))), None):
-            sure = remembered or not self._keeps.search(verb["refuses"] or "")
-            return _request(self._aside.sub("", found["topic"]), sure=sure)
-        topic = self._about.sub("", named, count=1) if self._about.match(named) else named
-        if verb["refuses"] or listed or len(topic.split()) > MAX_UNSURE_WORDS:
+        if found := next((match for form in forms if (match := form.match(topic))), None):
+            sure = remembered or not (about or self._keeps.search(verb["refuses"] or ""))
+            return _request(self._vague.sub("", self._aside.sub("", found["topic"])), sure=sure)
+        # "Forget Max, it's over", but not "forget the dinner, we'll order a pizza".
+        topic = self._vague.sub("", self._aside.sub("", topic) if topic[:1].isupper() else topic)
+        if verb["refuses"] or "," in topic or len(topic.split()) > MAX_UNSURE_WORDS:
             return None
         return _request(topic, sure=remembered)
 

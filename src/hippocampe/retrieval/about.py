@@ -16,12 +16,14 @@ from hippocampe.engine.documents import memory_text, turn_text
 from hippocampe.errors import EmbedderUnavailable
 from hippocampe.language import secrets
 from hippocampe.language.difference import names_another
+from hippocampe.language.kin import is_naming
 from hippocampe.language.mentions import mentions
 from hippocampe.language.owners import Fit, fit
 from hippocampe.language.person import is_about_speaker, is_first_person
 from hippocampe.language.statement import parse
-from hippocampe.language.subjects import subjects_of
+from hippocampe.language.subjects import proper_names_in, subjects_of
 from hippocampe.language.text import STOP_WORDS, content_words, fold, words, written_words
+from hippocampe.language.values import values_asked, values_stated
 from hippocampe.protocols import Filter
 from hippocampe.retrieval import recall
 from hippocampe.retrieval.lookup import names
@@ -135,7 +137,19 @@ def find(corpus: Corpus, topic: str, scope: Scope, *, said: bool = False) -> lis
             before = known.matched if known else ()
             matched = tuple(dict.fromkeys((*before, *item.matched)))
             found[item.id] = replace(known or item, matched=matched)
-    return list(found.values())
+    return _with_value(asked.text, list(found.values()))
+
+
+def _with_value(topic: str, found: list[ReceiptItem]) -> list[ReceiptItem]:
+    """Without what only resembles the topic, if others state its value: "my dentist's name" is not in "I see my dentist on Friday"."""
+    values, naming = values_asked(topic), is_naming(words(topic))
+    named = proper_names_in(topic)
+
+    def states(text: str) -> bool:
+        return bool(values_stated(text) & values) or (naming and proper_names_in(text) > named)
+
+    stating = [each for each in found if states(each.content)]
+    return [each for each in found if each in stating or "words" in each.matched or not stating]
 
 
 def _read_topic(corpus: Corpus, topic: str, scope: Scope, *, said: bool) -> _Topic:

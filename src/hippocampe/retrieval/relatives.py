@@ -44,7 +44,12 @@ _OF_A_KNOWN = ("where", "when", "number")
 
 
 def with_names_of_relatives(
-    corpus: Corpus, question: str, request: RecallRequest, now: datetime
+    corpus: Corpus,
+    question: str,
+    request: RecallRequest,
+    now: datetime,
+    *,
+    is_topic: bool = False,
 ) -> list[str]:
     """Return a question once for each person that it may mean by a relative, with the name; empty if none is known.
 
@@ -53,6 +58,7 @@ def with_names_of_relatives(
         question: The question.
         request: Its search request.
         now: The time of the question.
+        is_topic: It is a topic: "my boss" alone asks for what is known of Priya, where "who is my boss?" asks for her name.
     """
     space, said = request.scope.space, words(question)
     known = corpus.vocabulary.counts(space, said) if kin_asked(question) else ()
@@ -64,11 +70,11 @@ def with_names_of_relatives(
         names = [] if wanted is None else _names_of(corpus, wanted, request, now)
         if names and not any(fold(name) in said for name in names):
             return [with_name(question, asked.span, name) for name in names[:MOST_NAMES]]
-    return _with_names_of_things(corpus, question, request, now)
+    return _with_names_of_things(corpus, question, request, now, is_topic=is_topic)
 
 
 def _with_names_of_things(
-    corpus: Corpus, question: str, request: RecallRequest, now: datetime
+    corpus: Corpus, question: str, request: RecallRequest, now: datetime, *, is_topic: bool
 ) -> list[str]:
     """A question once for each thing that it may mean: "when is my boss back?" asks for Priya."""
     things = [each for each in things_in(question, proper_names_in(question)) if each.name is None]
@@ -82,7 +88,8 @@ def _with_names_of_things(
         # Of a common word without an owner, only a part of the statements would be read.
         if not told or (asked.owner is None and told > MOST_STATEMENTS):
             continue
-        if names := _asks_more(question, asked) and _names_of_thing(corpus, asked, request, now):
+        looked_up = is_topic or _asks_more(question, asked)
+        if looked_up and (names := _names_of_thing(corpus, asked, request, now)):
             return [with_name(question, asked.span, name) for name in names[:MOST_NAMES]]
     return []
 

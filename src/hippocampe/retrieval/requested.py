@@ -1,7 +1,7 @@
 """Read a request to forget in a message, and find what it hides. Nothing is changed."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
@@ -11,6 +11,8 @@ from hippocampe.language.secrets import mask
 from hippocampe.language.temporal.window import parse_window
 from hippocampe.language.text import STOP_WORDS, words
 from hippocampe.retrieval import about
+from hippocampe.retrieval.relatives import with_names_of_relatives
+from hippocampe.retrieval.request import RecallRequest
 from hippocampe.store import memories, message_rows, retrievals, schema, turn_rows
 from hippocampe.store.turn_rows import Turn
 from hippocampe.types import Forgetting, ReceiptItem, Scope
@@ -90,12 +92,21 @@ def _found(
 def _items(corpus: Corpus, request: ForgetRequest, scope: Scope) -> list[ReceiptItem]:
     if request.topic:
         found = about.find(corpus, request.topic, scope, said=request.own)
+        found += _by_name(corpus, request.topic, scope)
     else:
         found = _said(corpus, request, scope)
-    known = {each.id: each for each in found}
-    for each in _evidence(corpus, found, scope):
+    known: dict[str, ReceiptItem] = {}
+    for each in (*found, *_evidence(corpus, found, scope)):
         known.setdefault(each.id, each)
     return list(known.values())
+
+
+def _by_name(corpus: Corpus, topic: str, scope: Scope) -> list[ReceiptItem]:
+    """What the user said of a relative of the topic, by their name: memory knows that "my ex" is called Jason."""
+    now = corpus.store.now()
+    named = with_names_of_relatives(corpus, topic, RecallRequest(scope), now, is_topic=True)
+    found = (item for each in named for item in about.find(corpus, each, scope, said=True))
+    return [replace(each, matched=(*each.matched, about.UNCLEAR)) for each in found]
 
 
 def _without_requests(
