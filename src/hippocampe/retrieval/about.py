@@ -141,7 +141,7 @@ def find(corpus: Corpus, topic: str, scope: Scope, *, said: bool = False) -> lis
 
 
 def _with_value(topic: str, found: list[ReceiptItem]) -> list[ReceiptItem]:
-    """Without what only resembles the topic, if others state its value: "my dentist's name" is not in "I see my dentist on Friday"."""
+    """Drop what only resembles the topic, if others state its value: "my dentist's name" is not in "I see my dentist on Friday"."""
     values, naming = values_asked(topic), is_naming(words(topic))
     named = proper_names_in(topic)
 

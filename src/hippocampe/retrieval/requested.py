@@ -102,7 +102,7 @@ def _items(corpus: Corpus, request: ForgetRequest, scope: Scope) -> list[Receipt
 
 
 def _by_name(corpus: Corpus, topic: str, scope: Scope) -> list[ReceiptItem]:
-    """What the user said of a relative of the topic, by their name: memory knows that "my ex" is called Jason."""
+    """Statements of the user about a relative of the topic, by their name: memory knows that "my ex" is called Jason."""
     now = corpus.store.now()
     named = with_names_of_relatives(corpus, topic, RecallRequest(scope), now, is_topic=True)
     found = (item for each in named for item in about.find(corpus, each, scope, said=True))
