@@ -114,6 +114,72 @@ def test_what_was_said_a_minute_ago_is_given_beside_much_that_is_known(
     assert not {"mdr", "ok", "lol"} & set(told)
 
 
+CHAT = {
+    "fr": [
+        ("David", "je pars à Toulouse demain matin"),
+        ("Nora", "ah cool, pour le boulot ?"),
+        ("David", "oui, un client"),
+        ("David", "mdr"),
+        ("Nora", "qui vient manger des lasagnes samedi ?"),
+        ("Ivan", "ok"),
+        ("David", "moi si je suis rentré"),
+        ("Ivan", "si je suis guéri"),
+        ("Nora", "mon train arrive à 19h42 vendredi"),
+        ("David", "qui a la clé du local ?"),
+    ],
+    "en": [
+        ("David", "I'm off to Toulouse tomorrow morning"),
+        ("Nora", "oh nice, for work?"),
+        ("David", "yeah, a client"),
+        ("David", "lol"),
+        ("Nora", "who's coming for lasagna on Saturday?"),
+        ("Ivan", "ok"),
+        ("David", "me if I'm back"),
+        ("Ivan", "if I'm better"),
+        ("Nora", "my train gets in at 7:42 pm on Friday"),
+        ("David", "who has the key of the shed?"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "message", "said"),
+    [
+        ("fr", "pourquoi David va à Toulouse ?", [0, 1, 2]),
+        ("en", "why is David going to Toulouse?", [0, 1, 2]),
+        ("fr", "qui vient samedi ?", [4, 6, 7]),
+        ("en", "who's coming on Saturday?", [4, 6, 7]),
+        ("fr", "à quelle heure arrive le train de Nora ?", [8]),
+        ("en", "what time does Nora's train arrive?", [8]),
+    ],
+)
+def test_what_answers_a_message_is_given_with_it(
+    hippo: Hippocampe, clock: FakeClock, language: str, message: str, said: list[int]
+) -> None:
+    for author, content in CHAT[language]:
+        hippo.observe(content, scope=Scope(user=author, channel="lobby"))
+        clock.advance(seconds=30)
+    told = hippo.before_turn(message, scope=Scope(user="Léa", channel="desk")).items
+    spoken = [CHAT[language][number] for number in said]
+    lines = [spoken[0][1], *(f"{author}: {content}" for author, content in spoken[1:])]
+    found = [each.content for each in told if each.content.startswith(lines[0])]
+    assert found == ["\n".join(lines)]
+    # No reply is told twice.
+    assert {content for _, content in spoken[1:]}.isdisjoint(each.content for each in told)
+
+
+def test_what_is_said_much_later_or_elsewhere_is_no_answer(
+    hippo: Hippocampe, clock: FakeClock
+) -> None:
+    asked = "who's coming for lasagna on Saturday?"
+    hippo.observe(asked, scope=Scope(user="Nora", channel="lobby"))
+    hippo.observe("The key is under the pot", scope=Scope(user="Ivan", channel="garden"))
+    clock.advance(hours=1)
+    hippo.observe("I sold my bike", scope=Scope(user="Ivan", channel="lobby"))
+    told = hippo.before_turn("who's coming on Saturday?", scope=LEA).items
+    assert asked in [each.content for each in told]
+
+
 @pytest.mark.parametrize(
     "message",
     [

@@ -8,6 +8,7 @@ from hippocampe.language.equality import repeated
 from hippocampe.language.statement import CHANGE, Statement, parse
 from hippocampe.language.tokens import Token
 from hippocampe.protocols import Vector
+from hippocampe.retrieval.results import reply_line
 from hippocampe.store.retrievals import Line
 from hippocampe.types import (
     Considered,
@@ -221,6 +222,11 @@ def _kinds_of_values(tokens: Sequence[Token]) -> set[str]:
     return {token.kind for token in tokens} - {"word"}
 
 
+def _is_reply_in(item: Recollection, other: Recollection) -> bool:
+    """Return whether a live message is told with the one that it answers."""
+    return item.kind == other.kind == "live" and reply_line(item) in other.content.split("\n")[1:]
+
+
 def select(
     candidates: Sequence[Candidate], channel: Channel, settings: Settings
 ) -> list[Candidate]:
@@ -247,7 +253,9 @@ def select(
         part = each.part
         if _is_unlikely(each, settings, several=several, likely=results):
             each.outcome = "below_threshold"
-        elif _is_found_summary(each) and any(other.path == "search" for other in selected):
+        elif (_is_found_summary(each) and any(other.path == "search" for other in selected)) or any(
+            _is_reply_in(each.item, other.item) for other in selected
+        ):
             each.outcome = "too_similar"
         elif refused := channel.refused(each.item, each.vector, settings.semantic_threshold):
             each.outcome = refused

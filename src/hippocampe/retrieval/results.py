@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
-from itertools import compress
+from datetime import datetime, timedelta
+from itertools import compress, takewhile
 from operator import not_
 
 import numpy as np
@@ -11,6 +11,8 @@ from sqlalchemy import Connection
 
 from hippocampe.engine.documents import piece_text
 from hippocampe.language.follow_ups import corrects
+from hippocampe.language.questions import asks_anything
+from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.subjects import proper_names_in
 from hippocampe.retrieval.candidates import Hits
 from hippocampe.retrieval.request import RecallRequest
@@ -28,6 +30,9 @@ LONGEST_CORRECTION = 80
 LIVE_READ = 3
 """Live messages among the results that are read: what was said a minute ago loses to much that is known of the
 same person, until both are read."""
+REPLIED_WITHIN = timedelta(minutes=5)
+MOST_FOLLOWING = 4
+"""Live messages after one that may answer it."""
 _SAME_MATTER = 0.75
 """Share of the remaining doubt that goes if one question finds both of an undecided pair: 85 % of those in the natural
 records of `benchmarks/learn_decide.py` are corrections, however little probable among all pairs."""
@@ -75,7 +80,12 @@ def load(
     if len(found) < first:
         others = list(compress(ranked, map(not_, wanted)))
         found += _admitted(connection, others, first - len(found), request, now)
-    return found
+    if not request.read:
+        return found
+    return [
+        _with_replies(connection, each, request.scope.space) if each.kind == "live" else each
+        for each in found
+    ]
 
 
 def _admitted(
@@ -253,6 +263,34 @@ def _with_corrections(
                 line = f"{after.author}: {said}" if after.author else said
                 each = replace(each, content=f"{each.content}\n{line}")
         yield each
+
+
+def _with_replies(connection: Connection, said: Recollection, space: str) -> Recollection:
+    """A live message with what answers it, or with a question about it and its answer: alone, "yes, but too long" means nothing."""
+    if said.at is None or is_small_talk(said.content):
+        return said
+    until = said.at + REPLIED_WITHIN
+    channel = said.channel or ""
+    following = message_rows.live_after(
+        connection, space, channel, said.id, since=said.at, until=until, limit=MOST_FOLLOWING
+    )
+    after = [each for each in following if not is_small_talk(each.content)]
+    replies: list[Message] = []
+    if asks_anything(said.content):
+        replies += takewhile(lambda each: _answers(each, said), after)
+    elif len(after) > 1 and asks_anything(after[0].content) and after[1].author == said.author:
+        replies += after[:2] if after[0].author != said.author else ()
+    return replace(said, content="\n".join((said.content, *map(reply_line, replies))))
+
+
+def reply_line(said: Message | Recollection) -> str:
+    """The line of a live message in the content of the one that it answers."""
+    return f"{said.author}: {said.content}" if said.author else said.content
+
+
+def _answers(after: Message, asked: Recollection) -> bool:
+    """Return whether a message may answer a question before it."""
+    return after.author != asked.author and not asks_anything(after.content)
 
 
 def _shown(connection: Connection, memory: Memory, now: datetime) -> bool:

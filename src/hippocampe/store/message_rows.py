@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from itertools import dropwhile
 from typing import Any
 
 from sqlalchemy import (
@@ -129,6 +130,27 @@ def latest_live(
     """The latest live messages of a space, newest first."""
     conditions = within(message, space, channel=channel, since=since, until=until)
     return find(connection, *conditions, message.c.live.is_(True), newest_first=True, limit=limit)
+
+
+def live_after(
+    connection: Connection,
+    space: str,
+    channel: str,
+    id: str,
+    *,
+    since: datetime,
+    until: datetime,
+    limit: int,
+) -> list[Message]:
+    """The live messages that follow one in its channel, oldest first.
+
+    Args:
+        id: The one that they follow, told at `since`.
+    """
+    conditions = within(message, space, channel=channel, since=since, until=until)
+    found = find(connection, *conditions, message.c.live.is_(True), limit=limit + 1)
+    # Several may have the same time.
+    return list(dropwhile(lambda each: each.id != id, found))[1:]
 
 
 def find(
