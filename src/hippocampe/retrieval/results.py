@@ -19,6 +19,7 @@ from hippocampe.retrieval.request import RecallRequest
 from hippocampe.retrieval.scoring import log_odds
 from hippocampe.store import associations, memories, message_rows, notes, turn_rows
 from hippocampe.store.driver import parts
+from hippocampe.store.message_rows import Spoken
 from hippocampe.store.turn_rows import Turn
 from hippocampe.types import MEMORY_COLLECTIONS, Memory, Message, Recollection
 
@@ -80,12 +81,7 @@ def load(
     if len(found) < first:
         others = list(compress(ranked, map(not_, wanted)))
         found += _admitted(connection, others, first - len(found), request, now)
-    if not request.read:
-        return found
-    return [
-        _with_replies(connection, each, request.scope.space) if each.kind == "live" else each
-        for each in found
-    ]
+    return _with_replies(connection, found) if request.read else found
 
 
 def _admitted(
@@ -265,30 +261,38 @@ def _with_corrections(
         yield each
 
 
-def _with_replies(connection: Connection, said: Recollection, space: str) -> Recollection:
-    """A live message with what answers it, or with a question about it and its answer: alone, "yes, but too long" means nothing."""
-    if said.at is None or is_small_talk(said.content):
-        return said
-    until = said.at + REPLIED_WITHIN
-    channel = said.channel or ""
-    following = message_rows.live_after(
-        connection, space, channel, said.id, since=said.at, until=until, limit=MOST_FOLLOWING
-    )
-    after = [each for each in following if not is_small_talk(each.content)]
-    replies: list[Message] = []
-    if asks_anything(said.content):
-        replies += takewhile(lambda each: _answers(each, said), after)
-    elif len(after) > 1 and asks_anything(after[0].content) and after[1].author == said.author:
-        replies += after[:2] if after[0].author != said.author else ()
+def _with_replies(connection: Connection, found: list[Recollection]) -> list[Recollection]:
+    """Results, each live message with what answers it, or with a question about it and its answer.
+
+    Alone, "yes, but too long" means nothing.
+    """
+    live = [each.id for each in found if each.kind == "live" and not is_small_talk(each.content)]
+    if not live:
+        return found
+    after = message_rows.live_after(connection, live, REPLIED_WITHIN)
+    return [_with_lines(each, _replies(each, after.get(each.id, ()))) for each in found]
+
+
+def _with_lines(said: Recollection, replies: Sequence[Spoken]) -> Recollection:
     return replace(said, content="\n".join((said.content, *map(reply_line, replies))))
 
 
-def reply_line(said: Message | Recollection) -> str:
+def _replies(said: Recollection, after: Sequence[Spoken]) -> Sequence[Spoken]:
+    following = [each for each in after[:MOST_FOLLOWING] if not is_small_talk(each.content)]
+    if not following or asks_anything(said.content):
+        return list(takewhile(lambda each: _answers(each, said), following))
+    asked, *others = following
+    answered = any(each.author == said.author for each in others[:1])
+    by_another = asked.author != said.author and asks_anything(asked.content)
+    return following[:2] if answered and by_another else ()
+
+
+def reply_line(said: Spoken | Recollection) -> str:
     """The line of a live message in the content of the one that it answers."""
     return f"{said.author}: {said.content}" if said.author else said.content
 
 
-def _answers(after: Message, asked: Recollection) -> bool:
+def _answers(after: Spoken, asked: Recollection) -> bool:
     """Return whether a message may answer a question before it."""
     return after.author != asked.author and not asks_anything(after.content)
 

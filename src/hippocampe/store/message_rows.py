@@ -1,11 +1,11 @@
 """Rows of messages. Each function takes a connection."""
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
-from itertools import dropwhile
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
+    BigInteger,
     ColumnElement,
     Connection,
     Row,
@@ -16,6 +16,7 @@ from sqlalchemy import (
     or_,
     select,
     text,
+    type_coerce,
     update,
 )
 
@@ -31,6 +32,29 @@ _SAID = (
     .where(message.c.turn_id.in_(IDS), message.c.role == "user")
     .order_by(message.c.number)
 )
+_said, _after = message.alias(), message.alias()
+_since = type_coerce(_said.c.at, BigInteger)
+_told = type_coerce(_after.c.at, BigInteger)
+_LIVE_AFTER = (
+    select(_said.c.id, _after.c.author, _after.c.content)
+    .where(
+        _said.c.id.in_(IDS),
+        _after.c.space == _said.c.space,
+        _after.c.channel == _said.c.channel,
+        _after.c.live.is_(True),
+        _told >= _since,
+        _told <= _since + bindparam("lasting"),
+        or_(_told > _since, _after.c.number > _said.c.number),
+    )
+    .order_by(_after.c.at, _after.c.number)
+)
+
+
+class Spoken(NamedTuple):
+    """The words of a message, and whose they are."""
+
+    author: str | None
+    content: str
 
 
 def of_row(row: Row[Any]) -> Message:
@@ -133,24 +157,12 @@ def latest_live(
 
 
 def live_after(
-    connection: Connection,
-    space: str,
-    channel: str,
-    id: str,
-    *,
-    since: datetime,
-    until: datetime,
-    limit: int,
-) -> list[Message]:
-    """The live messages that follow one in its channel, oldest first.
-
-    Args:
-        id: The one that they follow, told at `since`.
-    """
-    conditions = within(message, space, channel=channel, since=since, until=until)
-    found = find(connection, *conditions, message.c.live.is_(True), limit=limit + 1)
-    # Several may have the same time.
-    return list(dropwhile(lambda each: each.id != id, found))[1:]
+    connection: Connection, ids: Collection[str], lasting: timedelta
+) -> dict[str, list[Spoken]]:
+    """The live messages that follow each of some in its channel within a time, oldest first."""
+    within = lasting // timedelta(microseconds=1)
+    rows = read_by_ids(connection, _LIVE_AFTER, list(ids), lasting=within)
+    return grouped((id, Spoken(author, content)) for id, author, content in rows)
 
 
 def find(
