@@ -316,7 +316,8 @@ def test_the_rest_of_a_message_is_kept_apart() -> None:
     ("message", "yes"),
     [
         ("oui", True), ("Oui, vas-y !", True), ("d'accord, merci", True), ("yes please", True),
-        ("Yes, forget it all", True), ("go ahead", True), ("ok", True),
+        ("Yes, forget it all", True), ("👍🏽", True), ("y", True), ("exact", True), ("that's fine", True),
+        ("fine, but keep the tuba", False), ("yesterday", False), ("exactement pas", False), ("go ahead", True), ("ok", True),
         ("oui mais garde le tuba", False), ("no", False), ("non merci", False), ("oui ?", False),
         ("yes, but only the memory", False), ("", False), ("on verra", False),
     ],

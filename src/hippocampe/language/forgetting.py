@@ -151,7 +151,7 @@ class _Forms:
         self._after = re.compile(
             rf"(?:[\s,]+{_any(data['after'])}){{0,4}}[\s.!?…;,]{{0,20}}$", options
         )
-        self._agrees = re.compile(rf"{_any(data['agreements'])}\b", options)
+        self._agrees = re.compile(rf"{_any(data['agreements'])}(?!\w)", options)
         self._refusals = frozenset(data["refusals"].split())
 
     def read(self, text: str, start: int) -> tuple[ForgetRequest, int] | None:
