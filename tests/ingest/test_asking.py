@@ -31,14 +31,19 @@ UPDATE = "perhaps update, {}%: words → words"
         # Their common word begins one of both.
         ("Ida takes 5 mg of statin", "Statin is up to 10 mg", UPDATE.format(54), True),
         ("Ida prend 5 mg de statine", "Statine passée à 10 mg", UPDATE.format(54), True),
-        ("Ida wears a size 4", "ida is up to page 12", UPDATE.format(54), False),
-        ("Ida chausse du 37", "ida en est à la page 12", UPDATE.format(54), False),
+        ("Ida wears a size 4", "ida is up to page 12", UPDATE.format(49), False),
+        ("Ida chausse du 37", "ida en est à la page 12", UPDATE.format(49), False),
         # Only a value differs, though their matter looks like a name.
         ("Yoga is at 9:30", "Yoga is at 10", UPDATE.format(49), True),
         ("Yoga à 9h30", "Yoga à 10h", UPDATE.format(49), True),
         # Their matter is one relation.
         ("Job: tailor", "Job: florist", "perhaps job: tailor → florist", True),
-        # A paraphrase has no word in common.
+        # A paraphrase, or what changed, has no word in common.
+        ("La souris d'Ida a pour nom Zig", "Zig est mort", UPDATE.format(52), True),
+        ("Ida's mouse is called Zig", "Zig has died", UPDATE.format(52), True),
+        ("Ida's mouse is called Zig", "Zig is tiny", UPDATE.format(52), False),
+        ("Ida pèse 71 kilos", "Ida est descendue à 66", UPDATE.format(52), True),
+        ("Ida weighs 71 kilos", "Ida is down to 66", UPDATE.format(52), True),
         ("Owen est licencié", "Owen a perdu son emploi", UPDATE.format(80), True),
         ("Owen habite à Toulon", "Il paraît qu'Owen a quitté Toulon", "a doubt: x → y", True),
         ("Owen habite à Toulon", "Owen aurait soif", "a doubt: x → y", False),

@@ -4,15 +4,17 @@ The learnt model compares what it is given: of two statements about one person i
 are about. A person is asked only about pairs with a common matter, and only if a merge is likely enough.
 """
 
-from hippocampe.language.statement import Statement, parse
+from hippocampe.language.statement import CHANGE, Statement, parse
 from hippocampe.language.word_classes import word_classes
 from hippocampe.store.associations import RESTORED, likelihood
 
 _LIKELY = 0.4
 """Least likelihood of a merge. Below it, a person keeps both of nearly all pairs of the sample, except of those in which
 the new statement changes a part of the old one, so that half of its matter is in the old one."""
-_LIKELY_ALONE = 0.75
-"""The same without a common word: a paraphrase, or a report of what came of a plan."""
+_LIKELY_ALONE = 0.6
+"""The same without a common word, as of a paraphrase, or of a report of what came of a plan."""
+_LIKELY_CHANGED = 0.5
+"""The same if the new statement says that something changed, or gives another amount: "I'm down to 77" after "I weigh 82 kilos"."""
 
 _PERHAPS = "perhaps"
 """The beginning of the reason of two values of one relation, which is their common matter; of the model, with a likelihood."""
@@ -38,12 +40,22 @@ def worth_asking(new: str, old: str, reason: str) -> bool:
         if not each.lowercase:
             common |= _matter(each) & _stems(one) & _stems(other)
     if not common and not _differ_in_values_alone(one, other):
-        return likely is not None and likely >= _LIKELY_ALONE
+        least = _LIKELY_CHANGED if _changes(one, other) else _LIKELY_ALONE
+        return likely is not None and likely >= least
     return likely is None or likely >= _LIKELY or 2 * len(common) >= len(_matter(one))
 
 
 def _stems(reading: Statement) -> set[str]:
     return {reading.tokens[at].stem for at in reading.content}
+
+
+def _changes(new: Statement, old: Statement) -> bool:
+    """Return whether the new statement says that something changed, or both have an amount that the other lacks."""
+    ours, theirs = (
+        {token.stem for token in each.tokens if token.kind in ("number", "money")}
+        for each in (new, old)
+    )
+    return bool(CHANGE & (new.signs - old.signs)) or bool(ours - theirs and theirs - ours)
 
 
 def _differ_in_values_alone(one: Statement, other: Statement) -> bool:
