@@ -89,6 +89,10 @@ def test_another_date_alone_needs_less_to_be_listed(old: str, new: str, share: f
         # The other number still holds.
         ("I'm 1.72 m and weigh 60 kg", "I weigh 62 kg now", False),
         ("Je mesure 1,72 m pour 60 kg", "Je pèse 62 kg maintenant", False),
+        # Another number of the same dog, not of what was told of it.
+        ("Bingo gets eye drops twice a day", "Bingo has turned 9", False),
+        ("Bingo reçoit des gouttes deux fois par jour", "Bingo est passé à 9 ans", False),
+        ("Bingo is 8", "Bingo has turned 9", True),
         # The way back is another one.
         ("We fly to Oslo on the 3rd", "We fly back from Oslo on the 5th", False),
         ("On part à Oslo le 3", "On repart d'Oslo le 5 maintenant", False),

@@ -139,6 +139,8 @@ def test_another_word_of_denial_is_no_other_word(old: str, new: str, other: str 
     [
         ("We want to adopt a rabbit", "We have adopted a rabbit"),
         ("On veut adopter un lapin", "Ça y est, on a adopté un lapin"),
+        ("Nina won't eat beetroot", "Nina eats beetroot now"),
+        ("Nina ne mangera pas de betterave", "Nina mange de la betterave maintenant"),
         ("Il reste 12 bocaux à la cave", "Il ne reste plus que 5 bocaux à la cave"),
         ("Il reste 12 bocaux à la cave", "Il ne reste que 5 bocaux à la cave"),
         ("Baptiste adore le metal", "Baptiste s'est lassé du metal"),
@@ -146,7 +148,7 @@ def test_another_word_of_denial_is_no_other_word(old: str, new: str, other: str 
         ("Le mot de passe du wifi est ici", "nouveau mot de passe wifi : là"),
     ],
 )
-def test_what_was_wanted_is_done_and_what_was_left_is_less(old: str, new: str) -> None:
+def test_what_was_wanted_is_done_and_what_was_refused_or_left_is_less(old: str, new: str) -> None:
     assert concluded(old, new, {"update": 0.75})[0] is Verdict.UPDATED
 
 

@@ -161,12 +161,26 @@ def share_to_merge(aligned: Alignment) -> float:
     It then adds nothing but words that say so and other values of what is said of the subject, and may repeat less of it: "on
     Saturday instead".
     """
-    gone, came = differing(aligned)
-    gone = [each for each in gone if _is_value(*each)]
+    lost, came = differing(aligned)
+    gone = [each for each in lost if _is_value(*each)]
     values = gone and came and all(_is_value(*each) for each in came)
     # Of two numbers, the other one still holds.
     one = sum(old.tokens[at].kind in _NUMBERS for old, at in gone) <= 1
-    return _SAID if values and one and _says_changed(aligned) else 1
+    of_it = _is_of_what_was_told(aligned, lost)
+    return _SAID if values and one and of_it and _says_changed(aligned) else 1
+
+
+def _is_of_what_was_told(aligned: Alignment, lost: Sequence[_Place]) -> bool:
+    """Return whether another number is one of what the old statement tells, not only of the same person or thing.
+
+    "Takes a pill twice a day", "has turned 4".
+    """
+    old, new = aligned.old, aligned.new
+    if not any(new.tokens[at].kind in _NUMBERS for at in aligned.open_new):
+        return True
+    things = [at for at in new.content if not new.tokens[at].name and at not in aligned.open_new]
+    told = all(_is_value(old, at) or old.tokens[at].stem in old.verbs for _, at in lost)
+    return bool(things) or told
 
 
 def amount_kept(aligned: Alignment) -> str | None:

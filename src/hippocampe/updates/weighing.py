@@ -186,7 +186,7 @@ def conclude(
     told, known = tense_of(aligned.new), tense_of(aligned.old)
     goes_back = told < known and not (aligned.open_old or aligned.open_new)
     done = goes_back and _is_done(aligned)
-    if why is None and goes_back and not (done or _takes_back_a_plan(aligned)):
+    if why is None and goes_back and not (done or _tells_otherwise(aligned)):
         # "I have been ill" neither repeats nor ends "I am ill".
         return apart(rule)
     if outcome == "same" and aligned.old.language != aligned.new.language:
@@ -226,10 +226,13 @@ def _says_changed(aligned: Alignment, evidence: Mapping[str, float]) -> bool:
     )
 
 
-def _takes_back_a_plan(aligned: Alignment) -> bool:
-    """Return whether the new statement denies what was to come: "we're not going after all"."""
-    denied = {"negation", "no_longer"} & (aligned.new.signs - aligned.old.signs)
-    return bool(denied) and tense_of(aligned.new) is Tense.PRESENT
+def _tells_otherwise(aligned: Alignment) -> bool:
+    """Return whether the new statement says that it is now otherwise than what was to come: "we're not going after all"; "he won't
+    eat fish", "he eats fish now"."""
+    old, new = aligned.old, aligned.new
+    denied = {"negation", "no_longer"} & (new.signs - old.signs)
+    changed = bool(old.negations) and not new.negations and bool(CHANGE & (new.signs - old.signs))
+    return tense_of(new) is Tense.PRESENT and (bool(denied) or changed)
 
 
 def _is_done(aligned: Alignment) -> bool:
