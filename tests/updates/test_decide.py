@@ -217,6 +217,8 @@ UPDATES = [
 REINFORCES = [
     ("Hugo passe demain", "demain Hugo passe"),
     ("I have choir on Friday", "on Friday I have choir"),
+    ("We pick berries every summer", "every summer we pick berries"),
+    ("On cueille des mûres chaque été", "Chaque été, on cueille des mûres"),
     ("David habite à Paris", "david habite a paris !"),
     ("J’ai un e-mail", "j'ai un email"),
     ("I don't like tea", "I do not like tea."),

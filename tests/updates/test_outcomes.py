@@ -37,6 +37,10 @@ ENDS = [
     # A birth; at another time than expected.
     ("My sister is pregnant", "My sister gave birth to a girl"),
     ("Ma sœur est enceinte", "Ma sœur a accouché d'une petite Zoé"),
+    ("Ida is expecting a baby in May", "Ida gave birth to a girl"),
+    ("Ida attend un bébé pour mai", "Ida a accouché d'une petite Nour"),
+    ("My uncle is in hospital", "My uncle came home from hospital"),
+    ("Mon oncle est à l'hôpital", "Mon oncle est rentré chez lui hier"),
     ("I'm waiting for my results on Monday", "I got my results"),
     ("J'attends mes résultats lundi", "J'ai reçu mes résultats"),
     # What had ended begins again.
@@ -80,6 +84,14 @@ ENDS = [
     ("J'ai un iPhone 12", "Je viens d'acheter un Pixel 9 pour remplacer mon iPhone 12"),
     ("I drive a Corolla", "I traded the Corolla in for a Model 3"),
     ("I have an iPad", "I bought a Surface to replace my iPad"),
+    # Another one of what has a name.
+    ("We're staying at the Hotel Imperial", "We changed hotels, we're at the Metropole now"),
+    ("My insurance is with Aviva", "I switched insurance, I'm with Zurich"),
+    ("On loge à l'hôtel Bellevue", "On a changé d'hôtel, on est au Splendid"),
+    ("Je suis inscrit au club de Sète", "J'ai changé de club, je joue à Agde"),
+    # A prefix says the contrary of a state.
+    ("The shed is locked", "The shed is unlocked now"),
+    ("Le portail est bloqué", "Le portail est débloqué"),
     # Another amount, or another time, with what follows it.
     ("Le mariage est le 8 juin", "Le mariage a été reporté au 21 septembre à cause de la salle"),
     ("La réunion est à 10h", "La réunion est décalée à 11h, Paul a un train"),
@@ -98,6 +110,9 @@ ENDS = [
 # (old, new): another thing, another person, a part, or nothing that happened.
 GOES_ON = [
     ("I don't have a doctor", "havent got a doctor yet"),
+    ("Ida attend un colis", "Ida a accouché"),
+    ("Je travaille à l'hôpital", "Je suis rentrée tard hier"),
+    ("Ida works at the hospital", "Ida came home"),
     ("The doc is not up to date", "I got a doc"),
     ("La doc est pas à jour", "J'ai adopté la doc"),
     ("My sister is pregnant", "My sister's dog gave birth"),
@@ -146,6 +161,15 @@ GOES_ON = [
     ("J'aime le café le matin", "J'ai arrêté le café"),
     ("I run every morning", "I want to stop running"),
     ("Tom runs every day", "Tom quit"),
+    ("The hotel in Sète has a pool", "We changed hotels, we're at the Metropole now"),
+    ("My school is Elm Park", "I changed the school website to Drupal"),
+    ("My bank is Chase", "I changed banks in 2010, I was with Ally"),
+    ("Our favourite hotel is the Imperial", "We changed hotels, we're at the Metropole now"),
+    ("Mon école est Jules Ferry", "Ma fille a changé d'école, elle est à Pasteur"),
+    ("Mon assurance auto est à la MAAF", "J'ai changé d'assurance, je suis chez AXA"),
+    ("Ma voiture est une Clio", "J'ai changé les pneus de ma voiture chez Norauto"),
+    ("My tent is red", "My intent is red"),
+    ("The gate is locked", "The gate is unlocked in winter"),
     ("Emma plays tennis on Saturdays", "Emma no longer plays tennis with Tom"),
     ("Tom a une Fiat", "Ma sœur a échangé sa Fiat contre un van"),
     ("J'ai une guitare", "J'ai remplacé les cordes de ma guitare par des neuves"),

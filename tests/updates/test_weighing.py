@@ -61,6 +61,21 @@ def test_things_of_two_numbers_are_two(old: str, new: str, *, another: bool) -> 
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "apart"),
+    [
+        ("Tom answers the supplier mails", "Ann answers the customer mails", True),
+        ("C'est Tom qui relit la partie réseau", "Ann relit la partie stockage", True),
+        ("Tom answers the supplier mails", "Ann now answers the supplier mails", False),
+        ("Tom relit la partie réseau", "Ann relit la partie réseau", False),
+        ("Tom works at Fiat as a clerk", "Tom works at Seat as a driver", False),
+    ],
+)
+def test_another_matter_of_another_person_is_apart(old: str, new: str, *, apart: bool) -> None:
+    verdict, _ = concluded(old, new, {"update": 0.99})
+    assert (verdict is Verdict.RELATED) is apart
+
+
+@pytest.mark.parametrize(
     ("old", "new", "claimed"),
     [
         ("The delivery is on the 9th", "The supplier says the delivery is on the 12th", True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from itertools import repeat
 from typing import Final, Literal
 
 from hippocampe.language.detect import language_of
@@ -35,7 +36,7 @@ _CONTRARIES: Final = tuple(
     for each in load_all("words")["contraries"]
 )
 _OF_CONTRARIES: Final = frozenset[str]().union(*(side for pair in _CONTRARIES for side in pair))
-_PREFIXES: Final = words_of("denying_prefixes")
+_PREFIXES: Final = tuple(words_of("denying_prefixes"))
 _MAX_PARTICLE_DISTANCE: Final = 4  # words from "ne" to "pas": "ne nous l'a pas"
 
 
@@ -115,6 +116,10 @@ def _closes(norms: Sequence[str], at: int) -> bool:
 
 def may_reverse(ours: Set[str], theirs: Set[str]) -> bool:
     """Return whether each of two statements, by its folded words, has a word of a pair of contraries."""
+    if any(map(_denied, ours - theirs, repeat(theirs))) or any(
+        map(_denied, theirs - ours, repeat(ours))
+    ):
+        return True
     if _OF_CONTRARIES.isdisjoint(ours) or _OF_CONTRARIES.isdisjoint(theirs):
         return False
     return any(
@@ -125,10 +130,19 @@ def may_reverse(ours: Set[str], theirs: Set[str]) -> bool:
 
 def are_contraries(one: Token, other: Token) -> bool:
     """Return whether two words are two states of one thing: "on" and "off", "locked" and "unlocked"."""
-    short, long = sorted((one.stem, other.stem), key=len)
-    if any(long == prefix + short for prefix in _PREFIXES):
-        return True
-    return any(
+    return are_denied(one, other) or any(
         {one.norm, other.norm} & first and {one.norm, other.norm} & second
         for first, second in _CONTRARIES
+    )
+
+
+def are_denied(one: Token, other: Token) -> bool:
+    """Return whether a prefix makes one word the contrary of the other; of other words than states, it may be a part: "tent", "intent"."""
+    return _denied(one.stem, {other.stem}) or _denied(other.stem, {one.stem})
+
+
+def _denied(word: str, others: Set[str]) -> bool:
+    """Return whether a word is one of some others with a prefix that makes it the contrary."""
+    return word.startswith(_PREFIXES) and any(
+        word.startswith(prefix) and word[len(prefix) :] in others for prefix in _PREFIXES
     )

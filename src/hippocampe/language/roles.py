@@ -14,6 +14,7 @@ from hippocampe.language.kin import are_inverse
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.statement import Statement, is_time
 from hippocampe.language.tokens import Token
+from hippocampe.language.word_classes import word_classes
 
 _ACTING: Final = words_of("speaker_acts")
 _OBJECT: Final = words_of("speaker_undergoes")
@@ -108,10 +109,16 @@ def _only_time_moved(ours: list[str], theirs: list[str]) -> bool:
         ours, theirs = ours[same:][::-1], theirs[same:][::-1]
     ends = [*range(_LONGEST_TIME), *range(len(ours) - _LONGEST_TIME, len(ours))]
     return any(
-        (is_time(ours[:at]) or is_time(ours[at:])) and ours[at:] + ours[:at] == theirs
+        (_is_when(ours[:at]) or _is_when(ours[at:])) and ours[at:] + ours[:at] == theirs
         for at in ends
         if 0 < at < len(ours)
     )
+
+
+def _is_when(words: Sequence[str]) -> bool:
+    """Return whether words are a time, or say how often: "every summer"."""
+    often = word_classes().match("often", words, 0)
+    return is_time(words) or 0 < often == len(words) - 1
 
 
 def _only_joined_moved(ours: Sequence[str], theirs: Sequence[str]) -> bool:

@@ -13,7 +13,7 @@ from typing import Final
 from hippocampe.language.difference import names_another
 from hippocampe.language.grammar import plain_stem
 from hippocampe.language.lexicon import languages, load_all, words_of
-from hippocampe.language.negation import are_contraries, may_reverse
+from hippocampe.language.negation import are_contraries, are_denied, may_reverse
 from hippocampe.language.relations import TASTE, relations
 from hippocampe.language.roles import roles_swapped
 from hippocampe.language.statement import Statement
@@ -22,7 +22,16 @@ from hippocampe.language.text import fold
 from hippocampe.language.tokens import Token
 from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.alignment import HIT, Alignment, align
-from hippocampe.updates.plans import differing, holds_for_a_while
+from hippocampe.updates.exchanges import (
+    changes_it,
+    exchanged,
+    is_part,
+    is_time,
+    may_be_exchanged,
+    names_another_owner,
+    place_of_change,
+)
+from hippocampe.updates.plans import differing
 from hippocampe.updates.possessions import is_disposed, may_be_disposed
 
 
@@ -55,10 +64,6 @@ _BEFORE_PLACE: Final = frozenset(map(fold, load_all("words")["before_place"]))
 _CEASING: Final = frozenset(
     fold(each).split()[0] for each in load_all("words")["classes"]["ceasing"]
 )
-_EXCHANGED_FOR: Final = words_of("exchanged_for")
-_REACHING: Final = words_of("reaching")
-_AMOUNTS: Final = frozenset({"number", "money"})
-_TIMES: Final = frozenset({"time", "weekday", "month", "date"})
 _AFTER_FOR: Final = 3
 """Words after "for" that may name somebody: "for my brother"."""
 
@@ -71,11 +76,14 @@ def outcome(new: Statement, old: Statement) -> str | None:
     of_any, of_the_same = (
         [each for each in kinds if each.may_be(new, old)] for kinds in (_OF_ANY, _OF_THE_SAME)
     )
-    if not (of_any or of_the_same):
+    if not (of_any or of_the_same or place_of_change(new) is not None):
         return None
     aligned = align(old, new)
-    if roles_swapped(new, old) or (old.subject != new.subject and new.subject in _PERSONAL):
+    if roles_swapped(new, old):
         return None
+    told = changes_it(aligned)
+    if told or (old.subject != new.subject and new.subject in _PERSONAL):
+        return "changed" if told else None
     if told := _first_told(of_any, aligned):
         return told
     if not of_the_same or _is_of_another(aligned):
@@ -155,97 +163,12 @@ def _ceases(aligned: Alignment) -> bool:
     gone, came = _words_of(aligned)
     told = [at for at in new.content if new.tokens[at] not in came]
     ends = all(each.norm in _CEASING for each in came)
-    limited = any(_is_time(new.tokens[at]) for at in told)
+    limited = any(is_time(new.tokens[at]) for at in told)
     named = any(at >= new.verb and not _is_person(new.tokens[at]) for at in told)
-    often = any(map(_is_time, gone)) and all(
-        _is_time(each) or each.kind == "number" or each.stem in old.verbs for each in gone
+    often = any(map(is_time, gone)) and all(
+        is_time(each) or each.kind == "number" or each.stem in old.verbs for each in gone
     )
     return ends and named and often and not limited
-
-
-def _says_it_changed(statement: Statement) -> bool:
-    """Return whether a statement may name what something became, and what it was: "traded it for", "rose to"."""
-    classes = word_classes()
-    says_so = any(classes.occurs(name, statement.norms) for name in ("exchanging", "replacing"))
-    return says_so or "became" in statement.signs
-
-
-def _changed(aligned: Alignment) -> str | None:
-    if _names_another_owner(aligned):
-        return None
-    if is_past(aligned.new) and _is_exchanged(aligned):
-        return "exchanged"
-    return _another_value(aligned)
-
-
-def _is_exchanged(aligned: Alignment) -> bool:
-    """Return whether all that the old statement names was given for something else: "traded the Corolla in for a bike"."""
-    old, new = aligned.old, aligned.new
-    classes, norms = word_classes(), [token.norm for token in new.tokens]
-    if classes.occurs("activities", old.norms):
-        return False
-    for at in range(len(norms)):
-        if length := classes.match("exchanging", norms, at):
-            begins = at + length
-            ends = next(
-                (k for k in range(begins, len(norms)) if norms[k] in _EXCHANGED_FOR), begins
-            )
-            given, taken = range(begins, ends), range(ends, len(norms))
-        elif length := classes.match("replacing", norms, at):
-            given, taken = range(at + length, len(norms)), range(new.verb, at)
-        else:
-            continue
-        things = {old.tokens[k].stem for k in old.content if old.tokens[k].stem not in old.verbs}
-        owner = {new.tokens[k].stem for k in new.content if k < min(new.verb, given.start)}
-        gone = {new.tokens[k].stem for k in new.content if k in given}
-        came = {new.tokens[k].stem for k in new.content if k in taken} - new.verbs - things
-        if gone and came and gone == things - owner:
-            return True
-    return False
-
-
-def _another_value(aligned: Alignment) -> str | None:
-    """Return what of the old statement alone reached another one, whatever follows: "the rent rose to 850", "moved to 3 May"."""
-    old, new = aligned.old, aligned.new
-    kinds = _AMOUNTS if any(token.kind in _AMOUNTS for token in old.tokens) else _TIMES
-    known = [token for token in old.tokens if token.kind in kinds]
-    if len(known) != 1 or "became" not in new.signs:
-        return None
-    values = [at for at, token in enumerate(new.tokens) if token.kind in kinds]
-    reached = [at for at in values if _is_reached(new.tokens, at, known[0])]
-    others = [at for at in values if at not in reached and new.tokens[at].stem != known[0].stem]
-    gone, _ = _words_of(aligned)
-    lost = [each for each in gone if each is not known[0] and not _is_time(each)]
-    if len(reached) != 1 or others or lost or _is_limited(aligned, *reached):
-        return None
-    return "another amount" if kinds is _AMOUNTS else "another time"
-
-
-def _is_limited(aligned: Alignment, at: int) -> bool:
-    """Return whether an amount or time is of another thing, for some, or for a day: "the garage rent", "to 8 tomorrow"."""
-    new = aligned.new
-    told = set(new.content).difference(aligned.open_new)
-    things = sorted(place for place in told if new.tokens[place].kind == "word")
-    # A person before the verb may have changed it.
-    start = things[0] if things and things[0] > new.verb else 0
-    added = [place for _, place in differing(aligned)[1] if place < at]
-    before = [new.tokens[place] for place in added if place >= start or place + 1 in things]
-    of_another = any(each.stem not in new.verbs and each.kind == "word" for each in before)
-    for_some = any(each.norm in _FOR for each in new.tokens[at + 1 : at + 2])
-    return not things or of_another or for_some or holds_for_a_while(aligned)
-
-
-def _is_reached(tokens: Sequence[Token], at: int, known: Token) -> bool:
-    """Return whether a token is another amount in the same unit behind "to"."""
-    token, before = tokens[at], tokens[at - 1] if at else None
-    another = token.kind == known.kind and token.unit == known.unit and token.stem != known.stem
-    return another and before is not None and before.norm in _REACHING
-
-
-def _is_time(token: Token) -> bool:
-    classes = word_classes()
-    often = any(classes.has(name, token.norm) for name in ("often", "recurring"))
-    return often or token.kind in _TIMES or token.norm in classes.times
 
 
 def _ends(
@@ -257,14 +180,14 @@ def _ends(
         return False  # "too expensive"
     known = [at for at in old.content if old.tokens[at].stem not in state]
     # What is got is new, so that the event need not say so; it may come at another time than expected.
-    left = [at for at in known if state is not _ABLE and _is_time(old.tokens[at])]
+    left = [at for at in known if state is not _ABLE and is_time(old.tokens[at])]
     said = [at for at in known if old.tokens[at].norm not in _NEW and at not in (*sought, *left)]
     found = next(at for at, token in enumerate(new.tokens) if token.stem in event)
     happened = is_past(new) or any(map(_is_past_form, new.tokens[max(found - 1, 0) : found + 1]))
     if not (said and _repeats(aligned, said) and happened):
         return False
     thing = _place_of(old.tokens[said[0]], new)
-    if thing is None or _is_part(aligned, thing):
+    if thing is None or is_part(aligned, thing):
         return False
     # The object of the event, or its subject: "the parcel arrived".
     return (
@@ -274,11 +197,22 @@ def _ends(
 
 def _reverses(aligned: Alignment) -> bool:
     """Return whether the new statement is the old one with a contrary: "the alarm is off now"."""
-    gone = [aligned.old.tokens[at] for at in aligned.open_old]
-    came = [aligned.new.tokens[at] for at in aligned.open_new]
-    contrary = [each for each in came if len(gone) == 1 and are_contraries(gone[0], each)]
+    old, new = aligned.old, aligned.new
+    contrary = [
+        new.tokens[at]
+        for at in aligned.open_new
+        for gone in aligned.open_old
+        if len(aligned.open_old) == 1 and are_contraries(old.tokens[gone], new.tokens[at])
+        if not are_denied(old.tokens[gone], new.tokens[at])
+        or (_is_state(old, gone) and _is_state(new, at))
+    ]
     _, beyond = _words_of(aligned)
     return bool(contrary) and all(each in contrary for each in beyond)
+
+
+def _is_state(statement: Statement, at: int) -> bool:
+    """Return whether a form of "be" is in front of a word: "is locked", "est toujours fermé"."""
+    return any("be" in token.roles for token in statement.tokens[max(0, at - 2) : at])
 
 
 def _parts_company(aligned: Alignment) -> bool:
@@ -322,7 +256,7 @@ def _goes_on(aligned: Alignment) -> bool:
         return False
     limited = word_classes().occurs("recurring", (*old.norms, *new.norms))
     places = (_place_of(old.tokens[at], new) for at in told)
-    return not limited and not any(at is not None and _is_part(aligned, at) for at in places)
+    return not limited and not any(at is not None and is_part(aligned, at) for at in places)
 
 
 def _repeats(aligned: Alignment, places: Sequence[int]) -> bool:
@@ -341,20 +275,6 @@ def _place_of(token: Token, statement: Statement) -> int | None:
     return next(alike, None)
 
 
-def _is_part(aligned: Alignment, at: int) -> bool:
-    """Return whether a word is a part of the name of another thing: "a car seat", "my sister's dog", "le chien de ma sœur"."""
-    new = aligned.new
-    in_subject = at < new.verb and new.links[at] == "of"
-    if in_subject and any(place in aligned.open_new for place in range(at - 3, at)):
-        return True
-    at += any(token.norm == "'s" for token in new.tokens[at + 1 : at + 2])
-    if at + 1 not in aligned.open_new:
-        return False
-    after = new.tokens[at + 1]
-    known = after.norm in word_classes().times or after.stem in new.verbs
-    return after.kind == "word" and not known
-
-
 def _is_done(aligned: Alignment) -> bool:
     """Return whether what the old statement seeks, lacks or is to do was found, got or done."""
     sought = _places_sought(aligned)
@@ -371,7 +291,7 @@ def _has_happened(aligned: Alignment) -> bool:
     gone, came = _words_of(aligned)
     past = is_past(new) or any(map(_is_past_form, new.tokens[new.verb : new.verb + 1]))
     # "The shop is open on Sundays": of a day, it only holds.
-    dated = all(map(_is_time, came)) and (past or not came)
+    dated = all(map(is_time, came)) and (past or not came)
     return dated and all(each.norm in _AWAITED for each in gone)
 
 
@@ -380,33 +300,10 @@ def _is_of_another(aligned: Alignment) -> bool:
     new = aligned.new
     if names_another(new, aligned.old) and not _places_sought(aligned):
         return True
-    return _names_another_owner(aligned) or any(
+    return names_another_owner(aligned) or any(
         token.norm in _FOR
         and any(_is_person(each) for each in new.tokens[at + 1 : at + 1 + _AFTER_FOR])
         for at, token in enumerate(new.tokens)
-    )
-
-
-def _names_another_owner(aligned: Alignment) -> bool:
-    new = aligned.new
-    # "I" is the owner, whatever stands before the verb that was found.
-    end = 0 if new.subject == "speaker" else new.verb
-    opened = ((at, new.tokens[at]) for at in aligned.open_new)
-    return any(
-        token.kin or (token.name and (at < end or _owns(aligned, at))) for at, token in opened
-    )
-
-
-def _owns(aligned: Alignment, at: int) -> bool:
-    """Return whether a name is that of the owner of a repeated thing: "Paul's keys", "les clés de Paul"."""
-    tokens = aligned.new.tokens
-    if any("of" in each.roles and each.norm == "'s" for each in tokens[at + 1 : at + 2]):
-        return True
-    thing = at - 2
-    return (
-        thing in aligned.new.content
-        and thing not in aligned.open_new
-        and "of" in tokens[at - 1].roles
     )
 
 
@@ -434,7 +331,7 @@ def _saying(reason: str, is_told: Callable[[Alignment], bool]) -> Callable[[Alig
 _OF_ANY: Final = (
     _Event(_may_be_contrary, _saying("the contrary", _reverses)),
     _Event(
-        lambda new, old: not (new.negations or old.negations) and _says_it_changed(new), _changed
+        lambda new, old: not (new.negations or old.negations) and may_be_exchanged(new), exchanged
     ),
     _Event(may_be_disposed, _saying("no longer owned", is_disposed)),
 )
