@@ -59,6 +59,13 @@ SCOPE = Scope(space="plans")
         ("Mon vélo a 800 km", "Mon vélo a 950 km", 0.5),
         ("Bike 8 has 800 km", "Bike 9 has 800 km", 1),
         ("We rode 60 km on the Loire", "We rode 80 km on the Loire", 1),
+        # A reason is nothing else that is told.
+        ("We plant leeks on 12 January", "We plant leeks on 19 January because of the frost", 0),
+        (
+            "On plante les poireaux le 12 janvier",
+            "On plante les poireaux le 19 janvier à cause du gel",
+            0,
+        ),
     ],
 )
 def test_another_date_alone_needs_less_to_be_listed(old: str, new: str, share: float) -> None:

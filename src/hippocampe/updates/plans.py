@@ -55,13 +55,24 @@ def share_to_review(aligned: Alignment, told: date) -> float:
     if one and _says_changed(aligned) and all(at > each.verb for each, at in (*before, *after)):
         return 0
     before = [(aligned.old, at) for at in aligned.open_old]
-    after = [(aligned.new, at) for at in aligned.open_new]
+    reason = _start_of_reason(aligned.new)
+    told_before = [at for at in aligned.open_new if at < reason]
+    after = [(aligned.new, at) for at in told_before or aligned.open_new]
     if len(before) == len(after) == 1 and _measures(*before[0]) == _measures(*after[0]) != "":
         return _DATED
     if not (before and after and all(_is_dated(*each) for each in (*before, *after))):
         return 1
     old, new = ([each.tokens[at] for each, at in side] for side in (before, after))
     return _share_of_dates(old, new, told)
+
+
+def _start_of_reason(statement: Statement) -> int:
+    """The position from which a statement says why, or since when: "on 19 May because of the frost"; its length if nowhere."""
+    classes, norms = word_classes(), [token.norm for token in statement.tokens]
+    if not classes.may_occur("cause", norms):
+        return len(norms)
+    starts = (at for at in range(len(norms)) if classes.match("cause", norms, at))
+    return next((at for at in starts if at > statement.verb), len(norms))
 
 
 def _is_instead(aligned: Alignment) -> bool:
