@@ -40,7 +40,7 @@ def exchanged(aligned: Alignment) -> str | None:
 
 
 def changes_it(aligned: Alignment) -> bool:
-    """Return whether the new statement tells that somebody changed that of which the old one tells the name or number alone.
+    """Return whether the new statement tells the change of a thing, when the old one tells only its name or number.
 
     "I'm with the Vanves club", "I changed clubs, I'm in Malakoff"; but not after "the club has a party in Vanves".
     """
