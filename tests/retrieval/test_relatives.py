@@ -60,6 +60,38 @@ def test_the_relative_of_the_asker_answers(
     assert best.score > max(0.5, *(each.score for each in others))
 
 
+@pytest.mark.parametrize(
+    ("told", "question", "answer"),
+    [
+        (
+            ("My boss is called Martin", "Martin is back from Japan on Monday", "I work nights"),
+            "when is ravi's boss back",
+            1,
+        ),
+        (
+            ("My sister Rachel is a nurse", "Rachel was born on 3 June", "My desk is new"),
+            "whens ravis sisters birthday",
+            1,
+        ),
+        (
+            ("Ma soeur s'appelle Inès", "Inès se marie le 20 juin", "Je pars le 3 mai"),
+            "elle se marie quand la soeur de ravi",
+            1,
+        ),
+    ],
+)
+def test_whose_relative_is_meant_is_known_though_no_text_names_them(
+    hippo: Hippocampe, told: Sequence[str], question: str, answer: int
+) -> None:
+    for statement in told:
+        hippo.remember(statement, scope=Scope(user="ravi", channel="home"))
+    turn = hippo.before_turn(question, scope=Scope(user="ada", channel="home"))
+    searched = [each for each in turn.trace.considered if each.path == "search"]
+    best = max((each.recollection for each in searched), key=lambda item: item.score)
+    assert best.content == told[answer]
+    assert best.score > 0.5
+
+
 def test_a_son_is_found_though_it_is_a_function_word_in_french(hippo: Hippocampe) -> None:
     ada = Scope(user="ada", channel="home")
     for statement in ("Tom was born on 3 May 1988", "Our son Milo was born in June 2019"):
@@ -316,6 +348,10 @@ def test_a_question_about_a_relative_is_not_answered_with_another(
         ("tom's mum, her phone?", "Rose", "Rose, her phone?"),
         ("le numéro de la mère d'Élise ?", "Odile", "le numéro de Odile ?"),
         ("my sister didn't call?", "Beth", "my sister didn't call? (Beth)"),
+        ("il a quel âge, notre fils ?", "Milo", "il a quel âge, Milo ?"),
+        ("quel âge a notre fils ?", "Milo", "quel âge a Milo ?"),
+        ("c'est quoi le prénom du mari d'Élise ?", "Yvon", "c'est quoi le prénom de Yvon ?"),
+        ("on a dit quoi au frère d'Élise ?", "Yvon", "on a dit quoi à Yvon ?"),
     ],
 )
 def test_a_name_takes_the_place_of_the_relative(question: str, name: str, said: str) -> None:

@@ -109,6 +109,24 @@ def test_an_error_that_was_typed_before_is_corrected_again(known: Hippocampe) ->
     assert as_spelled(known, "where are the kyes") == "where are the kyes"
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("when is ravi's boss back", "when is Ravi's boss back"),
+        ("whens ravis boss back", "when is Ravi's boss back"),
+        ("il rentre quand le chef de ravi", "il rentre quand le chef de Ravi"),
+        ("will you call me, may i ask", "will you call me, may i ask"),
+    ],
+)
+def test_a_user_is_known_by_name_though_no_text_has_it(
+    known: Hippocampe, typed: str, meant: str
+) -> None:
+    known.remember("May I have the keys?", scope=HOME)
+    for user in ("ravi", "may"):
+        known.remember(f"My desk is on floor {len(user)}", scope=Scope(space="home", user=user))
+    assert as_spelled(known, typed) == meant
+
+
 def test_a_name_that_ends_like_a_possessive_stays(known: Hippocampe) -> None:
     known.remember("Noras has a boat", scope=HOME, subjects=("Noras",))
     assert as_spelled(known, "where is noras") == "where is Noras"

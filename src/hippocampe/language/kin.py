@@ -12,7 +12,7 @@ from functools import cache
 from itertools import accumulate
 from typing import Final
 
-from hippocampe.language.lexicon import load_all, words_of
+from hippocampe.language.lexicon import load_all, table_of, words_of
 from hippocampe.language.text import fold, words, written_words
 
 
@@ -90,7 +90,7 @@ _WORDS_OF: Final = {
 """The words for each of them, and for those who may be meant by them."""
 _MINE: Final = words_of("mine")
 _LINKS: Final = words_of("names_a_relative")
-_DETERMINERS: Final = words_of("determiners")
+_MERGED: Final[dict[str, str]] = table_of("merged")
 _OWNER_LINKS: Final = words_of("owner_links")
 _TELLERS: Final = words_of("grammar.first_person")
 _DEFINITE: Final = words_of("grammar.definite")
@@ -161,7 +161,9 @@ def with_name(question: str, span: tuple[int, int], name: str) -> str:
     written, (first, last) = written_words(question), span
     if [fold(word) for word in written] != words(question):
         return f"{question} ({name})"
-    first -= first > 0 and fold(written[first - 1]) in _DETERMINERS
+    before = fold(written[first - 1]) if first else ""
+    first -= before in _DEFINITE or before in _MERGED
+    name = f"{_MERGED[before]} {name}" if before in _MERGED else name
     between = r"(?:\W|\b[dsDS]\b)*?"
     phrase = between.join(re.escape(word) for word in written[first : last + 1])
     return re.sub(rf"\b{phrase}\b", lambda _: name, question, count=1)

@@ -23,7 +23,8 @@ REFERENCE: Final = "en"
 TABLES_OF_WORDS: Final = frozenset(
     {
         *("words.spellings", "words.glued", "words.ordinals", "words.units", "words.kin"),
-        *("words.elided", "words.clitics", "words.contracted", "words.numbers"),
+        *("words.elided", "words.clitics", "words.contracted", "words.merged"),
+        "words.numbers",
         *(
             "questions.idioms",
             "questions.counting",

@@ -1,6 +1,6 @@
 """Names of the relatives and things that a question asks about: memory knows that Tom's sister is called Beth."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
@@ -61,7 +61,10 @@ def with_names_of_relatives(
         is_topic: It is a topic: "my boss" alone asks for what is known of Priya, where "who is my boss?" asks for her name.
     """
     space, said = request.scope.space, words(question)
-    known = corpus.vocabulary.counts(space, said) if kin_asked(question) else ()
+    known: Set[str] = frozenset()
+    if kin_asked(question):
+        # Users are named by no text of their own.
+        known = proper_names_in(question) | corpus.vocabulary.counts(space, said).keys()
     relatives: dict[tuple[str | None, str], Relative] = {}
     for each in relatives_in(question, known):
         relatives.setdefault((each.owner, each.kin), each)

@@ -5,7 +5,7 @@ misspelt word.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
@@ -17,7 +17,7 @@ from hippocampe.language.questions import in_full
 from hippocampe.language.subject_names import with_capital
 from hippocampe.language.text import STOP_WORDS, fold, without_capitals
 from hippocampe.protocols import Filter
-from hippocampe.store import statements
+from hippocampe.store import memories, statements
 from hippocampe.types import MEMORY_COLLECTIONS
 
 SHORTEST: Final = 4
@@ -33,6 +33,8 @@ NEWEST: Final = 3
 """Memories about a subject that tell how its name is written."""
 MOST_NAMES: Final = 12
 """Words that may be names, of one query: each is looked up in the store."""
+NEWEST_TOLD: Final = 200
+"""Memories whose users are known by name, though no text may have it: "I live in Nice" is of Rachel."""
 REPEATED: Final = 8
 """Texts that may have a typing error: somebody who makes it once makes it again, and what is asked is stored."""
 MOST_CORRECTED: Final = 32
@@ -54,12 +56,15 @@ def spelled(corpus: Corpus, query: str, space: str) -> str:
     words = {fold(word): word for word in _WORD.findall(query)}
     words = {each: word for each, word in words.items() if each not in STOP_WORDS}
     try:
-        owners = _owners(corpus, space, words)
+        users = _users(corpus, space, words)
+        owners = _owners(corpus, space, words, users)
         plain = {each: word for each, word in words.items() if each not in owners}
-        meant = _corrected(corpus, space, plain)
+        meant = _corrected(
+            corpus, space, {each: word for each, word in plain.items() if each not in users}
+        )
         small = {meant.get(each, each): word for each, word in plain.items() if word.islower()}
         small |= {owner: words[each][:-1] for each, owner in owners.items()}
-        names = _names(corpus, space, small)
+        names = users | _names(corpus, space, small)
     except EmbedderUnavailable:
         return query
     if not meant and not names:
@@ -76,11 +81,28 @@ def spelled(corpus: Corpus, query: str, space: str) -> str:
     return _WORD.sub(replaced, query)
 
 
-def _owners(corpus: Corpus, space: str, words: dict[str, str]) -> dict[str, str]:
+def _users(corpus: Corpus, space: str, words: Mapping[str, str]) -> dict[str, str]:
+    """The users whose names are among some words, or may be with their possessive; no common word that texts have."""
+    with corpus.store.read() as connection:
+        users = memories.latest_users(connection, space, "memory", NEWEST_TOLD)
+    possible = {*words, *(each[:-1] for each in words if each.endswith("s"))}
+    named = {fold(each): each.title() for each in users if each.isalpha()}
+    named = {each: name for each, name in named.items() if each in possible}
+    there = corpus.vocabulary.counts(space, named)
+    return {
+        each: name
+        for each, name in named.items()
+        if each not in there or tokens.measure(name)[0] >= tokens.measure(each)[0]
+    }
+
+
+def _owners(
+    corpus: Corpus, space: str, words: Mapping[str, str], users: Collection[str]
+) -> dict[str, str]:
     """The words that may be possessives without their apostrophe, each with its owner: no memory is about them."""
     ending = [each for each in words if each.endswith("s") and len(each) >= SHORTEST]
     there = corpus.vocabulary.counts(space, {*ending, *(each[:-1] for each in ending)})
-    owners = {each: each[:-1] for each in ending if each[:-1] in there}
+    owners = {each: each[:-1] for each in ending if each[:-1] in there or each[:-1] in users}
     # Somebody typed it so before, or it is a name itself.
     if known := owners.keys() & there.keys():
         with corpus.store.read() as connection:
@@ -89,7 +111,7 @@ def _owners(corpus: Corpus, space: str, words: dict[str, str]) -> dict[str, str]
     return owners
 
 
-def _corrected(corpus: Corpus, space: str, words: dict[str, str]) -> dict[str, str]:
+def _corrected(corpus: Corpus, space: str, words: Mapping[str, str]) -> dict[str, str]:
     """The words that are typing errors, each with the word of the space that was meant, folded.
 
     Args:

@@ -55,6 +55,17 @@ _HIGHEST = {
     .limit(bindparam("limit"))
     for column in (memory.c.created_at, memory.c.importance)
 }
+_LATEST = (
+    select(memory.c.user)
+    .where(
+        *(memory.c.space == bindparam("space"), memory.c.collection == bindparam("collection")),
+        CURRENT,
+    )
+    .order_by(memory.c.created_at.desc())
+    .limit(bindparam("limit"))
+    .subquery()
+)
+_USERS = select(_LATEST.c.user).where(_LATEST.c.user.is_not(None)).distinct()
 _INSERT = insert(memory)
 _TOUCH = (
     update(memory)
@@ -202,6 +213,12 @@ def highest(
     """Ids of the memories of a collection that recall may return, highest first, by "created_at" or "importance"."""
     values = {"space": space, "collection": collection, "now": microseconds(now), "limit": limit}
     return [row[0] for row in read(connection, _HIGHEST[by], **values)]
+
+
+def latest_users(connection: Connection, space: str, collection: str, limit: int) -> list[str]:
+    """The users who told the newest memories of a collection, at most so many, in no order."""
+    values = {"space": space, "collection": collection, "limit": limit}
+    return [row[0] for row in read(connection, _USERS, **values)]
 
 
 def living(space: str, now: datetime) -> ColumnElement[bool]:
