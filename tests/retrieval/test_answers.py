@@ -113,3 +113,35 @@ def test_the_home_of_another_is_no_answer(tmp_path: Path) -> None:
         best, *others = hippo.recall("où habite Owen ?", scope=scope)
         assert best.content.startswith("Owen")
         assert all(each.score < 0.5 for each in others if "Élise" in each.content)
+
+
+@pytest.mark.parametrize(
+    ("language", "told", "asked"),
+    [
+        (
+            "en",
+            ("My dentist is Dr Olowe on Marsh Street", "My orthodontist is Dr Finch"),
+            "whos my dentist",
+        ),
+        (
+            "fr",
+            ("Mon dentiste est le docteur Perrot", "Mon orthodontiste s'appelle Mme Vasseur"),
+            "c'est qui mon dentiste",
+        ),
+    ],
+)
+def test_who_somebody_is_to_the_asker_is_answered_with_nobody_else(
+    hippo: Hippocampe, reading: None, language: str, told: tuple[str, str], asked: str
+) -> None:
+    home = Scope(space=language, user="ada", channel="home")
+    for statement in (*told, "I have choir on Thursdays", "Le code du portail est 4471"):
+        hippo.remember(statement, scope=home)
+    dentist, orthodontist = hippo.recall(asked, scope=home, limit=2)
+    assert dentist.content == told[0]
+    assert dentist.score > 0.8
+    assert orthodontist.score < 0.1
+    # Nothing else names a dentist: who is nearest may be meant.
+    hippo.delete(dentist.id, scope=home, reason="moved")
+    (nearest, *_) = hippo.recall(asked, scope=home)
+    assert nearest.content == told[1]
+    assert nearest.score > 0.1

@@ -6,19 +6,21 @@ Tom a drill" for one to "who lent me something?".
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from functools import cache, partial
 
 from hippocampe.engine.corpus import Corpus
 from hippocampe.language.ends import ends, names_one_hour
 from hippocampe.language.kin import Relative, are_two, relatives_in
+from hippocampe.language.named_things import Thing, may_name, things_in
 from hippocampe.language.person import names_all, of_speaker
 from hippocampe.language.roles import has_role, speaker_swapped
 from hippocampe.language.statement import Statement, parse
+from hippocampe.language.subjects import proper_names_in
 from hippocampe.language.tense import is_past
 from hippocampe.language.text import fold, words
 from hippocampe.retrieval.query import AnalysedQuery
-from hippocampe.retrieval.relatives import are_relatives, may_share_child
+from hippocampe.retrieval.relatives import are_relatives, asks_more, may_share_child
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.types import Recollection
 
@@ -66,7 +68,31 @@ def highest(
             other = other or (of_relative and _is_same_of_speaker(asked, told))
         if other:
             limits[place] = NO_ANSWER
+    for place in _naming_another(query, items):
+        limits[place] = NO_ANSWER
     return limits
+
+
+def _naming_another(query: AnalysedQuery, items: Sequence[Recollection]) -> Iterator[int]:
+    """The places of results about another thing than the one whose name a question asks for, if a result is about that.
+
+    "My orthodontist is Dr Finch" is no answer to "who's my dentist?" beside "my dentist is Dr Olowe".
+    """
+    asked = next(iter(things_in(query.spoken, proper_names_in(query.spoken))), None)
+    if asked is None or asks_more(query.spoken, asked):
+        return
+    told = [_opening_thing(each) for each in items]
+    if any(each and asked.kind <= each.kind for each in told):
+        for place, (item, thing) in enumerate(zip(items, told, strict=True)):
+            if thing and asked.words.isdisjoint(words(item.content)):
+                yield place
+
+
+def _opening_thing(item: Recollection) -> Thing | None:
+    """The thing of somebody that a statement begins with, if it names anybody."""
+    names = proper_names_in(item.content) if may_name(item.content) else ()
+    first = next(iter(things_in(item.content, names)), None) if names and item.memory else None
+    return first if first and first.span[0] == 0 else None
 
 
 def _is_same_of_speaker(asked: Statement, told: Statement) -> bool:

@@ -91,7 +91,7 @@ def _with_names_of_things(
         # Of a common word without an owner, only a part of the statements would be read.
         if not told or (asked.owner is None and told > MOST_STATEMENTS):
             continue
-        looked_up = is_topic or _asks_more(question, asked)
+        looked_up = is_topic or asks_more(question, asked)
         if looked_up and (names := _names_of_thing(corpus, asked, request, now)):
             return [with_name(question, asked.span, name) for name in names[:MOST_NAMES]]
     return []
@@ -155,7 +155,7 @@ def may_share_child(
     )
 
 
-def _asks_more(question: str, thing: Thing) -> bool:
+def asks_more(question: str, thing: Thing) -> bool:
     """Return whether a question asks for more than the name of a thing, as "who is my dentist?" does."""
     said, (first, last) = words(question), thing.span
     rest = [word for word in (*said[:first], *said[last + 1 :]) if word not in STOP_WORDS]
