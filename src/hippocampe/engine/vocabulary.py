@@ -101,6 +101,9 @@ class Vocabulary:
     _vectors: WordVectors = field(init=False)
     _topics: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
     _counts: dict[str, _Counts] = field(default_factory=dict[str, _Counts])
+    _means: dict[frozenset[str], NDArray[np.float32]] = field(
+        default_factory=dict[frozenset[str], NDArray[np.float32]]
+    )
     _lock: threading.RLock = field(default_factory=threading.RLock)
     counting: threading.Lock = field(default_factory=threading.Lock)
     """Held by a writer from its commit until its words are counted, so that a reader that loads counts
@@ -322,6 +325,15 @@ class Vocabulary:
             if literal[row]:
                 placed[row] = signature(word, self.width)
         return placed
+
+    def mean(self, words: frozenset[str]) -> NDArray[np.float32]:
+        """The mean of some words of the program in the word space, a unit vector: what means the same is near it."""
+        if words not in self._means:
+            listed = sorted(words)
+            placed = self.place(listed, self.embedder.embed_query("", listed)[1])
+            mean = placed.mean(axis=0)
+            self._means[words] = mean / np.linalg.norm(mean)
+        return self._means[words]
 
     def count(self, space: str, words: NDArray[np.int32], by: int) -> None:
         """Add (`by` 1) or remove (-1) the words of an item."""

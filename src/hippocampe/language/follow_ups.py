@@ -106,6 +106,19 @@ def for_all(text: str) -> str | None:
     return f"{text.rstrip(' .!?…')} {load(told.language, 'words')['for_all']}"
 
 
+def is_plan(text: str) -> bool:
+    """Return whether a text may tell what its speaker or a group is going to do, or ask what they will: "barbecue tonight!"."""
+    told = parse(text)
+    ours = told.subject == "speaker" or is_about_group(text)
+    if (
+        is_past(told)
+        or told.subject not in ("speaker", "other")
+        or not asks(text) <= {"first_person"}
+    ):
+        return False
+    return ours or bool(times_in(text))
+
+
 def asks_own(question: str) -> bool:
     """Return whether a follow-up asks the same of its speaker: "and mine?", "et moi ?"."""
     return _any_of("own").search(fold(question)) is not None

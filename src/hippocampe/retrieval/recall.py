@@ -19,7 +19,7 @@ from hippocampe.engine.past import known_at
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.errors import EmbedderUnavailable
 from hippocampe.language.datetimes import as_utc
-from hippocampe.language.follow_ups import continues
+from hippocampe.language.follow_ups import continues, is_plan
 from hippocampe.language.search_terms import search_terms
 from hippocampe.language.statement import parse
 from hippocampe.language.tense import is_past
@@ -28,6 +28,7 @@ from hippocampe.retrieval import results, scoring
 from hippocampe.retrieval.answering import answer, is_to_companion
 from hippocampe.retrieval.parts import parts_of, session_start
 from hippocampe.retrieval.query import AnalysedQuery, analyse
+from hippocampe.retrieval.raised import raised_by
 from hippocampe.retrieval.ranking import rank
 from hippocampe.retrieval.request import (
     MAX_QUERY_CHARACTERS,
@@ -71,6 +72,9 @@ AGAIN_SECONDS = 0.03
 """Time that must be left to search for a further part of a message; none is left while other turns wait."""
 LIKELY = Settings().auto_retrieve_min_score
 """A part of a message with a result of this score is not searched for in other words."""
+RAISED = 0.5
+"""Factor of the score of what answers a question that a message raises. It is never more than likely: what bears on the
+message itself comes first."""
 RECALLED = 0.5
 """Minimum score of talk with all words of the topic that a query asks to recall."""
 ALL_WORDS = 0.95
@@ -256,7 +260,27 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
         # "I keep the books" has no word of "what is your job?": much else comes before it.
         itself = replace(request, collections=("self",))
         every.append(_find(corpus, analysed(text), itself, now, stopwatch, topics))
+    if request.follows and is_plan(text) and stopwatch.seconds_left() >= AGAIN_SECONDS:
+        every += _of_raised(corpus, analysed, text, request, now, stopwatch)
     return every[0] if len(every) == 1 and not missing else _merged(every, request.limit, missing)
+
+
+def _of_raised(
+    corpus: Corpus,
+    analysed: Callable[[str], AnalysedQuery],
+    plan: str,
+    request: RecallRequest,
+    now: datetime,
+    stopwatch: Stopwatch,
+) -> list[Found]:
+    """What answers the question that a plan raises, if it raises one."""
+    question = raised_by(corpus.vocabulary, analysed(plan))
+    if question is None:
+        return []
+    found = _find(corpus, replace(analysed(question), several=False), request, now, stopwatch, ())
+    most = corpus.settings.of(request.scope.space).auto_retrieve_min_score
+    items = [replace(each, score=min(RAISED * each.score, most)) for each in found.items]
+    return [replace(found, items=items)]
 
 
 def _has_self(corpus: Corpus, request: RecallRequest, now: datetime) -> bool:
