@@ -48,6 +48,10 @@ def test_the_auxiliary_tells_the_tense(text: str, tense: Tense) -> None:
         ("who came on Thursday?", True),
         ("who is coming on Thursday?", False),
         ("Tom moved on Sunday", True),
+        ("on se fait un kebab à midi ?", False),
+        ("on se voit a midi jeudi", False),
+        ("j'ai mangé à midi", True),
+        ("see you a bit later on Friday", False),
     ],
 )
 def test_the_past_is_also_formed_with_be(text: str, past: bool) -> None:

@@ -49,7 +49,7 @@ def tense_of(statement: Statement) -> Tense:
         if (
             (pronoun and _is_past_form(word))
             or word.norm in _PAST
-            or (word.norm in _BEFORE_PARTICIPLE and after.endswith(_PARTICIPLES))
+            or (_is_have(word) and _is_participle(after))
             or (word.norm in _RECENT and _is_before_infinitive(words, at))
         ):
             return Tense.PAST
@@ -79,6 +79,16 @@ def is_past(statement: Statement) -> bool:
 def is_over(statement: Statement) -> bool:
     """Return whether a time that a statement names is over: not if it arranges something, "I booked it for Thursday"."""
     return is_past(statement) and _ARRANGING.isdisjoint(statement.norms)
+
+
+def _is_have(word: Word) -> bool:
+    """Return whether a word is a form of "have", unlike "à"."""
+    return word.norm in _BEFORE_PARTICIPLE and word.surface.lower() == word.norm
+
+
+def _is_participle(word: str) -> bool:
+    """Return whether a word may be a participle, unlike "midi" in "a midi"."""
+    return word.endswith(_PARTICIPLES) and word not in word_classes().times
 
 
 def _is_past_form(word: Word) -> bool:
