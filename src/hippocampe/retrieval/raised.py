@@ -15,7 +15,7 @@ DISH: Final = 0.45
 """Least cosine of a dish with the mean of some dishes. Of 37 others, 30 have it; of 40 words for other things, "kitchen"."""
 _DISHES: Final = words_of("dishes", file="questions")
 _EATING: Final = words_of("eating", file="questions")
-"""Whoever comes to dinner serves nobody."""
+"""A guest serves nobody."""
 
 
 def raised_by(vocabulary: Vocabulary, plan: AnalysedQuery) -> str | None:
