@@ -84,6 +84,8 @@ def test_who_is_served_a_meal_serves_nobody(hippo: Hippocampe, text: str, raises
         ("pizza tonight?", True),
         ("on fait quoi à manger ?", True),
         ("who cooks tonight?", False),
+        ("i'm making myself a curry", False),
+        ("je fais des crêpes pour moi ce soir", False),
         ("il a mangé hier soir", False),
         ("le gâteau est prêt", False),
     ],

@@ -108,15 +108,15 @@ def for_all(text: str) -> str | None:
 
 def is_plan(text: str) -> bool:
     """Return whether a text may tell what its speaker or a group is going to do, or ask what they will: "barbecue tonight!"."""
-    told = parse(text)
-    ours = told.subject == "speaker" or is_about_group(text)
-    if (
-        is_past(told)
-        or told.subject not in ("speaker", "other")
-        or not asks(text) <= {"first_person"}
-    ):
+    told, of_group = parse(text), is_about_group(text)
+    if is_past(told) or told.subject not in ("speaker", "other"):
         return False
-    return ours or bool(times_in(text))
+    if not (asks(text) <= {"first_person"}):
+        return False
+    if is_about_speaker(text) and not (of_group or names_speaker_once(text)):
+        # "I'm cooking for myself".
+        return False
+    return told.subject == "speaker" or of_group or bool(times_in(text))
 
 
 def asks_own(question: str) -> bool:
