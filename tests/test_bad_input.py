@@ -180,6 +180,17 @@ REFUSED: dict[str, tuple[Act, str]] = {
     "live is text": (lambda h: h.messages(scope=HERE, live="yes"), "True or False"),
     "cursor of no retrieval": (lambda h: h.retrievals(scope=HERE, cursor=MISSING), "last one"),
     "usage since": (lambda h: h.usage(scope=HERE, since=datetime(2026, 1, 1)), "timezone"),
+    "statement without a visible character": (
+        lambda h: h.remember("\u200b\u2060", scope=HERE),
+        "visible",
+    ),
+    "message without a visible character": (
+        lambda h: h.after_turn(" \ufeff ", "Oui.", scope=HERE),
+        "visible",
+    ),
+    "key without a visible character": (lambda h: h.set_fact("\u00ad", "x", scope=HERE), "visible"),
+    "key that is too long": (lambda h: h.set_fact("k" * 201, "x", scope=HERE), "shorten it"),
+    "backup to a blank path": (lambda h: h.backup("  "), "path of a file"),
     "absent is text": (lambda h: h.verify(absent="Owen"), "list"),
     "absent is empty": (lambda h: h.verify(absent=[""]), "empty"),
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hippocampe.errors import InvalidInput, shown
 from hippocampe.language import secrets
+from hippocampe.language.invisible import can_be_seen
 from hippocampe.language.markers import without_injection
 from hippocampe.language.text import without_control
 from hippocampe.types import (
@@ -72,9 +73,11 @@ def clean_text(content: str, *, what: str = "content", limit: int = MAX_CONTENT_
         raise InvalidInput(f"{what} must be text, not {type(content).__name__}.")
     _check_encodable(what, content)
     cleaned = without_control(content).strip()
-    if not cleaned:
+    if not can_be_seen(cleaned):
         raise InvalidInput(f"{what} is empty: give at least one visible character.")
     if len(cleaned) > limit:
+        if limit == MAX_LABEL_CHARACTERS:
+            raise _too_long(what, len(cleaned), limit)
         raise InvalidInput(
             f"{what} is {len(cleaned):,} characters long, more than {limit:,}. Split it into several."
         )
@@ -323,7 +326,7 @@ def check_path(name: str, value: "str | os.PathLike[str]") -> Path:
 def _may_exist(path: str) -> bool:
     """Return whether a file can have a path; undecodable bytes of a name are surrogates that can be encoded again."""
     try:
-        return b"\0" not in os.fsencode(path) and bool(path)
+        return b"\0" not in os.fsencode(path) and bool(path.strip())
     except UnicodeEncodeError:
         return False
 

@@ -26,6 +26,16 @@ def doctor(folder: Path, *typed: str) -> dict[str, Any]:
     return {check["name"]: (check["ok"], check["seen"]) for check in json.loads(done.output)}
 
 
+def test_a_folder_that_cannot_be_made_is_named_with_the_one_that_forbids_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    ok, said = doctor(tmp_path / "memory")["folder"]
+    assert not ok
+    assert said.startswith(f"{tmp_path / 'memory'} cannot be made, because {tmp_path} is not")
+    assert "--folder" in said and "permissions" not in said
+
+
 def test_it_says_what_is_set_and_where_without_secrets(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text("timezone = 'Asia/Tokyo'\nupstream_key = 'sk-very-secret'\n")

@@ -1,6 +1,7 @@
 """A full disk: new writes are refused, reading goes on, no process dies, and it heals by itself."""
 
 import errno
+import json
 import os
 import shutil
 import time
@@ -8,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from typer.testing import CliRunner
 
 import small_disk
 from conftest import Opener
 from hippocampe import Scope, StoreFull
+from hippocampe.cli.app import app
 from hippocampe.cli.call import Call
 from hippocampe.cli.doctor import examine
 from hippocampe.system import free_space
@@ -68,7 +71,7 @@ try:
     hippo.erase(scope=me, id=stored.pop(6))
 except errors.StoreFull as exc:
     # A second copy of the index takes more on tmpfs.
-    assert "1 items were erased" in str(exc)
+    assert "not found any more (1 in all)" in str(exc)
 assert not any("numéro 6 " in each.content for each in hippo.memories(scope=me, limit=100).items)
 drain()
 until(overwritten)
@@ -157,6 +160,21 @@ def test_an_index_that_cannot_be_built_yet_is_built_later(
         time.sleep(0.02)
     assert [each.id for each in hippo.recall("chat noir", scope=scope)] == [id]
     assert not hippo.stats(scope=scope).disk_full
+
+
+@pytest.mark.usefixtures("hashed")
+def test_commands_read_a_folder_whose_disk_has_no_room_to_open_it(
+    folder: Path, open_hippo: Opener, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hippo = open_hippo(embedder="hashed:32", share=False)
+    hippo.remember("le chat est noir", scope=scope)
+    hippo.close()
+    monkeypatch.setattr(free_space, "free", lambda _: 0)
+    with pytest.raises(StoreFull, match="read_only=True"):
+        open_hippo(embedder="hashed:32")
+    asked = CliRunner().invoke(app, ["list", "--folder", str(folder), "--json"])
+    assert asked.exit_code == 0, asked.output
+    assert [each["content"] for each in json.loads(asked.stdout)["items"]] == ["le chat est noir"]
 
 
 def test_doctor_names_the_reserve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

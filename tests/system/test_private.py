@@ -84,6 +84,15 @@ def test_a_folder_of_an_earlier_version_is_mended_and_logged_once(
     assert caplog.text.count("other users of this machine could read") == 1
 
 
+def test_a_new_folder_that_others_could_enter_had_nothing_to_read(
+    folder: Path, open_hippo: Opener, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder.mkdir(mode=0o755)
+    open_hippo(embedder="hashed:32").close()
+    assert readable(folder) == []
+    assert "could read" not in caplog.text
+
+
 def test_a_folder_with_other_files_keeps_its_permissions(
     folder: Path, tmp_path: Path, open_hippo: Opener, scope: Scope
 ) -> None:

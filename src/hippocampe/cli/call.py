@@ -25,6 +25,7 @@ from hippocampe.errors import (
     HippocampeError,
     InvalidInput,
     NotFound,
+    StoreFull,
     StoreReadOnly,
     shown,
 )
@@ -108,7 +109,7 @@ class Call:
 
     @contextmanager
     def read(self) -> "Generator[Hippocampe]":
-        """Open the data as `open` does, or read-only if the folder is neither shared nor can be owned.
+        """Open the data as `open` does, or read-only if the folder is neither shared nor can be owned, or its disk is full.
 
         Raises:
             StoreMissing: The folder has no data. Nothing is created.
@@ -125,7 +126,7 @@ class Call:
 
             check_data(self.config)
             return self._open(self.config)
-        except (FolderInUse, StoreReadOnly):
+        except (FolderInUse, StoreReadOnly, StoreFull):
             from hippocampe.hippocampe import Hippocampe
 
             return Hippocampe.open(self.config, read_only=True)

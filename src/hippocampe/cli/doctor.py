@@ -126,9 +126,14 @@ def _existing(folder: Path) -> Path:
 
 def _folder(folder: Path) -> Examined:
     existing = _existing(folder)
-    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+    writable = existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
+    if not writable and existing == folder:
+        return Examined(False, f"{folder} is not writable: change its permissions or use --folder")
+    if not writable:
         return Examined(
-            False, f"{existing} is not writable: change its permissions or use --folder"
+            False,
+            f"{folder} cannot be made, because {existing} is not writable: choose another folder with "
+            "--folder or HIPPOCAMPE_FOLDER",
         )
     if existing == folder:
         return Examined(True, f"{folder} is writable")

@@ -159,9 +159,9 @@ def erase(
                 unfinished = (INDEX,)
             except StoreFull as exc:
                 raise StoreFull(
-                    f"{len(doomed.ids)} items were erased and cannot be found any more, but their text may "
-                    "remain in the files: overwriting it takes a second copy of the database and of the "
-                    f"index meanwhile. That is done by itself once there is space. {exc}"
+                    f"erased, and not found any more ({len(doomed.ids)} in all), but the text may remain in the "
+                    "files: overwriting it takes a second copy of the database and of the index meanwhile, and "
+                    f"is done by itself once there is space. {exc}"
                 ) from exc
     counts = {kind: len(ids) for kind, ids in doomed.of.items() if ids or kind != "note"}
     remains = () if dry_run else (*unfinished, *corpus.store.remains())

@@ -21,7 +21,7 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.outages import log
 from hippocampe.engine.tracing import Tracer
 from hippocampe.engine.writer import Writer
-from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailable
+from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailable, StoreFull
 from hippocampe.folder import copying, maintenance, rederivation, relabelling, soundness
 from hippocampe.folder.lock import FolderLock
 from hippocampe.index import open_index, open_read_only_index, open_shared_index, own
@@ -228,8 +228,10 @@ def open_folder(
 
 def _make_private(folder: Path) -> None:
     """Remove the access of other users that an earlier version, or a copy of the folder, left."""
+    # In a new folder, there was nothing to read.
+    used = (folder / DATABASE).exists()
     mended, refused = private.mend(folder, {*OWN_FILES, BACKUPS})
-    if mended:
+    if mended and used:
         log.warning(
             "other users of this machine could read %d files and folders of %s: now only this user can",
             mended,
@@ -398,3 +400,7 @@ def _open_index(config: Config, embedder: Embedder) -> tuple[Index, bool]:
         log.warning("rebuilding the index from the store: %s", exc)
         shutil.rmtree(folder, ignore_errors=True)
         return open_index(folder, embedder), True
+    except StoreFull as exc:
+        raise StoreFull(
+            f"{exc} Meanwhile, the folder opens with read_only=True; commands that only read do so."
+        ) from exc

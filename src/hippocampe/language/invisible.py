@@ -14,7 +14,13 @@ _CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffb\ud800-\udfff"
 _JOINED = "[\u0300-\u1fff\u2070-\U000dffff]"
 _SHAPING = rf"(?<={_JOINED})[\u200c\u200d](?={_JOINED})|(?<=[^\s{IGNORABLE}])[\ufe0e\ufe0f]"
 _INVISIBLE = re.compile(f"[{_CONTROLS}{IGNORABLE}]")
+_VISIBLE = re.compile(rf"[^\s{_CONTROLS}{IGNORABLE}]")
 _HIDDEN = re.compile(rf"\r(?=\n)|{_SHAPING}|({_INVISIBLE.pattern})")
+
+
+def can_be_seen(text: str) -> bool:
+    """Return whether a text has a character that can be seen."""
+    return _VISIBLE.search(text) is not None
 
 
 def escaped(text: str) -> str:

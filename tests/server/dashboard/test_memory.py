@@ -368,12 +368,27 @@ def test_a_statement_of_a_failed_request_is_kept_until_it_is_sent(
     page.get_by_label("Statement").press("Control+Enter")
     toasts = page.locator("#toasts")
     expect(toasts).to_contain_text("The server does not answer.")
+    expect(toasts).to_contain_text("it may have been stored")
     page.unroute("**/memory/add")
     page.get_by_label("Statement").press("Control+Enter")
     expect(rows_of(page).first).to_contain_text("Rose a vendu son vélo")
     expect(toasts).not_to_contain_text("The server does not answer.")
     for complaint in ("net::ERR_FAILED", "htmx:afterRequest", "htmx:sendError"):
         reader.forgive(complaint)
+
+
+def test_a_proxy_without_its_server_is_a_server_that_does_not_answer(reader: Reader) -> None:
+    page = reader.open("/memory", language="fr")
+    page.get_by_role("button", name="Ajouter").click()
+    page.route(
+        "**/memory/add", lambda route: route.fulfill(status=502, body="<html>Bad Gateway</html>")
+    )
+    page.get_by_label("Énoncé").fill("Rose a vendu son vélo")
+    page.get_by_label("Énoncé").press("Control+Enter")
+    toasts = page.locator("#toasts")
+    expect(toasts).to_contain_text("Le serveur ne répond pas.")
+    expect(toasts).to_contain_text("c’est peut-être enregistré")
+    reader.forgive("502")
 
 
 def test_a_head_of_a_list_on_a_phone_shows_when_the_keyboard_reaches_it(

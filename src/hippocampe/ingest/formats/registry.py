@@ -229,7 +229,7 @@ def _detect(source: Source, default: str | None = None) -> str:
     programs = ", ".join(dict.fromkeys(each.title for each in FORMATS.values()))
     raise InvalidInput(
         f"cannot tell the format of {source.name}: it looks like no export of {programs}. If it is one, "
-        "choose its format."
+        "choose its format. Statements, one a line, are stored by hippocampe remember --file."
     )
 
 

@@ -1,6 +1,6 @@
 // The chat: Enter sends, what was said is shown at once, and the answer as it is written.
 import { headers } from "./request.js";
-import { reason, toast } from "./toast.js";
+import { reason, silent, toast } from "./toast.js";
 
 const form = document.querySelector("[data-say]");
 const talk = document.getElementById("talk");
@@ -83,7 +83,7 @@ async function answer(body) {
       whole = true;
     }
   }
-  if (!whole) toast(words.unreachable, { kind: "danger" });
+  if (!whole) toast(silent, { kind: "danger" });
   return whole;
 }
 
@@ -99,7 +99,7 @@ document.addEventListener("submit", async (event) => {
   try {
     done = await answer(body);
   } catch {
-    toast(words.unreachable, { kind: "danger" });
+    toast(silent, { kind: "danger" });
   }
   send.disabled = false;
   end(done);

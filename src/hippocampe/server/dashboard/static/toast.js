@@ -49,23 +49,29 @@ if (left) {
   toast(left);
 }
 
+// Of a request that the server may have executed before it fell silent.
+export const silent = `${words.unreachable} ${words.unsure}`;
+
 export function reason(request) {
   if (request.status === 401) return words.ended;
   try {
     return JSON.parse(request.responseText).detail;
   } catch {
-    return words.failed;
+    // A reverse proxy answers for a server that is down with a page of its own.
+    return request.status > 501 ? words.unreachable : words.failed;
   }
 }
 
 document.body.addEventListener("htmx:responseError", (event) => {
   const { xhr, target, requestConfig } = event.detail;
   if (requestConfig.verb === "get" && target?.matches("[data-part]")) return;
-  toast(reason(xhr), { kind: "danger" });
+  const said = reason(xhr);
+  toast(said === words.unreachable && requestConfig.verb !== "get" ? silent : said, { kind: "danger" });
 });
 document.body.addEventListener("htmx:sendError", (event) => {
-  if (event.detail.requestConfig.verb === "get" && event.detail.target?.matches("[data-part]")) return;
-  toast(words.unreachable, { kind: "danger unreachable" });
+  const asks = event.detail.requestConfig.verb === "get";
+  if (asks && event.detail.target?.matches("[data-part]")) return;
+  toast(asks ? words.unreachable : silent, { kind: "danger unreachable" });
 });
 document.body.addEventListener("htmx:afterOnLoad", () => {
   for (const each of place.querySelectorAll(".unreachable")) each.remove();
