@@ -10,7 +10,7 @@ import pytest
 
 from children import child
 from conftest import FakeClock, Opener
-from hippocampe import Hippocampe, Scope
+from hippocampe import Hippocampe, Recollection, Scope
 from hippocampe.errors import InvalidInput, NotFound, StoreFull
 from hippocampe.index.edge import EdgeIndex
 from hippocampe.retrieval import about
@@ -122,6 +122,31 @@ def test_forgetting_stays_in_its_space(told: Hippocampe, scope: Scope) -> None:
 
 def test_a_topic_nobody_spoke_of(told: Hippocampe, scope: Scope) -> None:
     assert told.forget("la thermodynamique des trous noirs", scope=scope).ids == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "word"),
+    [("J'ai eu une amende pour excès de vitesse", "amende"), ("I failed my swimming exam", "exam")],
+)
+def test_a_turn_is_deleted_by_its_id_and_restored(
+    hippo: Hippocampe, scope: Scope, said: str, word: str
+) -> None:
+    kept = hippo.after_turn("On mange des lasagnes ce soir", "Bon appétit !", scope=scope)
+    turn = hippo.after_turn(said, "Oh !", scope=scope)
+    deleted = hippo.delete(turn, scope=scope, reason="said by mistake")
+    assert isinstance(deleted, Recollection)
+    assert (deleted.id, deleted.kind) == (turn, "turn")
+    assert not hippo.search_text(word, scope=scope)
+    found = hippo.recall(said, scope=scope, collections=["turn"])
+    assert [each.id for each in found] == [kept]
+    assert hippo.audit(scope=scope)[0].action == "delete"
+    with pytest.raises(NotFound, match="forgotten already"):
+        hippo.delete(turn, scope=scope, reason="again")
+    hippo.restore(turn, scope=scope)
+    assert hippo.search_text(word, scope=scope)
+    assert hippo.recall(said, scope=scope, collections=["turn"])[0].id == turn
+    with pytest.raises(NotFound):
+        hippo.delete(turn, scope=Scope(space="ailleurs"), reason="elsewhere")
 
 
 # Expiring

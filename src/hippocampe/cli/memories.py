@@ -129,7 +129,7 @@ def _statements(file: str) -> list[dict[str, Any]]:
     try:
         text = read_content("-") if file == "-" else _text_of(Path(file).read_bytes())
     except OSError as exc:
-        raise UnreadableFile(f"cannot read {file}: {exc}.") from exc
+        raise UnreadableFile(f"cannot read {file}: {exc.strerror or exc}.") from exc
     except UnicodeDecodeError as exc:
         raise UnreadableFile(f"cannot read {file}: it is no text in UTF-8. Save it so.") from exc
     items: list[dict[str, Any]] = []
@@ -215,7 +215,7 @@ def edit(call: Call, *, id: str, **changes: Any) -> None:
 
 add_memories(
     "delete",
-    "Forget a memory: recall no longer finds it. `restore` undoes it.",
+    "Forget a memory or a turn of talk: recall no longer finds it. `restore` undoes it.",
     lambda done: show.changed("forgotten", done.result),
     overrides={"reason": BY_HAND},
 )

@@ -188,9 +188,10 @@ async def _store_own(
 
 
 async def _delete(access: Access, id: str, reason: str, collection: str) -> Memory:
-    await _found(access, id, collection)
+    memory = await _found(access, id, collection)
     scope = access.scope if collection == "memory" else access.own_scope
-    return await access.hippo.delete(id, scope=scope, reason=reason)
+    await access.hippo.delete(id, scope=scope, reason=reason)
+    return memory
 
 
 async def _found(access: Access, id: str, collection: str) -> Memory:
@@ -247,11 +248,12 @@ async def delete_contradicted(access: Access, stored: Memory) -> list[Memory]:
         collections=("self",),
         category=opposite,
     )
-    return [
-        await access.hippo.delete(item.id, scope=access.own_scope, reason=f"now: {stored.content}")
-        for item in found
-        if _negates(item.content, stored.content)
+    ended = [
+        item.memory for item in found if item.memory and _negates(item.content, stored.content)
     ]
+    for each in ended:
+        await access.hippo.delete(each.id, scope=access.own_scope, reason=f"now: {stored.content}")
+    return ended
 
 
 def _negates(one: str, other: str) -> bool:

@@ -67,8 +67,10 @@ def load(hippo: Hippocampe, path: str | PathLike[str], *, space: str = "default"
 def _parsed(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError) as exc:
-        raise UnreadableFile(f"cannot read {path}: {exc}. Give a TOML file in UTF-8.") from exc
+    except OSError as exc:
+        raise UnreadableFile(f"cannot read {path}: {exc.strerror or exc}.") from exc
+    except UnicodeDecodeError as exc:
+        raise UnreadableFile(f"{path} is not TOML: {exc}. Save it in UTF-8.") from exc
     except tomllib.TOMLDecodeError as exc:
         raise UnreadableFile(f"{path} is not TOML: {exc}. Correct it.") from exc
 

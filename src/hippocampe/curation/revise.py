@@ -18,6 +18,7 @@ from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import InvalidInput, NotFound
+from hippocampe.ingest.conversation import hide_turns
 from hippocampe.ingest.draft import event_time
 from hippocampe.ingest.memory_writes import supersede_and_link, update_memory
 from hippocampe.ingest.remember import inherited_importance
@@ -148,8 +149,12 @@ def _check_editable(memory: Memory, *, lasts: bool) -> None:
         raise NotFound(f"memory {memory.id!r} has expired: restore it first.")
 
 
-def delete(writer: Writer, turns: Turns, id: str, *, scope: Scope, reason: str) -> Memory:
-    """Forget a memory: recall no longer finds it, it stays in history, and `restore` brings it back.
+def delete(
+    writer: Writer, turns: Turns, id: str, *, scope: Scope, reason: str
+) -> Memory | Recollection:
+    """Forget a memory or a turn of talk: recall no longer finds it, and `restore` brings it back.
+
+    A memory stays in history. What was learnt from a turn stays current.
 
     Args:
         id: Its id, exactly as a search gave it.
@@ -157,14 +162,18 @@ def delete(writer: Writer, turns: Turns, id: str, *, scope: Scope, reason: str) 
         reason: Why; it is kept in the history.
 
     Raises:
-        NotFound: The space has no current memory of this id.
+        NotFound: The space has no current memory of this id, and no turn that is not forgotten.
         InvalidInput: The reason is empty.
     """
     check_id(id)
     reason = clean_reason(reason)
     with writer.change(from_reserve=True) as change:
-        memory = _require_current(change, id, scope)
-        deleted = _delete(change, writer.corpus.store.now(), memory, reason)
+        turn = turn_rows.get(change.connection, scope.space, [id]).get(id)
+        now = writer.corpus.store.now()
+        if turn is not None:
+            deleted = _delete_turn(change, now, turn, reason)
+        else:
+            deleted = _delete(change, now, _require_current(change, id, scope), reason)
     turns.forget(scope.space)
     return deleted
 
@@ -194,6 +203,14 @@ def delete_fact(
 def _delete(change: UnitOfWork, now: datetime, memory: Memory, reason: str) -> Memory:
     audit.record(change.connection, now, memory.space, "delete", **audit.ids([memory.id]))
     return hide(change, memory, now, reason)
+
+
+def _delete_turn(change: UnitOfWork, now: datetime, turn: Turn, reason: str) -> Recollection:
+    if turn.forgotten_at is not None:
+        raise NotFound(f"turn {turn.id!r} is forgotten already: restore it to show it again.")
+    audit.record(change.connection, now, turn.space, "delete", **audit.ids([turn.id]))
+    hide_turns(change, turn.space, [turn.id], now, reason)
+    return of_turn(turn)
 
 
 def hide(change: UnitOfWork, memory: Memory, at: datetime, reason: str) -> Memory:

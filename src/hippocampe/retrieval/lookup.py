@@ -33,7 +33,7 @@ def require(found: Mapping[str, Memory], id: str, scope: Scope) -> Memory:
     if id not in found:
         raise NotFound(
             f"space {scope.space!r} has no memory {id!r}: take the id of a memory from recall or recent. "
-            "`erase` removes a turn of talk."
+            "Of turns, only delete, restore and erase take ids."
         )
     return found[id]
 
