@@ -1,6 +1,7 @@
 """Conversations, exchanges page by page, and one exchange with what became of it."""
 
 from datetime import datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -51,6 +52,26 @@ def test_exchanges_by_person_channel_day_and_words(
     assert [each.content for each in first.messages] == ["Le voilier est à Nantes", "Bien noté"]
     assert {each.turn_id for each in first.messages} == {boat}
     assert (first.author, first.channel) == ("owen", "lobby")
+
+
+def test_messages_are_found_by_the_ids_of_the_host(memory: Hippocampe) -> None:
+    turn = memory.after_turn("J'ai perdu mes clés", "Où ?", scope=LOBBY, external_id="chat-42")
+    memory.after_turn("I found my keys", "Where?", scope=LOBBY, external_id="chat-43")
+    memory.after_turn("Autre espace", "Ah", scope=Scope(space="autre"), external_id="chat-42")
+
+    def found(*ids: str, **of: Any) -> list[str]:
+        spoken = memory.messages(external_ids=ids, **{"scope": LOBBY, **of})
+        return [each.content for each in spoken]
+
+    assert found("chat-42") == ["J'ai perdu mes clés"]
+    assert found("chat-42", "chat-43", "chat-44") == ["J'ai perdu mes clés", "I found my keys"]
+    assert found("chat-42", scope=Scope(channel="phone")) == found() == []
+    (message,) = memory.messages(external_ids=["chat-42"], scope=LOBBY)
+    assert message.turn_id == turn
+    memory.erase(id=message.id, scope=LOBBY)
+    assert found("chat-42") == []
+    with pytest.raises(InvalidInput, match="list of texts"):
+        memory.messages(external_ids="chat-42", scope=LOBBY)
 
 
 @pytest.mark.parametrize("order", ["newest", "oldest"])

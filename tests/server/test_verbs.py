@@ -48,6 +48,12 @@ def test_talk(client: httpx.Client, memory: Hippocampe) -> None:
     assert [each["content"] for each in latest] == ["Question 2 sur le thé", "Réponse 2"]
     before = {"limit": 2, "channel": "lobby", "until": latest[0]["at"]}
     assert ok(client.get("/api/messages", params=before))[-1]["content"] == "Réponse 1"
+    told = {"user_message": "J'ai adopté un furet", "reply": "Bravo !", "external_id": "chat-7"}
+    pets = {"space": "pets", "user": "dev", "channel": "lobby"}
+    assert client.post("/api/after_turn", params=pets, json=told).is_success
+    wanted = {"space": "pets", "external_id": ["chat-7", "chat-8"]}
+    named = ok(client.get("/api/messages", params=wanted))
+    assert [each["content"] for each in named] == ["J'ai adopté un furet"]
     found = ok(client.get("/api/messages", params={"q": "thé", "of_user": "dev", "limit": 2}))
     assert [each["content"] for each in found] == ["Question 2 sur le thé", "Question 1 sur le thé"]
     assert ok(client.get("/api/users"))["dev"]["messages"] == 3

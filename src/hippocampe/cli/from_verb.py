@@ -76,6 +76,7 @@ COMMON: Mapping[str, Override] = {
     "collections": Override(("--collection",), values=types.RECALL_COLLECTIONS),
     "category": Override(values=CATEGORIES),
     "subjects": flag("--subject"),
+    "external_ids": flag("--external-id"),
     "states": flag("--state"),
     "user": flag("--of-user"),
     "channel": flag("--of-channel"),

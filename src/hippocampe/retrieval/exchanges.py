@@ -42,6 +42,7 @@ def messages(
     working: bool = False,
     live: bool = False,
     ids: Sequence[str] | None = None,
+    external_ids: Sequence[str] | None = None,
     limit: int = 20,
 ) -> list[Message]:
     """The latest messages of the scope's channel (of all, if it names none), oldest first.
@@ -53,16 +54,18 @@ def messages(
         working: Only the working history: exchanges that are not compacted yet.
         live: Only what was overheard since the last digest.
         ids: Only messages with these ids, such as the evidence of a memory.
+        external_ids: Only messages that were stored with these ids of the host.
         limit: At most this many, 1 to 1,000.
 
     Raises:
         InvalidInput: An argument is invalid.
     """
     limit = check_limit(limit)
+    named = ids is not None or external_ids is not None
     conditions = message_rows.within(
         schema.message,
         # By id alone: given a space too, SQLite would read all rows of the space.
-        scope.space if ids is None else None,
+        None if named else scope.space,
         channel=scope.channel,
         since=as_utc(since, name="since"),
         until=as_utc(until, name="until"),
@@ -73,9 +76,12 @@ def messages(
         conditions.append(schema.message.c.live.is_(True))
     if ids is not None:
         conditions.append(schema.message.c.id.in_(check_list("ids", ids, most=MAX_EVIDENCE)))
+    if external_ids is not None:
+        wanted = check_list("external_ids", external_ids, most=MAX_EVIDENCE)
+        conditions.append(schema.message.c.external_id.in_(wanted))
     with store.read() as connection:
         found = message_rows.find(
-            connection, *conditions, newest_first=True, limit=limit if ids is None else None
+            connection, *conditions, newest_first=True, limit=None if named else limit
         )
     return [each for each in found if each.space == scope.space][:limit][::-1]
 

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 from hippocampe.errors import NotFound
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.language.text import truncated
-from hippocampe.server.api.arguments import body_of
+from hippocampe.server.api.arguments import Label, body_of
 from hippocampe.server.http.dependencies import AdminScope, HasKey, Hippo, ReadScope, WriteScope
 from hippocampe.types import (
     ApiKey,
@@ -117,16 +117,24 @@ async def list_messages(
     since: str | None = None,
     until: str | None = None,
     working: bool = False,
+    external_id: Annotated[
+        list[Label] | None, Query(description="Only messages stored with one of these ids.")
+    ] = None,
     limit: int = 20,
 ) -> list[Message]:
     """The latest messages, of the channel if one is given: oldest first, or with `q` newest first.
 
     `until`, the time of the earliest message of an answer, gives those before it. `of_user` needs `q`,
-    `working` takes none.
+    `working` and `external_id` take none.
     """
     if q is None:
         return await hippo.messages(
-            scope=scope, since=since, until=until, working=working, limit=limit
+            scope=scope,
+            since=since,
+            until=until,
+            working=working,
+            external_ids=external_id,
+            limit=limit,
         )
     return await hippo.search_text(
         q, scope=scope, user=of_user, since=since, until=until, limit=limit
