@@ -1029,6 +1029,11 @@ class TestForgetting:
         id = said("Zoé joue du tuba")
         assert run("erase", "--id", id, "--subject", "tuba", "--yes").code == 1
         assert run("erase", "--id", id, "--yes", "--json").json["ids"] == [id]
+        run("remember", "Mon allergie aux noix est grave")
+        missed = run("erase", "--subject", "allergie", "--yes").out
+        assert "Nothing has this subject: it is a tag, or a name" in missed
+        assert missed.endswith("erased: nothing\n")
+        assert "subject" not in run("erase", "--of-user", "somebody", "--yes").out
         assert run("get", id).code == 3
 
     def test_expire(self, run: Run) -> None:

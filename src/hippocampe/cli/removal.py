@@ -69,18 +69,24 @@ def _remove(
     with call.read() if dry_run else call.open() as hippo:
         if dry_run or not yes:
             planned = execute(call, hippo, verb, {**arguments, "dry_run": True}).result
-            _answer(call, planned, done)
+            _answer(call, planned, done, of_subject="subject" in arguments)
             if dry_run or not planned.ids:
                 return
             confirm(planned)
         receipt = execute(call, hippo, verb, arguments).result
     # Items that were listed for confirmation are not listed twice.
-    _answer(call, receipt, done, listed=yes)
+    _answer(call, receipt, done, listed=yes, of_subject="subject" in arguments)
 
 
-def _answer(call: Call, receipt: "Receipt", done: str, *, listed: bool = True) -> None:
+def _answer(
+    call: Call, receipt: "Receipt", done: str, *, listed: bool = True, of_subject: bool
+) -> None:
     zone = call.config.timezone
-    call.answer(receipt, lambda: show.receipt(receipt, done, timezone=zone, listed=listed))
+
+    def shown() -> terminal.Shown:
+        return show.receipt(receipt, done, timezone=zone, listed=listed, of_subject=of_subject)
+
+    call.answer(receipt, shown)
 
 
 def _confirm_erasure(planned: "Receipt") -> None:

@@ -215,7 +215,9 @@ def facts(found: Mapping[str, Memory]) -> Shown:
     return pairs((key, found[key].content) for key in sorted(found))
 
 
-def receipt(done: Receipt, verb: str, *, timezone: str, listed: bool = True) -> Shown:
+def receipt(
+    done: Receipt, verb: str, *, timezone: str, listed: bool = True, of_subject: bool = False
+) -> Shown:
     """The removed items, or in a dry run those to remove: the items if `listed`, then their counts."""
     shown: list[Shown] = []
     if done.items and listed:
@@ -237,6 +239,13 @@ def receipt(done: Receipt, verb: str, *, timezone: str, listed: bool = True) -> 
             )
         )
         return lines(*shown)
+    if not done.ids and of_subject:
+        shown.append(
+            say(
+                "Nothing has this subject: it is a tag, or a name that the texts write with a capital. Erase anything "
+                "else by its id, which recall shows."
+            )
+        )
     change = label("planned" if done.dry_run else "change", verb)
     shown.append(say("{key}: {value}", key=change, value=counted(done.counts)))
     if done.settings:
