@@ -377,6 +377,28 @@ def test_a_statement_of_a_failed_request_is_kept_until_it_is_sent(
         reader.forgive(complaint)
 
 
+@pytest.mark.parametrize(
+    ("language", "add", "statement", "empty"),
+    [("en", "Add", "Statement", "is empty"), ("fr", "Ajouter", "Énoncé", "est vide")],
+)
+def test_the_error_of_a_statement_goes_when_it_is_sent_again(
+    reader: Reader, language: str, add: str, statement: str, empty: str
+) -> None:
+    page = reader.open("/memory", language=language)
+    page.get_by_role("button", name=add).click()
+    toasts = page.locator("#toasts")
+    for _ in range(2):
+        page.get_by_label(statement).fill("\u2060")
+        page.get_by_label(statement).press("Control+Enter")
+        expect(toasts.locator(".danger")).to_have_count(1)
+        expect(toasts).to_contain_text(empty)
+    page.get_by_label(statement).fill("Lise répare des vélos")
+    page.get_by_label(statement).press("Control+Enter")
+    expect(rows_of(page).first).to_contain_text("Lise répare des vélos")
+    expect(toasts.locator(".danger")).to_have_count(0)
+    reader.forgive("422")
+
+
 def test_a_proxy_without_its_server_is_a_server_that_does_not_answer(reader: Reader) -> None:
     page = reader.open("/memory", language="fr")
     page.get_by_role("button", name="Ajouter").click()

@@ -2,6 +2,7 @@
 const place = document.getElementById("toasts");
 const words = document.body.dataset;
 const SHOWN_MS = 8000;
+const failed = new WeakMap();
 
 // The menu is as much shorter, so that no link is covered.
 new ResizeObserver(() => {
@@ -17,9 +18,10 @@ function button(label, press) {
   return made;
 }
 
-export function toast(text, { undo = null, kind = "" } = {}) {
+export function toast(text, { undo = null, kind = "", from = null } = {}) {
   const box = document.createElement("div");
   box.className = `toast ${kind}`;
+  if (from) failed.set(box, from);
   const message = document.createElement("span");
   message.textContent = text;
   box.append(message);
@@ -63,15 +65,19 @@ export function reason(request) {
 }
 
 document.body.addEventListener("htmx:responseError", (event) => {
-  const { xhr, target, requestConfig } = event.detail;
+  const { elt, xhr, target, requestConfig } = event.detail;
   if (requestConfig.verb === "get" && target?.matches("[data-part]")) return;
   const said = reason(xhr);
-  toast(said === words.unreachable && requestConfig.verb !== "get" ? silent : said, { kind: "danger" });
+  toast(said === words.unreachable && requestConfig.verb !== "get" ? silent : said, { kind: "danger", from: elt });
 });
 document.body.addEventListener("htmx:sendError", (event) => {
   const asks = event.detail.requestConfig.verb === "get";
   if (asks && event.detail.target?.matches("[data-part]")) return;
-  toast(asks ? words.unreachable : silent, { kind: "danger unreachable" });
+  toast(asks ? words.unreachable : silent, { kind: "danger unreachable", from: event.detail.elt });
+});
+// A form that is sent again has another outcome.
+document.body.addEventListener("htmx:beforeRequest", ({ detail }) => {
+  for (const each of [...place.children]) if (failed.get(each) === detail.elt) each.remove();
 });
 document.body.addEventListener("htmx:afterOnLoad", () => {
   for (const each of place.querySelectorAll(".unreachable")) each.remove();
