@@ -273,7 +273,7 @@ def _of_raised(
     now: datetime,
     stopwatch: Stopwatch,
 ) -> list[Found]:
-    """What answers the question that a plan raises, if it raises one."""
+    """Results for the question that a plan raises, if it raises one."""
     question = raised_by(corpus.vocabulary, analysed(plan))
     if question is None:
         return []
