@@ -140,7 +140,7 @@ def furnish(hippo: Any, clock: FakeClock, space: str = ME.space) -> dict[str, st
     ids["message"] = hippo.messages(scope=ME)[0].id
     ids["hidden"] = hippo.after_turn("J'ai vu une baleine", "Où cela ?", scope=ME)
     hippo.forget("baleine", scope=ME)
-    hippo.observe("on part à 18 h", scope=ME)
+    hippo.observe("on part à 18 h", scope=ME, external_id="lobby-1")
     hippo.record_usage(scope=ME, model="m", purpose="chat", input_tokens=3, output_tokens=1)
     ids["injection"] = hippo.before_turn("le voilier rouge", scope=ME).id
     ids["later"] = hippo.before_turn("le phare du port", scope=ME).id
@@ -347,6 +347,7 @@ _OWN: dict[str, tuple[Arguments, ...]] = {
         _always(scope=ME, since=SINCE, until=UNTIL, working=True, limit=2),
         _always(scope=ME, live=True),
         lambda world: {"scope": ME, "ids": [world.ids["message"]]},
+        _always(scope=ME, external_ids=["lobby-1"]),
     ),
     "search_text": (
         _always(

@@ -224,7 +224,9 @@ REST: dict[str, Endpoint] = {
     **{each.verb.__name__: _passed_on(each) for each in endpoints.ENDPOINTS},
     "remember": Endpoint("POST /api/memories"),
     "before_turn": Endpoint("POST /api/before_turn", more={"explain": True}),
-    "messages": Endpoint("GET /api/messages", lacks=frozenset({"live", "ids"})),
+    "messages": Endpoint(
+        "GET /api/messages", {"external_ids": "external_id"}, lacks=frozenset({"live", "ids"})
+    ),
     "search_text": Endpoint(
         "GET /api/messages", {"query": "q", "user": "of_user"}, lacks=frozenset({"channel"})
     ),

@@ -93,8 +93,8 @@ _GROUPS: Mapping[str, tuple[Verb, ...]] = {
             command="Show the versions of a memory, oldest first.",
         ),
         _write("edit", operation="update_memory", http="PATCH /api/memories/{id}"),
-        _write("delete", operation="delete_memory"),
-        _write("restore", http="POST /api/memories/{id}/restore"),
+        _write("delete", operation="delete_memory", recounts=True),
+        _write("restore", recounts=True, http="POST /api/memories/{id}/restore"),
         _write("associate"),
         _read(
             "changes",
@@ -104,7 +104,7 @@ _GROUPS: Mapping[str, tuple[Verb, ...]] = {
         _read("neighbours"),
         _read("graph"),
         _read("reviews", http="GET /api/reviews"),
-        _write("settle"),
+        _write("settle", recounts=True),
         _read("facts"),
         _write("set_fact", operation="upsert_memory"),
         _write("delete_fact"),
@@ -147,7 +147,15 @@ _GROUPS: Mapping[str, tuple[Verb, ...]] = {
             "compact", "long", role="admin", operation="upsert_memory", http="POST /admin/compact"
         ),
         _read("notes", writes_with="refresh"),
-        _write("import_from", "long", role="admin", reach="files", file="path", crosses=True),
+        _write(
+            "import_from",
+            "long",
+            role="admin",
+            reach="files",
+            file="path",
+            crosses=True,
+            recounts=True,
+        ),
         Verb("export_to", "admin", "long", reach="files", file="path"),
     ),
     "Turns": (
@@ -163,7 +171,7 @@ _GROUPS: Mapping[str, tuple[Verb, ...]] = {
         _read("replay"),
     ),
     "Forgetting": (
-        _write("forget", operation="delete_memory", http="POST /api/forget"),
+        _write("forget", operation="delete_memory", recounts=True, http="POST /api/forget"),
         _write(
             "erase",
             "long",

@@ -59,7 +59,7 @@ def test_commands_answer_in_the_language_of_the_locale(
         assert run("remember", "Nina aime le thé vert").startswith("déjà connu : Nina aime")
         assert run("get", "x") == (
             "erreur : l’espace 'default' n’a pas de souvenir 'x' : prenez l’identifiant d’un souvenir dans "
-            "les résultats de recall ou de recent. `erase` supprime un échange.\n"
+            "les résultats de recall ou de recent. Ceux des échanges ne vont qu’à delete, restore et erase.\n"
         )
         run("facts", "set", "boisson", "café", "--user", "nina")
         told = run("recall", "boisson café", "--limit", "1")

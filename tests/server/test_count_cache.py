@@ -125,3 +125,26 @@ def test_a_digest_makes_counts_anew(memory: Hippocampe, monkeypatch: pytest.Monk
         return [before.live, after.live]
 
     assert asyncio.run(ask()) == [1, 0]
+
+
+def test_what_a_person_decides_makes_counts_anew(
+    memory: Hippocampe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "EXPENSIVE_SECONDS", 0.0)
+    monkeypatch.setattr(serving, "SHARE", 1e-6)
+    rose = Scope(user="rose")
+
+    async def ask() -> None:
+        served = ServedMemory(memory)
+        older = await served.remember("Rose peint son petit bateau en bois", scope=rose)
+        newer = await served.remember("Rose vend son petit bateau en bois", scope=rose)
+        assert (await served.stats(scope=rose)).reviews == 1
+        await served.settle(newer.memory.id, older.memory.id, scope=rose)
+        assert (await served.stats(scope=rose)).reviews == 0
+        await served.delete(newer.memory.id, scope=rose, reason="sold")
+        assert (await served.stats(scope=rose)).forgotten == 1
+        await served.restore(newer.memory.id, scope=rose)
+        assert (await served.stats(scope=rose)).forgotten == 0
+        served.release()
+
+    asyncio.run(ask())

@@ -34,6 +34,11 @@ ENDS = [
     ("I'm looking for a job in Boston", "I found a job at Fidelity"),
     ("La chaudière est en panne", "La chaudière est réparée depuis hier"),
     ("I'm looking for a new desk", "I bought a desk"),
+    # A thing that was put elsewhere.
+    ("The router is in the hallway", "We moved the router to the living room"),
+    ("My spare keys are in the drawer", "I've put the spare keys back in the cupboard"),
+    ("La box est dans l'entrée", "On a mis la box dans le salon"),
+    ("Mes clés de rechange sont au bureau", "J'ai ramené mes clés de rechange à la maison"),
     # A birth; at another time than expected.
     ("My sister is pregnant", "My sister gave birth to a girl"),
     ("Ma sœur est enceinte", "Ma sœur a accouché d'une petite Zoé"),
@@ -162,6 +167,14 @@ GOES_ON = [
     ("I run every morning", "I want to stop running"),
     ("Tom runs every day", "Tom quit"),
     ("The hotel in Sète has a pool", "We changed hotels, we're at the Metropole now"),
+    # Another thing, a part of it, another owner's, for a day, or not yet.
+    ("The router is in the hallway", "We moved the TV to the living room"),
+    ("The drill is in the shed", "I put the drill bits in the garage"),
+    ("My bike is in the garage", "Tom moved his bike to the shed"),
+    ("Le vin est à la cave", "J'ai mis une bouteille de vin au frigo"),
+    ("The wine is in the cellar", "I put the wine in the fridge for tonight"),
+    ("La box est dans l'entrée", "On va mettre la box dans le salon"),
+    ("The router was in the hallway", "We moved the router to the living room"),
     ("My school is Elm Park", "I changed the school website to Drupal"),
     ("My bank is Chase", "I changed banks in 2010, I was with Ally"),
     ("Our favourite hotel is the Imperial", "We changed hotels, we're at the Metropole now"),

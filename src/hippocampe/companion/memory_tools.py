@@ -188,10 +188,9 @@ async def _store_own(
 
 
 async def _delete(access: Access, id: str, reason: str, collection: str) -> Memory:
-    memory = await _found(access, id, collection)
+    await _found(access, id, collection)
     scope = access.scope if collection == "memory" else access.own_scope
-    await access.hippo.delete(id, scope=scope, reason=reason)
-    return memory
+    return cast(Memory, await access.hippo.delete(id, scope=scope, reason=reason))
 
 
 async def _found(access: Access, id: str, collection: str) -> Memory:
@@ -248,12 +247,13 @@ async def delete_contradicted(access: Access, stored: Memory) -> list[Memory]:
         collections=("self",),
         category=opposite,
     )
+    reason = f"now: {stored.content}"
     ended = [
-        item.memory for item in found if item.memory and _negates(item.content, stored.content)
+        await access.hippo.delete(item.id, scope=access.own_scope, reason=reason)
+        for item in found
+        if _negates(item.content, stored.content)
     ]
-    for each in ended:
-        await access.hippo.delete(each.id, scope=access.own_scope, reason=f"now: {stored.content}")
-    return ended
+    return cast("list[Memory]", ended)
 
 
 def _negates(one: str, other: str) -> bool:

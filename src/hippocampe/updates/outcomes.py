@@ -31,6 +31,7 @@ from hippocampe.updates.exchanges import (
     names_another_owner,
     place_of_change,
 )
+from hippocampe.updates.places import is_moved, may_be_moved
 from hippocampe.updates.plans import differing
 from hippocampe.updates.possessions import is_disposed, may_be_disposed
 
@@ -76,11 +77,14 @@ def outcome(new: Statement, old: Statement) -> str | None:
     of_any, of_the_same = (
         [each for each in kinds if each.may_be(new, old)] for kinds in (_OF_ANY, _OF_THE_SAME)
     )
-    if not (of_any or of_the_same or place_of_change(new) is not None):
+    changes = place_of_change(new) is not None or may_be_moved(new, old)
+    if not (of_any or of_the_same or changes):
         return None
     aligned = align(old, new)
     if roles_swapped(new, old):
         return None
+    if may_be_moved(new, old) and is_moved(aligned):
+        return "moved"
     told = changes_it(aligned)
     if told or (old.subject != new.subject and new.subject in _PERSONAL):
         return "changed" if told else None
