@@ -33,7 +33,7 @@ NEWEST: Final = 3
 """Memories about a subject that tell how its name is written."""
 MOST_NAMES: Final = 12
 """Words that may be names, of one query: each is looked up in the store."""
-NEWEST_TOLD: Final = 200
+NEWEST_TOLD: Final = 100
 """Memories whose users are known by name, though no text may have it: "I live in Nice" is of Rachel."""
 REPEATED: Final = 8
 """Texts that may have a typing error: somebody who makes it once makes it again, and what is asked is stored."""
