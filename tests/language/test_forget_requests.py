@@ -210,6 +210,8 @@ OTHERS = [
     "forget, I'll find out myself",
     "oublie, je trouverai tout seul",
     "if you have no time, you can forget it",
+    "— you can forget it",
+    "🙂 tu peux l'oublier",
     "si t'as pas le temps tu peux l'oublier",
     "forget everything",
     "Oublie tout",

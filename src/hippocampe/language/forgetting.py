@@ -23,8 +23,8 @@ MAX_UNSURE_WORDS: Final = 6
 MAX_AGREEMENT_WORDS: Final = 8
 _CLAUSE_END: Final = re.compile(r"(?<=[.!?…;])\s+|\n+|(?<=,)\s+")
 _REQUESTS: Final = re.compile(rf"(?:{'|'.join(load_all('questions')['requests'])})\b")
-_OBJECTS: Final = words_of("determiners") | words_of("coordinators") | words_of("persons")
 _DETERMINERS: Final = words_of("determiners")
+_OBJECTS: Final = _DETERMINERS | words_of("coordinators") | words_of("persons")
 _QUOTES: Final = '«“"`'
 
 
@@ -158,7 +158,7 @@ class _Forms:
         """The request that begins at a clause, without its rest, and where it ends."""
         if found := self._before.match(text, start):
             topic = found["topic"]
-            is_thing = fold(words(topic)[0]) in _DETERMINERS
+            is_thing = not _DETERMINERS.isdisjoint(words(topic)[:1])
             return (_request(topic, sure=False), len(text)) if is_thing else None
         verb = self._verb.match(text, start)
         # "Forget it" without its object: "forget, I'll find out".
