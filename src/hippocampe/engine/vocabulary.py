@@ -330,7 +330,7 @@ class Vocabulary:
         """The mean of some words of the program in the word space, a unit vector: what means the same is near it."""
         if words not in self._means:
             listed = sorted(words)
-            placed = self.place(listed, self.embedder.embed_query("", listed)[1])
+            placed = self.place(listed, self.embedder.embed(listed))
             mean = placed.mean(axis=0)
             self._means[words] = mean / np.linalg.norm(mean)
         return self._means[words]

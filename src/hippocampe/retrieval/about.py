@@ -143,13 +143,15 @@ def find(corpus: Corpus, topic: str, scope: Scope, *, said: bool = False) -> lis
 def _with_value(topic: str, found: list[ReceiptItem]) -> list[ReceiptItem]:
     """Drop what only resembles the topic, if others state its value: "my dentist's name" is not in "I see my dentist on Friday"."""
     values, naming = values_asked(topic), is_naming(words(topic))
+    if not (values or naming):
+        return found
     named = proper_names_in(topic)
 
     def states(text: str) -> bool:
         return bool(values_stated(text) & values) or (naming and proper_names_in(text) > named)
 
-    stating = [each for each in found if states(each.content)]
-    return [each for each in found if each in stating or "words" in each.matched or not stating]
+    stating = {each.id for each in found if states(each.content)}
+    return [each for each in found if each.id in stating or "words" in each.matched or not stating]
 
 
 def _read_topic(corpus: Corpus, topic: str, scope: Scope, *, said: bool) -> _Topic:

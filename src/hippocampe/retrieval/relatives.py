@@ -35,8 +35,6 @@ MOST_RELATIVES = 8
 """Relatives of a question that are looked up: a pasted text may name hundreds."""
 MOST_NAMES = 3
 """Names of relatives that are searched for."""
-MOST_LATEST = 100
-"""The newest memories, whose users are those of a small memory."""
 _SHARING = ("brother", "partner", "child")
 """Relatives, with their inverse, who have relatives in common."""
 _OF_A_KNOWN = ("where", "when", "number")
@@ -142,9 +140,8 @@ def may_share_child(
     asker = fold(request.scope.user or "")
     space = request.scope.space
     with corpus.store.read() as connection:
-        ids = memories.highest(connection, "created_at", space, "memory", now, MOST_LATEST)
-        latest = memories.get(connection, space, ids).values()
-    if any(fold(each.user) not in (asker, fold(user)) for each in latest if each.user):
+        users = memories.latest_users(connection, space, now)
+    if any(fold(each) not in (asker, fold(user)) for each in users if each):
         return False
     told = _matching(corpus, " ".join(sorted(kin_words(asked.kin))), request, now)
     return not any(

@@ -256,8 +256,9 @@ def _with_corrections(
                 and len(said) <= LONGEST_CORRECTION
                 and corrects(said, proper_names_in(said))
             ):
-                line = f"{after.author}: {said}" if after.author else said
-                each = replace(each, content=f"{each.content}\n{line}")
+                each = replace(
+                    each, content=_with_lines(each.content, [Spoken(after.author, said)])
+                )
         yield each
 
 
@@ -270,11 +271,17 @@ def _with_replies(connection: Connection, found: list[Recollection]) -> list[Rec
     if not live:
         return found
     after = message_rows.live_after(connection, live, REPLIED_WITHIN)
-    return [_with_lines(each, _replies(each, after.get(each.id, ()))) for each in found]
+    replies = {each.id: _replies(each, after[each.id]) for each in found if each.id in after}
+    return [
+        replace(each, content=_with_lines(each.content, replies[each.id]))
+        if each.id in replies
+        else each
+        for each in found
+    ]
 
 
-def _with_lines(said: Recollection, replies: Sequence[Spoken]) -> Recollection:
-    return replace(said, content="\n".join((said.content, *map(reply_line, replies))))
+def _with_lines(content: str, replies: Sequence[Spoken]) -> str:
+    return "\n".join((content, *map(reply_line, replies)))
 
 
 def _replies(said: Recollection, after: Sequence[Spoken]) -> Sequence[Spoken]:
@@ -288,7 +295,7 @@ def _replies(said: Recollection, after: Sequence[Spoken]) -> Sequence[Spoken]:
 
 
 def reply_line(said: Spoken | Recollection) -> str:
-    """The line of a live message in the content of the one that it answers."""
+    """The line of what follows a message in its content: its author and the words."""
     return f"{said.author}: {said.content}" if said.author else said.content
 
 

@@ -33,8 +33,6 @@ NEWEST: Final = 3
 """Memories about a subject that tell how its name is written."""
 MOST_NAMES: Final = 12
 """Words that may be names, of one query: each is looked up in the store."""
-NEWEST_TOLD: Final = 100
-"""Memories whose users are known by name, though no text may have it: "I live in Nice" is of Rachel."""
 REPEATED: Final = 8
 """Texts that may have a typing error: somebody who makes it once makes it again, and what is asked is stored."""
 MOST_CORRECTED: Final = 32
@@ -82,9 +80,12 @@ def spelled(corpus: Corpus, query: str, space: str) -> str:
 
 
 def _users(corpus: Corpus, space: str, words: Mapping[str, str]) -> dict[str, str]:
-    """The users whose names are among some words, or may be with their possessive; no common word that texts have."""
+    """The users whose names are among some words, or may be with their possessive; no common word that texts have.
+
+    No text may have their names: "I live in Nice" is of Rachel.
+    """
     with corpus.store.read() as connection:
-        users = memories.latest_users(connection, space, "memory", NEWEST_TOLD)
+        users = memories.latest_users(connection, space, corpus.store.now())
     possible = {*words, *(each[:-1] for each in words if each.endswith("s"))}
     named = {fold(each): each.title() for each in users if each.isalpha()}
     named = {each: name for each, name in named.items() if each in possible}

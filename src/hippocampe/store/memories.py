@@ -40,27 +40,28 @@ FOUND = and_(
 _NAMES = [column.name for column in COLUMNS]
 _INSTANTS = [column.name for column in COLUMNS if isinstance(column.type, Instant)]
 _TOUCH_BATCH = 500
+NEWEST = 100
+"""Memories whose users `latest_users` reads: each search pays for them."""
 
 # Statements of the hot path are built once: building one takes longer than running it.
 # By id alone: given a space too, SQLite would read all rows of the space.
 _GET = select(*COLUMNS).where(memory.c.id.in_(IDS))
+_RECALLED = (
+    memory.c.space == bindparam("space"),
+    memory.c.collection == bindparam("collection"),
+    CURRENT,
+    or_(memory.c.expires_at.is_(None), memory.c.expires_at > bindparam("now")),
+)
 _HIGHEST = {
     column.name: select(memory.c.id)
-    .where(
-        *(memory.c.space == bindparam("space"), memory.c.collection == bindparam("collection")),
-        CURRENT,
-        or_(memory.c.expires_at.is_(None), memory.c.expires_at > bindparam("now")),
-    )
+    .where(*_RECALLED)
     .order_by(column.desc())
     .limit(bindparam("limit"))
     for column in (memory.c.created_at, memory.c.importance)
 }
 _LATEST = (
     select(memory.c.user)
-    .where(
-        *(memory.c.space == bindparam("space"), memory.c.collection == bindparam("collection")),
-        CURRENT,
-    )
+    .where(*_RECALLED)
     .order_by(memory.c.created_at.desc())
     .limit(bindparam("limit"))
     .subquery()
@@ -215,9 +216,9 @@ def highest(
     return [row[0] for row in read(connection, _HIGHEST[by], **values)]
 
 
-def latest_users(connection: Connection, space: str, collection: str, limit: int) -> list[str]:
-    """The users who told the newest memories of a collection, at most so many, in no order."""
-    values = {"space": space, "collection": collection, "limit": limit}
+def latest_users(connection: Connection, space: str, now: datetime) -> list[str]:
+    """The users who told the `NEWEST` memories, in no order: those of a small space are all of its users."""
+    values = {"space": space, "collection": "memory", "now": microseconds(now), "limit": NEWEST}
     return [row[0] for row in read(connection, _USERS, **values)]
 
 

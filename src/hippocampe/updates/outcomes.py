@@ -74,20 +74,19 @@ def outcome(new: Statement, old: Statement) -> str | None:
     another = not _ANOTHER.isdisjoint(new.norms) and _ANOTHER.isdisjoint(old.norms)
     if old.question or _is_doubtful(new) or another:
         return None
-    of_any, of_the_same = (
-        [each for each in kinds if each.may_be(new, old)] for kinds in (_OF_ANY, _OF_THE_SAME)
+    of_things, of_any, of_the_same = (
+        [each for each in kinds if each.may_be(new, old)]
+        for kinds in (_OF_THINGS, _OF_ANY, _OF_THE_SAME)
     )
-    changes = place_of_change(new) is not None or may_be_moved(new, old)
-    if not (of_any or of_the_same or changes):
+    if not (of_things or of_any or of_the_same):
         return None
     aligned = align(old, new)
     if roles_swapped(new, old):
         return None
-    if may_be_moved(new, old) and is_moved(aligned):
-        return "moved"
-    told = changes_it(aligned)
-    if told or (old.subject != new.subject and new.subject in _PERSONAL):
-        return "changed" if told else None
+    if told := _first_told(of_things, aligned):
+        return told
+    if old.subject != new.subject and new.subject in _PERSONAL:
+        return None
     if told := _first_told(of_any, aligned):
         return told
     if not of_the_same or _is_of_another(aligned):
@@ -332,6 +331,11 @@ def _saying(reason: str, is_told: Callable[[Alignment], bool]) -> Callable[[Alig
     return lambda aligned: reason if is_told(aligned) else None
 
 
+_OF_THINGS: Final = (
+    _Event(may_be_moved, _saying("moved", is_moved)),
+    _Event(lambda new, _: place_of_change(new) is not None, _saying("changed", changes_it)),
+)
+"""The kinds of events of a thing that anybody may cause: "I moved the router"; they count first."""
 _OF_ANY: Final = (
     _Event(_may_be_contrary, _saying("the contrary", _reverses)),
     _Event(
