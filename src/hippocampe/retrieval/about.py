@@ -140,6 +140,12 @@ def find(corpus: Corpus, topic: str, scope: Scope, *, said: bool = False) -> lis
     return _with_value(asked.text, list(found.values()))
 
 
+def named(corpus: Corpus, topic: str, scope: Scope) -> Iterator[ReceiptItem]:
+    """Statements of the user with all the words of a topic with a name, which needs no search by meaning."""
+    asked = _read_topic(corpus, topic, scope, said=True)
+    return _by_words(corpus, asked) if asked.wanted else iter(())
+
+
 def _with_value(topic: str, found: list[ReceiptItem]) -> list[ReceiptItem]:
     """Drop what only resembles the topic, if others state its value: "my dentist's name" is not in "I see my dentist on Friday"."""
     values, naming = values_asked(topic), is_naming(words(topic))

@@ -104,8 +104,8 @@ def _items(corpus: Corpus, request: ForgetRequest, scope: Scope) -> list[Receipt
 def _by_name(corpus: Corpus, topic: str, scope: Scope) -> list[ReceiptItem]:
     """Statements of the user about a relative of the topic, by their name: memory knows that "my ex" is called Jason."""
     now = corpus.store.now()
-    named = with_names_of_relatives(corpus, topic, RecallRequest(scope), now, is_topic=True)
-    found = (item for each in named for item in about.find(corpus, each, scope, said=True))
+    topics = with_names_of_relatives(corpus, topic, RecallRequest(scope), now, is_topic=True)
+    found = (item for each in topics for item in about.named(corpus, each, scope))
     return [replace(each, matched=(*each.matched, about.UNCLEAR)) for each in found]
 
 
