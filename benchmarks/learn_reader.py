@@ -2,13 +2,15 @@
 
     python benchmarks/learn_reader.py prepare --data DATA --texts FILE... --cache CACHE
     python benchmarks/learn_reader.py gather --data DATA --cache CACHE [--all]
-    python benchmarks/reader_fit.py --cache CACHE [--name run] [--device cuda]
+    python benchmarks/learn_reader.py restore --cache CACHE [--name run] --output src/hippocampe/data/reader.zip
+    python benchmarks/reader_fit.py --cache CACHE [--name run] [--begin RUN] [--device cuda]
     python benchmarks/learn_reader.py export --data DATA --cache CACHE [--name run] [--others RUN...] --output reader.zip
     python benchmarks/learn_reader.py calibrate --data DATA --cache CACHE --output src/hippocampe/data/reader.zip
     python benchmarks/learn_reader.py measure --data DATA --cache CACHE --output reader.zip [--out FILE]
 
 `prepare` makes the tokenizer, cuts the base, and asks `recall` every question, whose results are the texts to read.
-`gather` writes what is learnt from, without what is held out unless `--all`. `reader_fit.py` fits the network. `export`
+`gather` writes what is learnt from, without what is held out unless `--all`. `restore` makes a run of an exported file, to go
+on from, with its tokenizer and base. `reader_fit.py` fits the network. `export`
 writes the file of the product, rounded to 8 bits. `calibrate` learns how the score of a result follows from its score and
 the reader's log-odds, on worlds that are held out, into `src/hippocampe/data/rank.json`. `measure` reads what is held out
 and `data/` by the file (`reader_measures.py`). Folders: `DATA/reader`, `DATA/ask-dev` and `DATA/updates-dev`, in the forms
@@ -24,7 +26,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import astuple
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
+from multiprocessing import Pool
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -115,8 +119,8 @@ def prepare(options: argparse.Namespace) -> None:
     tokenizer.save(str(cache / "tokenizer.json"))
     Weights.cut(base, rows, LAYERS, PLACES).store(cache / "base.npz")
     print(len(rows), "pieces")
-    for world in known_worlds(options.data):
-        ranked(world, cache)
+    with Pool() as pool:
+        pool.map(partial(ranked, cache=cache), known_worlds(options.data), chunksize=1)
 
 
 def gather(options: argparse.Namespace) -> None:
@@ -128,6 +132,18 @@ def gather(options: argparse.Namespace) -> None:
     found += pairs(sorted((OWN / "statements").glob("*.txt")))
     both = [(world, ranked(world, cache)) for world in known]
     print(reader_lessons.store(cache / "lessons.json.gz", both, found))
+
+
+def restore(options: argparse.Namespace) -> None:
+    """Make a run of an exported file, with its tokenizer and its base."""
+    cache: Path = options.cache
+    state, tokenizer = reader_export.restored(options.output)
+    tokenizer.save(str(cache / "tokenizer.json"))
+    base = Base.open()
+    pieces = json.loads(tokenizer.to_str())["model"]["vocab"]
+    rows = [base.pieces[piece][0] for piece, _ in pieces]
+    Weights.cut(base, rows, LAYERS, PLACES).store(cache / "base.npz")
+    torch.save({"network": state, "steps": 0}, cache / f"{options.name}.pt")
 
 
 def export(options: argparse.Namespace) -> None:
@@ -337,7 +353,7 @@ class Cached:
 def main() -> None:
     """Run one step."""
     parser = common.arguments(__doc__)
-    steps = (prepare, gather, export, calibrate, measure)
+    steps = (prepare, gather, restore, export, calibrate, measure)
     by_name = {each.__name__: each for each in steps}
     parser.add_argument("step", choices=by_name)
     parser.add_argument("--data", type=Path)

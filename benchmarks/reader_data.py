@@ -50,6 +50,8 @@ STRANGERS: Final = 0.5
 """Share of new statements that are also read with a near old one of another group."""
 NEAR_STRANGERS: Final = 6
 """The nearest old statements of other groups, of which one is drawn."""
+COMPARED: Final = 1_000
+"""New statements that are compared with all old ones at a time."""
 ALIKE: Final = 0.92
 """Statements of two groups that are nearer than this may be one statement."""
 CANDIDATES: Final = 40
@@ -406,13 +408,15 @@ def _strangers(
     news = list({each.new: each.group for each in found if each.source != "minimal"}.items())
     vectors = embed([old for old, _ in olds])
     chosen = [each for each in news if chance.random() < STRANGERS]
-    for (new, group), near in zip(chosen, embed([new for new, _ in chosen]), strict=True):
-        cosines = vectors @ near
-        order = np.argsort(-cosines)[: 4 * NEAR_STRANGERS]
-        strange = [at for at in order if olds[at][1] != group and cosines[at] < ALIKE]
-        if strange:
-            old = olds[chance.choice(strange[:NEAR_STRANGERS])][0]
-            yield Pair(old, new, LABELS["separate"], UNRELATED, group, "stranger")
+    embedded = embed([new for new, _ in chosen])
+    for start in range(0, len(chosen), COMPARED):
+        cosines = embedded[start : start + COMPARED] @ vectors.T
+        orders = np.argsort(-cosines, axis=1)[:, : 4 * NEAR_STRANGERS]
+        for (new, group), order, row in zip(chosen[start:], orders, cosines, strict=False):
+            strange = [at for at in order if olds[at][1] != group and row[at] < ALIKE]
+            if strange:
+                old = olds[chance.choice(strange[:NEAR_STRANGERS])][0]
+                yield Pair(old, new, LABELS["separate"], UNRELATED, group, "stranger")
 
 
 def nearest(likeness: np.ndarray, count: int) -> list[list[int]]:

@@ -290,3 +290,59 @@ def store(
         file.writestr("about.json", json.dumps(head, ensure_ascii=False, indent=1))
         for name, each in parts.items():
             file.writestr(name, each)
+
+
+def restored(archive: Path) -> tuple[dict[str, torch.Tensor], Tokenizer]:
+    """The weights of an exported network as `Network.load_state_dict` takes them, as they were rounded, and its tokenizer.
+
+    Args:
+        archive: A file that `store` wrote of what `build` made, with the second feed-forward matrices `APART`.
+    """
+    with ZipFile(archive) as file:
+        model = onnx.load_from_string(file.read("model.onnx"))
+        tokenizer = Tokenizer.from_str(file.read("tokenizer.json").decode())
+    rest = iter(model.graph.initializer)
+
+    def constant() -> NDArray[Any]:
+        return numpy_helper.to_array(next(rest))
+
+    def rounded() -> NDArray[np.float32]:
+        numbers, scale, _ = constant(), constant(), constant()
+        return numbers.astype(np.float32) * scale
+
+    def skip(count: int) -> None:
+        for _ in range(count):
+            next(rest)
+
+    state: dict[str, NDArray[np.float32]] = {}
+
+    def named(prefix: str, *keys: str) -> None:
+        for key in keys:
+            state[f"{prefix}.{key}"] = constant()
+
+    skip(5)  # embeddings of pieces with their scales, of places with where they are cut
+    named("norm", "weight", "bias")
+    skip(1)
+    layers = sum(node.op_type == "MultiHeadAttention" for node in model.graph.node)
+    for layer in (f"layers.{number}" for number in range(layers)):
+        state[f"{layer}.qkv.weight"] = rounded().T
+        named(f"{layer}.qkv", "bias")
+        state[f"{layer}.ao.weight"] = rounded().T
+        named(f"{layer}.aln", "weight", "bias")
+        named(f"{layer}.ao", "bias")
+        first, first_bias, second = constant(), constant(), constant()
+        inner = rounded()
+        apart = np.flatnonzero((inner == 0).all(axis=0))
+        bias, outer = constant().copy(), rounded()
+        inner[:, apart], bias[apart], outer[apart] = first, first_bias, second
+        state[f"{layer}.fi.weight"], state[f"{layer}.fi.bias"] = inner.T, bias
+        state[f"{layer}.fo.weight"] = outer.T
+        named(f"{layer}.oln", "weight", "bias")
+        named(f"{layer}.fo", "bias")
+    skip(4)
+    for head in HEADS:
+        for at in (1, 4):
+            named(f"heads.{head}.{at}", "weight", "bias")
+    return {
+        name: torch.tensor(np.ascontiguousarray(each)) for name, each in state.items()
+    }, tokenizer

@@ -1,10 +1,11 @@
 """Fit the reader to what `learn_reader.py gather` wrote.
 
-    python benchmarks/reader_fit.py --cache CACHE [--name run] [--device cuda] [--passes 10] [--seconds 3600]
+    python benchmarks/reader_fit.py --cache CACHE [--name run] [--teachers RUN...] [--device cuda] [--seconds 3600]
 
 Reads `lessons.json.gz`, `tokenizer.json` and `base.npz` of the cache, and writes the weights to `NAME.pt`. Needs numpy,
 torch and tokenizers only: a machine with a GPU needs this folder and the cache, no more. A run that was cut off goes on
-from its checkpoint.
+from its checkpoint. With `--teachers`, the network also learns the mean of what these runs say (knowledge distillation,
+Hinton et al., 2015).
 """
 
 from __future__ import annotations
@@ -29,8 +30,19 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from reader_base import Weights
-from reader_network import DROPOUT, MAX_PIECES, TOKENS, UNKNOWN, Ids, Network, batches
-from typed_forms import line, typed_forms
+from reader_network import (
+    BEGIN,
+    DROPOUT,
+    END,
+    MAX_PIECES,
+    NOTHING,
+    TOKENS,
+    UNKNOWN,
+    Network,
+    batches,
+    trained,
+)
+from typed_forms import FORMS, line
 
 RATE: Final = 2e-4
 """Learning rate of the layers, at its highest."""
@@ -55,8 +67,10 @@ NEAREST: Final = 8
 AS_WRITTEN: Final = 0.5
 """Share of the messages that are read as they are written, and not as they may be typed."""
 SMOOTHING: Final = 0.05
-ENCODED: Final = 10_000
-"""Texts that are tokenized at a time."""
+TAUGHT: Final = 0.7
+"""Share of the loss that is the distance from the teachers, if there are any."""
+ABSENT: Final = -30.0
+"""The logit of a text that is not there."""
 KEEP: Final = 300.0
 """Seconds between checkpoints."""
 REPORT: Final = 100
@@ -67,76 +81,51 @@ class Asked:
     """A question to learn from, with one set of names.
 
     Attributes:
-        forms: The message as it is written, then as it may be typed.
+        user: Who asks.
+        content: The message as it is written.
         right: Texts that answer it.
         others: Other texts, the nearest first.
         near: How many of the others are always read: near misses.
     """
 
-    forms: tuple[int, ...]
-    right: Sequence[int]
-    others: Sequence[int]
+    user: str
+    content: str
+    right: Sequence[str]
+    others: Sequence[str]
     near: int
 
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A pair to learn from: the old statement, the new one as `Asked.forms`, its outcome, its weight."""
+    """A pair to learn from: the old statement, the new one, its outcome, its weight."""
 
-    old: int
-    forms: tuple[int, ...]
+    old: str
+    new: str
     outcome: int
     weight: float
 
 
 @dataclass(frozen=True, slots=True)
 class Lessons:
-    """Questions, each with all its sets of names, and pairs; texts are positions in `pieces`."""
+    """Questions, each with all its sets of names, and pairs."""
 
     questions: list[list[Asked]]
     pairs: list[Related]
-    pieces: list[Ids]
 
     @classmethod
     def load(cls, cache: Path) -> Lessons:
-        """Read and tokenize what was gathered."""
+        """Read what was gathered."""
         with gzip.open(cache / "lessons.json.gz", "rt", encoding="utf-8") as file:
             found = json.load(file)
-        known: dict[str, int] = {}
-
-        def place(text: str) -> int:
-            return known.setdefault(text, len(known))
-
-        def forms(user: str, content: str) -> tuple[int, ...]:
-            return tuple(place(line(user, each)) for each in typed_forms(content))
-
         questions: list[list[Asked]] = []
         for world in found["worlds"]:
-            lines = [[place(text) for text in each] for each in world["texts"]]
             for times, messages, right, others, near in world["questions"]:
                 variants = [
-                    Asked(
-                        forms(*message),
-                        [texts[at] for at in right],
-                        [texts[at] for at in others],
-                        near,
-                    )
-                    for message, texts in zip(messages, lines, strict=True)
+                    Asked(*message, [texts[at] for at in right], [texts[at] for at in others], near)
+                    for message, texts in zip(messages, world["texts"], strict=True)
                 ]
                 questions += [variants] * times
-        pairs = [Related(place(old), forms("", new), *rest) for old, new, *rest in found["pairs"]]
-        tokenizer = Tokenizer.from_file(str(cache / "tokenizer.json"))
-        tokenizer.enable_truncation(MAX_PIECES)
-        texts = list(known)
-        # Encodings are large, so only some exist at a time.
-        pieces = [
-            np.array(each.ids, np.int32)
-            for start in range(0, len(texts), ENCODED)
-            for each in tokenizer.encode_batch(
-                texts[start : start + ENCODED], add_special_tokens=False
-            )
-        ]
-        return cls(questions, pairs, pieces)
+        return cls(questions, [Related(*each) for each in found["pairs"]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,42 +156,54 @@ class Step:
 
 
 class Steps(IterableDataset[Step]):
-    """Draws steps without end: each question and each pair as often as any other."""
+    """Draws steps without end: each question and each pair as often as any other.
+
+    Args:
+        lessons: What is learnt.
+        tokenizer: The path of the tokenizer.
+        questions: Of a step.
+        pairs: Of a step.
+        seed: Of the order.
+        tokens: Tokens of a batch.
+    """
 
     def __init__(
-        self, lessons: Lessons, questions: int, pairs: int, seed: int, tokens: int
+        self, lessons: Lessons, tokenizer: Path, questions: int, pairs: int, seed: int, tokens: int
     ) -> None:
-        self.tokens = tokens
         self.lessons = lessons
+        self.tokenizer = tokenizer
         self.questions = questions
         self.pairs = pairs
         self.seed = seed
+        self.tokens = tokens
 
     def __iter__(self) -> Iterator[Step]:
         worker = get_worker_info()
         chance = random.Random(self.seed * 1000 + (worker.id if worker else 0))
-        hidden = np.random.default_rng(chance.randrange(1 << 30))
+        tokenizer = Tokenizer.from_file(str(self.tokenizer))
+        tokenizer.enable_truncation(MAX_PIECES)
         questions = _endless(self.lessons.questions, chance)
         pairs = _endless(self.lessons.pairs, chance)
-
-        def worn(at: int) -> Ids:
-            pieces = self.lessons.pieces[at]
-            return np.where(hidden.random(len(pieces)) < HIDDEN_PIECES, UNKNOWN, pieces)
-
         while True:
             right = np.zeros((self.questions, READ), bool)
             read = np.zeros_like(right)
-            rows: list[tuple[Ids, Ids]] = []
+            rows: list[tuple[str, str]] = []
             for row in range(self.questions):
                 asked = chance.choice(next(questions))
                 texts, answers = _drawn(asked, chance)
                 right[row, :answers] = True
                 read[row, : len(texts)] = True
-                message = _typed(asked.forms, chance)
-                rows += [(worn(message), worn(text)) for text in texts]
+                message = line(asked.user, _typed(asked.content, chance))
+                rows += [(message, text) for text in texts]
             some = [next(pairs) for _ in range(self.pairs)]
-            rows += [(worn(each.old), worn(_typed(each.forms, chance))) for each in some]
-            order, tokens = zip(*batches(rows, self.tokens), strict=True)
+            rows += [(each.old, _typed(each.new, chance)) for each in some]
+            texts = list({text for row in rows for text in row})
+            found = tokenizer.encode_batch(texts, add_special_tokens=False)
+            pieces = {
+                text: np.array(each.ids, np.int32) for text, each in zip(texts, found, strict=True)
+            }
+            cut = [(pieces[one], pieces[two]) for one, two in rows]
+            order, tokens = zip(*batches(cut, self.tokens), strict=True)
             everything = np.concatenate(order)
             places = np.zeros(len(rows), np.int64)
             places[everything] = np.arange(len(everything))
@@ -216,11 +217,11 @@ class Steps(IterableDataset[Step]):
             )
 
 
-def _typed(forms: Sequence[int], chance: random.Random) -> int:
-    return forms[0] if chance.random() < AS_WRITTEN else chance.choice(forms[1:])
+def _typed(text: str, chance: random.Random) -> str:
+    return text if chance.random() < AS_WRITTEN else chance.choice(FORMS)(text)
 
 
-def _drawn(asked: Asked, chance: random.Random) -> tuple[list[int], int]:
+def _drawn(asked: Asked, chance: random.Random) -> tuple[list[str], int]:
     """Texts to read with a question, the right ones first, and how many those are."""
     right = chance.sample(asked.right, min(len(asked.right), MOST_RIGHT))
     sure = asked.others[: asked.near]
@@ -237,27 +238,81 @@ def _endless(rows: Sequence[Any], chance: random.Random) -> Iterator[Any]:
         yield from chance.sample(rows, len(rows))
 
 
-def losses(network: Network, step: Step, device: str) -> tuple[Tensor, Tensor]:
-    """Of the questions: which text answers, or none, and whether each one does. Of the pairs: the outcome."""
-    with torch.autocast(torch.device(device).type, torch.bfloat16):
-        summaries = torch.cat([network(*each) for each in step.batches])
-    summaries = summaries.float()[step.places]
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a network says in a step.
+
+    Attributes:
+        scores: The logit of each text of each question, and 0 for none of them, shape (questions, 1 + texts).
+        outcomes: Logits of the pairs, shape (pairs, outcomes).
+    """
+
+    scores: Tensor
+    outcomes: Tensor
+
+
+def said(network: Network, step: Step, hidden: float = 0.0) -> Said:
+    """Read all texts of a step.
+
+    Args:
+        network: The network.
+        step: The step.
+        hidden: Share of the pieces that are hidden.
+    """
+    found: list[Tensor] = []
+    with torch.autocast(step.places.device.type, torch.bfloat16):
+        for ids, sides in step.batches:
+            chosen = torch.rand(ids.shape, device=ids.device) < hidden
+            chosen &= (ids != BEGIN) & (ids != END) & (sides > 0)
+            found.append(network(ids.masked_fill(chosen, UNKNOWN), sides))
+    summaries = torch.cat(found).float()[step.places]
     count = len(summaries) - len(step.outcomes)
     answers = network.heads["answer"](summaries[:count])[:, 0]
-    outcomes = network.heads["relation"](summaries[count:])
-    scores = torch.full(step.read.shape, -30.0, device=device).masked_scatter(step.read, answers)
-    shares = functional.pad(scores, (1, 0)).log_softmax(1)
+    scores = summaries.new_full(step.read.shape, ABSENT).masked_scatter(step.read, answers)
+    return Said(functional.pad(scores, (1, 0)), network.heads["relation"](summaries[count:]))
+
+
+def losses(found: Said, step: Step, taught: Sequence[Said] = ()) -> tuple[Tensor, Tensor]:
+    """Of the questions: which text answers, or none, and whether each one does. Of the pairs: the outcome.
+
+    Args:
+        found: What the network says.
+        step: The step, with the truth.
+        taught: What its teachers say.
+    """
     truth = torch.cat([~step.right.any(1, keepdim=True), step.right], 1)
-    which = -shares.masked_fill(~truth, -1e4).logsumexp(1)
-    each = functional.binary_cross_entropy_with_logits(scores, step.right.float(), reduction="none")
-    each = (each * step.read).sum(1) / step.read.sum(1)
+    which = -found.scores.log_softmax(1).masked_fill(~truth, NOTHING).logsumexp(1)
+    questions = (which + _each(found, step, step.right.float())).mean()
     relation = functional.cross_entropy(
-        outcomes, step.outcomes, reduction="none", label_smoothing=SMOOTHING
+        found.outcomes, step.outcomes, reduction="none", label_smoothing=SMOOTHING
     )
-    return (which + each).mean(), (relation * step.weights).mean()
+    pairs = (relation * step.weights).mean()
+    if not taught:
+        return questions, pairs
+    scores = torch.stack([each.scores for each in taught]).mean(0)
+    shares = torch.stack([each.outcomes for each in taught]).mean(0).softmax(1)
+    which = functional.cross_entropy(found.scores, scores.softmax(1), reduction="none")
+    taught_questions = (which + _each(found, step, scores[:, 1:].sigmoid())).mean()
+    relation = functional.cross_entropy(found.outcomes, shares, reduction="none")
+    taught_pairs = (relation * step.weights).mean()
+    return (
+        torch.lerp(questions, taught_questions, TAUGHT),
+        torch.lerp(pairs, taught_pairs, TAUGHT),
+    )
 
 
-def fit(network: Network, lessons: Lessons, options: argparse.Namespace) -> None:
+def _each(found: Said, step: Step, truth: Tensor) -> Tensor:
+    """By question: whether each text answers."""
+    each = functional.binary_cross_entropy_with_logits(found.scores[:, 1:], truth, reduction="none")
+    return (each * step.read).sum(1) / step.read.sum(1)
+
+
+def fit(
+    network: Network,
+    lessons: Lessons,
+    options: argparse.Namespace,
+    teachers: Sequence[Network] = (),
+) -> None:
     """Learn both heads together, and store the moving average of the weights."""
     device: str = options.device
     path: Path = options.cache / f"{options.name}.pt"
@@ -266,6 +321,7 @@ def fit(network: Network, lessons: Lessons, options: argparse.Namespace) -> None
     optimiser = torch.optim.AdamW(
         [{"params": network.layers.parameters()}, {"params": network.heads.parameters()}],
         weight_decay=DECAY,
+        fused=device != "cpu",
     )
     averaged = AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(options.averaged))
     number, spent = 0, 0.0
@@ -279,7 +335,8 @@ def fit(network: Network, lessons: Lessons, options: argparse.Namespace) -> None
     torch.manual_seed(seed)
     steps = int(options.passes * len(lessons.questions) / options.questions)
     tokens = TOKENS[torch.device(device).type]
-    drawn = Steps(lessons, options.questions, options.statements, seed, tokens)
+    tokenizer = options.cache / "tokenizer.json"
+    drawn = Steps(lessons, tokenizer, options.questions, options.statements, seed, tokens)
     began, kept = time.monotonic() - spent, time.monotonic()
     mean: NDArray[np.float64] | None = None
     loader = DataLoader(drawn, batch_size=None, num_workers=options.workers)
@@ -290,7 +347,10 @@ def fit(network: Network, lessons: Lessons, options: argparse.Namespace) -> None
             break
         for group, factor in zip(optimiser.param_groups, (1.0, HEAD_RATE), strict=True):
             group["lr"] = options.rate * factor * min(1, (done + 1e-3) / WARM) * (1 - done)
-        found = losses(network, step.to(device), device)
+        moved = step.to(device)
+        with torch.no_grad():
+            taught = [said(each, moved) for each in teachers]
+        found = losses(said(network, moved, HIDDEN_PIECES), moved, taught)
         (found[0] + found[1]).backward()
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimiser.step()
@@ -322,6 +382,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--name", default="run", help="of the file of weights")
     parser.add_argument("--begin", help="the name of a run to go on from")
+    parser.add_argument("--teachers", nargs="*", default=[], help="the names of runs to learn from")
     parser.add_argument("--passes", type=float, default=6.0, help="over the questions, at most")
     parser.add_argument("--seconds", type=float, default=3600.0, help="to learn, at most")
     parser.add_argument("--rate", type=float, default=RATE, help="of the layers, at its highest")
@@ -337,9 +398,16 @@ def main() -> None:
     print(len(lessons.questions), "questions,", len(lessons.pairs), "pairs", flush=True)
     network = Network(Weights.load(options.cache / "base.npz"), options.dropout)
     if options.begin:
-        state = torch.load(options.cache / f"{options.begin}.pt")
-        network.load_state_dict(state["network"])
-    fit(network, lessons, options)
+        network.load_state_dict(_state(options.cache, options.begin))
+    teachers = [
+        trained(Weights.load(options.cache / "base.npz"), _state(options.cache, each))
+        for each in options.teachers
+    ]
+    fit(network, lessons, options, [each.to(options.device) for each in teachers])
+
+
+def _state(cache: Path, name: str) -> dict[str, Tensor]:
+    return torch.load(cache / f"{name}.pt")["network"]
 
 
 if __name__ == "__main__":

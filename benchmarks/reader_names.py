@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Final
 
 from reader_data import World
@@ -67,6 +68,7 @@ def renamed(world: World, names: Sequence[str], chance: random.Random) -> World:
     )
 
 
+@cache
 def _folded(name: str) -> str:
     return without_accents(name).lower()
 

@@ -27,7 +27,7 @@ MAX_PIECES: Final = 96
 """Pieces read of each text."""
 MARKS: Final = 4
 """Tokens that begin, part and end two texts."""
-TOKENS: Final = {"cpu": 2_048, "cuda": 12_288}
+TOKENS: Final = {"cpu": 2_048, "cuda": 49_152}
 """Tokens that are read at a time, padding included: what fits the caches of a processor is 1.2 times as fast there."""
 MULTIPLE: Final = 16
 """Lengths and numbers of pairs are rounded up to it, so that few shapes occur: a GPU prepares for each new one."""

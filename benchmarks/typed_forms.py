@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from random import Random
+from typing import Final
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -43,6 +44,10 @@ def line(user: str, content: str) -> str:
     return f"{user}: {content}" if user else content
 
 
+FORMS: Final = (str.lower, str.upper, without_accents, with_error)
+"""Ways in which a text may be typed instead of as it is written."""
+
+
 def typed_forms(text: str) -> tuple[str, ...]:
     """A text as it is written, and as it may be typed instead."""
-    return (text, text.lower(), text.upper(), without_accents(text), with_error(text))
+    return (text, *(form(text) for form in FORMS))
