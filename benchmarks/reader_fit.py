@@ -251,16 +251,17 @@ class Said:
     outcomes: Tensor
 
 
-def said(network: Network, step: Step, hidden: float = 0.0) -> Said:
+def said(network: Network, step: Step, precision: torch.dtype, hidden: float = 0.0) -> Said:
     """Read all texts of a step.
 
     Args:
         network: The network.
         step: The step.
+        precision: Of the products of matrices.
         hidden: Share of the pieces that are hidden.
     """
     found: list[Tensor] = []
-    with torch.autocast(step.places.device.type, torch.bfloat16):
+    with torch.autocast(step.places.device.type, precision, precision != torch.float32):
         for ids, sides in step.batches:
             chosen = torch.rand(ids.shape, device=ids.device) < hidden
             chosen &= (ids != BEGIN) & (ids != END) & (sides > 0)
@@ -317,9 +318,14 @@ def fit(
     device: str = options.device
     path: Path = options.cache / f"{options.name}.pt"
     checkpoint = path.with_suffix(".checkpoint.pt")
+    precision = getattr(torch, options.precision)
     network.to(device).train()
+    network.layers[: options.frozen].requires_grad_(False)
     optimiser = torch.optim.AdamW(
-        [{"params": network.layers.parameters()}, {"params": network.heads.parameters()}],
+        [
+            {"params": [each for each in network.layers.parameters() if each.requires_grad]},
+            {"params": network.heads.parameters()},
+        ],
         weight_decay=DECAY,
         fused=device != "cpu",
     )
@@ -349,8 +355,8 @@ def fit(
             group["lr"] = options.rate * factor * min(1, (done + 1e-3) / WARM) * (1 - done)
         moved = step.to(device)
         with torch.no_grad():
-            taught = [said(each, moved) for each in teachers]
-        found = losses(said(network, moved, HIDDEN_PIECES), moved, taught)
+            taught = [said(each, moved, precision) for each in teachers]
+        found = losses(said(network, moved, precision, HIDDEN_PIECES), moved, taught)
         (found[0] + found[1]).backward()
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimiser.step()
@@ -390,6 +396,13 @@ def main() -> None:
     parser.add_argument("--statements", type=int, default=PAIRS, help="pairs of a step")
     parser.add_argument("--dropout", type=float, default=DROPOUT, help="while learning")
     parser.add_argument("--averaged", type=float, default=AVERAGED, help="weight of the past")
+    parser.add_argument("--frozen", type=int, default=0, help="lower layers that stay as they are")
+    parser.add_argument(
+        "--precision",
+        choices=("bfloat16", "float32"),
+        default="bfloat16",
+        help="of products: float32 is faster on a processor that cannot multiply in bfloat16",
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--workers", type=int, default=0, help="processes that draw the steps")
