@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, Literal
 
@@ -18,7 +19,7 @@ from hippocampe.language.asides import are_of_two
 from hippocampe.language.difference import SWAPPED, difference, other_unit, shared_words
 from hippocampe.language.ends import ends
 from hippocampe.language.equality import same_spelling
-from hippocampe.language.lexicon import load_all
+from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.names import NO_OTHER_NAMES, Aliases, CanonicalNames
 from hippocampe.language.relations import Relation, relations
 from hippocampe.language.roles import only_order_differs
@@ -31,6 +32,7 @@ from hippocampe.updates.supersession import ValueChange, value_change
 
 __all__ = ["Decision", "Verdict", "compare", "decide"]
 
+_WITH: Final = words_of("beside")
 _TRADES: Final = frozenset(fold(trade) for trade in load_all("relations")["macros"]["WORKER"])
 
 Rule = Literal["subject", "same", "relation", "outcome", "past", "opposite", "overlap", "weighed"]
@@ -188,6 +190,8 @@ def _relation(new: Statement, old: Statement) -> Decision | None:
             change = "perhaps"
         if change == "replaced" and other_unit(new, old):
             change = "perhaps"
+        if change == "replaced" and _is_company(now, new):
+            change = "perhaps"
         if change == "negated" and is_left_for_the_day(new, old):
             change = "perhaps"
         if change is not None:
@@ -200,6 +204,17 @@ def _other_trade(new: Statement, old: Statement) -> bool:
     """Return whether each names a trade that the other lacks: a merge would lose one."""
     ours, theirs = (_TRADES.intersection(statement.norms) for statement in (new, old))
     return bool(ours - theirs) and bool(theirs - ours)
+
+
+def _is_company(now: Relation, new: Statement) -> bool:
+    """Return whether a choice may be of somebody to do it with: "we went with Paul for standups"."""
+    norms, value = new.norms, now.value.split()
+    return (
+        now.name == "choice"
+        and not now.leaving
+        and word_classes().has("first_names", value[0])
+        and any(one in _WITH and two == value[0] for one, two in pairwise(norms))
+    )
 
 
 def _explain(change: ValueChange, now: Relation, then: Relation) -> str:
