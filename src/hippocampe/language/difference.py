@@ -10,6 +10,7 @@ from hippocampe.language.kin import are_two
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.roles import roles_swapped
 from hippocampe.language.statement import Statement, is_name
+from hippocampe.language.text import fold
 from hippocampe.language.tokenizer import Word
 from hippocampe.language.tokens import Token
 from hippocampe.language.word_classes import word_classes
@@ -18,6 +19,7 @@ _HAVE_UNACCENTED: Final = words_of("have_unaccented")
 _PERSONS: Final = words_of("persons")
 _UNNAMED: Final = words_of("unnamed")
 _ARTICLES: Final = words_of("articles")
+_TITLES: Final = frozenset(map(fold, words_of("titles")))
 _NUMBER_WORDS: Final = words_of("numerals")
 
 SWAPPED: Final = "roles swapped"
@@ -57,17 +59,24 @@ def _subject_relative(statement: Statement) -> Token | None:
 
 
 def _other_full_name(new: Statement, old: Statement) -> bool:
-    """Return whether each is about somebody of the same first name with another last name: "Wei Li", "Wei Ng"."""
+    """Return whether each is about somebody of the same first name with another last name: "Wei Li", "Wei Ng".
+
+    A title is no name: "Dr Patel is my doctor", "Dr Hughes is my doctor now". Who follows another one names both.
+    """
     ours, theirs = _full_name(new), _full_name(old)
-    same_first = ours[:1] == theirs[:1]
-    return same_first and not (set(ours) <= set(theirs) or set(theirs) <= set(ours))
+    both = set(theirs) <= set(new.norms) or set(ours) <= set(old.norms)
+    return ours[:1] == theirs[:1] and not both
 
 
 def _full_name(statement: Statement) -> list[str]:
     """The first names in a row before the verb, folded; none if there are none."""
     before = iter(statement.tokens[: statement.verb])
-    named = dropwhile(lambda token: not token.name, before)
+    named = dropwhile(lambda token: not token.name or _is_title(token), before)
     return [token.norm for token in takewhile(lambda token: token.name, named)]
+
+
+def _is_title(token: Token) -> bool:
+    return bool(token.kin) or token.norm in _TITLES
 
 
 def other_unit(new: Statement, old: Statement) -> bool:
