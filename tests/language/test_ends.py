@@ -2,7 +2,7 @@
 
 import pytest
 
-from hippocampe.language.ends import ends, names_one_hour
+from hippocampe.language.ends import ends, names_one_hour, tells_one_end
 from hippocampe.language.statement import parse
 
 
@@ -37,3 +37,21 @@ def test_one_tells_the_beginning_and_the_other_the_end(
 )
 def test_a_stretch_names_more_than_one_hour(statement: str, *, one: bool) -> None:
     assert names_one_hour(parse(statement)) == one
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [
+        ("The meeting is at 9", "The meeting ends at 10", True),
+        ("Le vol pour Lisbonne est à 6 h", "On atterrit à Lisbonne à 9 h", True),
+        ("Pour dîner on est à 20 h", "On se couche à 22 h", False),
+        ("The twins are 9", "The twins arrived at 4", False),
+        ("The meeting is at 9", "The meeting starts at 10", False),
+        ("Le cours finit à 19 h", "Le cours finit à 20 h", False),
+        ("The shop closes at 7", "The shop opens at 9", False),
+        ("The meeting is on Monday", "The meeting ends at 10", False),
+    ],
+)
+def test_an_hour_without_an_end_is_no_end(one: str, other: str, *, told: bool) -> None:
+    assert tells_one_end(parse(one), parse(other)) is told
+    assert tells_one_end(parse(other), parse(one)) is told

@@ -48,6 +48,10 @@ ENDS = [
     ("Mon oncle est à l'hôpital", "Mon oncle est rentré chez lui hier"),
     ("I'm waiting for my results on Monday", "I got my results"),
     ("J'attends mes résultats lundi", "J'ai reçu mes résultats"),
+    ("Ma sœur attend des jumeaux", "Ma sœur a eu ses jumeaux"),
+    # Another amount, whose unit is not repeated.
+    ("Our rent is 1200 pounds", "Our rent has gone up to 1350"),
+    ("Le loyer est de 800 euros", "Le loyer est monté à 850"),
     # What had ended begins again.
     ("J'ai arrêté le café", "Je rebois du café"),
     ("J'ai arrêté de boire", "J'ai recommencé à boire"),
@@ -71,6 +75,9 @@ ENDS = [
     ("I have a Clio", "sold the Clio"),
     ("I have a Clio", "Yesterday I sold my Clio"),
     ("J'ai une Clio", "Hier, j'ai vendu ma Clio"),
+    ("I have an electric guitar", "I gave my electric guitar to my nephew"),
+    ("J'ai une trottinette", "J'ai donné ma trottinette à ma nièce"),
+    ("J'ai un kayak", "On a offert le kayak à Karim"),
     ("I have a cargo bike", "My cargo bike was stolen"),
     ("Nora owns a scooter", "Nora has lost her scooter"),
     # What had not happened yet.
@@ -212,9 +219,17 @@ GOES_ON = [
     ("I have a Kindle", "I lost the Kindle charger"),
     ("I have cats", "I lost the cat"),
     ("I have a boat", "I sold a boat in 2010"),
+    ("I have a boat", "I gave my boat a good scrub"),
+    ("I have a boat", "I gave my boat to Greg for the weekend"),
+    ("J'ai un bateau", "J'ai donné mon bateau à réparer"),
+    ("J'ai un bateau", "J'ai donné mon bateau à Karim pour le mois de mai"),
     ("I have a bike", "Maybe I lost my bike"),
     ("I have a phone", "I lost my phone, then found it again"),
     ("I have a house", "The neighbours sold the house"),
+    # Another end of it.
+    ("The bus back is at 6 pm", "The bus back takes off late and arrives at 8 pm"),
+    ("Mon cours est à 18 h", "Mon cours passe à la salle 3 et finit à 19 h"),
+    ("Our rent is 1200 pounds", "Our rent went up to 3 instalments"),
     ("Owen a un voilier", "Owen vend son voilier"),
     ("I have a boat", "Nobody sold my boat"),
     ("Nadia has a Clio", "Sold the Clio"),

@@ -88,6 +88,16 @@ def test_another_date_alone_needs_less_to_be_listed(old: str, new: str, share: f
         # It repeats less.
         ("The art exam is on 7 May", "The exam is moved to 21 May", True),
         ("Je suis en première année de droit", "Je suis passée en deuxième année", True),
+        ("Dinner is at 8", "Dinner is at 7:30 now", True),
+        # Another place.
+        ("The spare key is with Mrs Bell", "The spare key is with my brother now", True),
+        ("Le double est chez Mme Roche", "Le double est chez mon frère maintenant", True),
+        ("I park on Elm Street", "I park at the station now", True),
+        ("Je range les reçus dans le tiroir", "Je range les reçus dans le coffre désormais", True),
+        ("I park on Elm Street", "I park at the station", False),
+        ("I take vitamin D", "I take iron now", False),
+        ("Ann works at the bakery on Mondays", "Ann works at the bar on Tuesdays now", False),
+        ("Je fais du judo", "Je fais de l'escalade maintenant", False),
         # Nothing says so, and it is about another matter or tells more.
         ("The choir sings on 4 May", "The choir sings on 11 May", False),
         ("La chorale chante le 4 mai", "Finalement l'orchestre chante le 11 mai", False),

@@ -268,6 +268,10 @@ def test_a_pair_that_was_not_read_is_listed() -> None:
         ("Le club se réunit le lundi", "Je crois que le club se réunit le mardi"),
         ("The club meets on Mondays", "Apparently the club meets on Tuesdays"),
         ("The club meets on Mondays", "Bad news. The club may no longer meet on Mondays."),
+        ("The call with Acme is at 9", "The call with Acme ends at 10"),
+        ("Mon cours de yoga est à 18 h", "Le cours de yoga se finit à 19 h"),
+        ("Rehearsals start at 7", "Rehearsals are at the library now"),
+        ("Le club est dans la grange", "Le club est à 19 h maintenant"),
         ("Noé a fini Germinal", "Noé lit Germinal"),
         ("Noah has finished Emma", "Noah is reading Emma"),
     ],
@@ -339,6 +343,8 @@ def test_a_longer_list_and_a_contrary_need_less_care(old: str, new: str, *, repl
         ("On peint le refuge en rouge ou en bleu", "On peint le refuge en bleu"),
         ("The vault is locked", "The vault is unlocked"),
         ("Le coffre est verrouillé", "Le coffre est déverrouillé"),
+        ("Our cat Milo is on a diet", "Milo is off his diet"),
+        ("Notre vieux portail est ouvert le soir", "Le soir notre portail reste fermé"),
     ],
 )
 def test_a_choice_made_and_a_contrary_never_say_the_same(old: str, new: str) -> None:
@@ -746,6 +752,19 @@ def test_another_tense_is_no_repetition(past: str, present: str) -> None:
 def test_what_is_told_of_two_people_is_neither_merged_nor_asked(old: str, new: str) -> None:
     for share in (0.5, 0.95):
         assert concluded(old, new, {"update": share})[0] is Verdict.RELATED
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Dr Patel is my GP", "Dr Hughes is my GP now"),
+        ("Mme Roche est ma kiné", "Mme Vidal est ma kiné maintenant"),
+        ("Mr Stone teaches maths", "Mr Wood took over maths from Mr Stone"),
+        ("Hugo Petit gère la paie", "Hugo Blanc a repris la paie de Hugo Petit"),
+    ],
+)
+def test_a_title_is_no_name_and_a_successor_names_both(old: str, new: str) -> None:
+    assert concluded(old, new, {"update": 0.95})[0] is Verdict.UPDATED
 
 
 def test_somebody_named_in_full_is_who_was_named_before() -> None:

@@ -31,6 +31,36 @@ def ends(one: Statement, other: Statement) -> tuple[str, str] | None:
     return None
 
 
+def tells_one_end(one: Statement, other: Statement) -> bool:
+    """Return whether only one of two statements, each of another hour, tells the end of something: "lunch is at 12", "lunch ends at 2"."""
+    hours = _hour(one), _hour(other)
+    if None in hours or hours[0] == hours[1] or _words(one).isdisjoint(_words(other)):
+        return False
+    ours, theirs = frozenset(one.norms), frozenset(other.norms)
+    for first, last in _OPPOSITES:
+        told = [words for words in (ours, theirs) if words & (first | last)]
+        if len(told) == 1:
+            return bool(told[0] & last)
+    return False
+
+
+def _hour(statement: Statement) -> str | None:
+    """The one hour that a statement names: "at 5", not "for 5"."""
+    tokens = statement.tokens
+    hours = [
+        token.value
+        for at, token in enumerate(tokens)
+        if token.kind == "time"
+        or (token.kind == "number" and not token.unit and "at" in tokens[at - 1].roles)
+    ]
+    return hours[0] if names_one_hour(statement) and hours else None
+
+
+def _words(statement: Statement) -> set[str]:
+    tokens = (statement.tokens[at] for at in statement.content)
+    return {each.stem for each in tokens if each.kind == "word"}
+
+
 def names_one_hour(statement: Statement) -> bool:
     """Return whether a statement names one hour, perhaps with the day of the week: "I am away until 5" tells a stretch."""
     kinds = [token.kind for token in statement.tokens if token.kind not in ("word", "weekday")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from hippocampe.language.ends import tells_one_end
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.relations import TASTE, relations
 from hippocampe.language.statement import Statement
@@ -104,7 +105,7 @@ def _another_value(aligned: Alignment) -> str | None:
     old, new = aligned.old, aligned.new
     kinds = _AMOUNTS if any(token.kind in _AMOUNTS for token in old.tokens) else _TIMES
     known = [token for token in old.tokens if token.kind in kinds]
-    if len(known) != 1 or "became" not in new.signs:
+    if len(known) != 1 or "became" not in new.signs or tells_one_end(new, old):
         return None
     values = [at for at, token in enumerate(new.tokens) if token.kind in kinds]
     reached = [at for at in values if _is_reached(new.tokens, at, known[0])]
@@ -131,9 +132,11 @@ def _is_limited(aligned: Alignment, at: int) -> bool:
 
 
 def _is_reached(tokens: Sequence[Token], at: int, known: Token) -> bool:
-    """Return whether a token is another amount in the same unit behind "to"."""
+    """Return whether a token is another amount behind "to", in the same unit or, at the end, in none: "rose to 850"."""
     token, before = tokens[at], tokens[at - 1] if at else None
-    another = token.kind == known.kind and token.unit == known.unit and token.stem != known.stem
+    same_unit = token.kind == known.kind and token.unit == known.unit
+    bare = token.kind == "number" and not token.unit and at + 1 == len(tokens)
+    another = token.value != known.value and (same_unit or (bare and known.kind in _AMOUNTS))
     return another and before is not None and before.norm in _REACHING
 
 

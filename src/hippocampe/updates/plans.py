@@ -35,6 +35,9 @@ _Place = tuple[Statement, int]
 """A statement and the position of one of its tokens."""
 _SAID: Final = 0.6
 """Share of the threshold for a merge that applies if the new statement says that a value changed."""
+_SAID_OF_PLACES: Final = 0.8
+"""The same for another place, which may be one of several."""
+_LOCATED: Final = words_of("located")
 _FAR_APART: Final = 6 * 60
 """Minutes between two times of one day that tell of two occasions, "a pill at 8" and "a pill at 20": few plans move so far."""
 
@@ -118,8 +121,11 @@ def differing(aligned: Alignment) -> tuple[list[_Place], list[_Place]]:
         starts = range(max(at - 2, 0), at + 1)
         if any(start + word_classes().match("neutral", norms, start) > at for start in starts):
             return True  # "These days"
-        token = new.tokens[at]
-        changed = not known.signs([token.norm], [token.stem]).isdisjoint(_CHANGED)
+        token, stems = new.tokens[at], [each.stem for each in new.tokens[at : at + 2]]
+        said = known.signs(norms[at : at + 1], stems[:1])
+        after = known.signs(norms[at + 1 : at + 2], stems[1:])
+        said |= known.signs(norms[at : at + 2], stems) - after  # "gone up"
+        changed = not said.isdisjoint(_CHANGED)
         return changed or (token.norm in _BEEN and at > 0 and "have" in new.tokens[at - 1].roles)
 
     gone = [(aligned.old, at) for at in aligned.open_old]
@@ -178,7 +184,42 @@ def share_to_merge(aligned: Alignment) -> float:
     # Of two numbers, the other one still holds.
     one = sum(old.tokens[at].kind in _NUMBERS for old, at in gone) <= 1
     of_it = _is_of_what_was_told(aligned, lost)
-    return _SAID if values and one and of_it and _says_changed(aligned) else 1
+    if values and one and of_it and _says_changed(aligned):
+        return _SAID
+    return _SAID_OF_PLACES if _is_elsewhere(aligned, lost, came) else 1
+
+
+def _is_elsewhere(aligned: Alignment, lost: Sequence[_Place], came: Sequence[_Place]) -> bool:
+    """Return whether two statements differ in a place alone, and the new one says that it changed: "parks at the station now"."""
+    changed = not _CHANGED.isdisjoint(aligned.new.signs - aligned.old.signs)
+    return changed and _is_a_place(lost) and _is_a_place(came)
+
+
+def tells_when_or_where(aligned: Alignment) -> bool:
+    """Return whether one statement tells when something is and the other where: "starts at 7", "is at the library now"."""
+    lost, came = differing(aligned)
+    return (_is_when(lost) and _is_a_place(came)) or (_is_a_place(lost) and _is_when(came))
+
+
+def _is_when(places: Sequence[_Place]) -> bool:
+    """Return whether some words are an hour, and perhaps a verb."""
+    values = [(each, at) for each, at in places if each.tokens[at].stem not in each.verbs]
+    return bool(values) and all(_is_hour(*each) for each in values)
+
+
+def _is_hour(statement: Statement, at: int) -> bool:
+    token = statement.tokens[at]
+    bare = token.kind == "number" and not token.unit and statement.links[at] == "at"
+    return bare or token.kind == "time"
+
+
+def _is_a_place(places: Sequence[_Place]) -> bool:
+    """Return whether some words are a place behind the verb: "with my brother"."""
+    if not places or any(each.tokens[at].kind != "word" for each, at in places):
+        return False
+    statement, first = places[0]
+    before = statement.tokens[max(statement.verb + 1, first - 2) : first]
+    return any(token.norm in _LOCATED for token in before)
 
 
 def _is_of_what_was_told(aligned: Alignment, lost: Sequence[_Place]) -> bool:
@@ -227,12 +268,12 @@ def _keeps_its_amount(aligned: Alignment) -> bool:
 
 
 def _prepositions(statement: Statement) -> set[str]:
-    """The prepositions, but for those of a time: "on Tuesday", "moved to Friday"."""
+    """The prepositions, but for those of a time or an amount: "on Tuesday", "at 8", "moved to Friday"."""
     tokens = (*statement.tokens, None)
     return {
         token.norm
         for token, after in pairwise(tokens)
-        if token and "at" in token.roles and not (after and after.kind in _TIMES)
+        if token and "at" in token.roles and not (after and after.kind != "word")
     }
 
 

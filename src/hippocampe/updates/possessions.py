@@ -14,15 +14,23 @@ from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.alignment import Alignment
 from hippocampe.updates.plans import differing
 
-_DISPOSED: Final = {
-    each: frozenset(
-        f"{fold(word)}{ending}"
-        for word in words_of("disposed", language=each)
-        for ending in ("", "e", "s", "es")
-    )
-    for each in languages()
-}
-"""By language: "sold" is no "solde". The forms, not the stems: who sells something still has it."""
+
+def _forms(name: str) -> dict[str, frozenset[str]]:
+    """By language: "sold" is no "solde". The forms, not the stems: who sells something still has it."""
+    return {
+        each: frozenset(
+            f"{fold(word)}{ending}"
+            for word in words_of(name, language=each)
+            for ending in ("", "e", "s", "es")
+        )
+        for each in languages()
+    }
+
+
+_GIVEN: Final = _forms("given")
+_DISPOSED: Final = {each: forms | _GIVEN[each] for each, forms in _forms("disposed").items()}
+_TO: Final = words_of("reaching")
+_FOR: Final = words_of("before_purpose")
 _BEEN: Final = words_of("been")
 _RECENT: Final = words_of("recent_past")
 _KNOWN: Final = frozenset({"definite", "own", "others_own", "of"})
@@ -54,8 +62,18 @@ def is_disposed(aligned: Alignment) -> bool:
     owner = new.subject if told.start else "other"
     if owner != old.subject and not (old.subject == "speaker" and owner in _OWNERS):
         return False
+    if new.tokens[_verb(new)].norm in _GIVEN[new.language] and not _is_for_good(new, told.stop):
+        return False
     before = [new.tokens[at] for _, at in differing(aligned)[1] if at < told.start]
     return all(map(_is_when, before)) and not _goes_on(aligned, told.stop)
+
+
+def _is_for_good(new: Statement, at: int) -> bool:
+    """Return whether what is given goes to somebody, for no purpose: "gave it to my nephew"; not "gave it a wash"."""
+    behind = new.tokens[at:]
+    to = bool(behind) and behind[0].norm in _TO
+    somebody = any(token.kin or token.name for token in behind[1:3])
+    return to and somebody and not any(token.norm in _FOR for token in behind)
 
 
 def _is_when(token: Token) -> bool:

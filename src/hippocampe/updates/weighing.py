@@ -17,9 +17,10 @@ from typing import Final
 import numpy as np
 
 from hippocampe.language.difference import SWAPPED, is_about_another, other_unit
+from hippocampe.language.ends import tells_one_end
 from hippocampe.language.equated import equated_names
 from hippocampe.language.lexicon import load_all, words_of
-from hippocampe.language.negation import are_contraries
+from hippocampe.language.negation import are_contraries, may_reverse
 from hippocampe.language.relations import TASTE, Relation, relations
 from hippocampe.language.roles import roles_swapped
 from hippocampe.language.secrets import MASKED
@@ -34,7 +35,13 @@ from hippocampe.updates.decide import Decision, Verdict
 from hippocampe.updates.evidence import common_subsequence, evidence_of, substituted
 from hippocampe.updates.learnt import MERGING, OUTCOMES, SAME, SEPARATE, UPDATE, Floats, Model
 from hippocampe.updates.occasions import is_only_done_again, occasion
-from hippocampe.updates.plans import amount_kept, may_both_hold, share_to_merge, share_to_review
+from hippocampe.updates.plans import (
+    amount_kept,
+    may_both_hold,
+    share_to_merge,
+    share_to_review,
+    tells_when_or_where,
+)
 from hippocampe.updates.possessions import is_another_one
 
 _ALTERNATIVE: Final = words_of("alternative")
@@ -182,6 +189,9 @@ def conclude(
         return apart(rule)
     why = veto(aligned, evidence, rule)
     outcome = likeliest(shares, evidence)
+    ours, theirs = aligned.old.counts.keys(), aligned.new.counts.keys()
+    if outcome == "same" and may_reverse(ours - theirs, theirs - ours):
+        outcome = "update"
     if outcome == "same" and MASKED in aligned.new.text:
         # Masked secrets look the same: "the gate code is …" is not "the door code is …".
         return apart(rule)
@@ -362,6 +372,10 @@ def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> s
         return "another one"
     if may_both_hold(aligned):
         return "another time"
+    if tells_one_end(aligned.new, aligned.old):
+        return "perhaps both ends"
+    if tells_when_or_where(aligned):
+        return "when or where"
     if _is_of_another_number(aligned):
         return "another number"
     if _is_in_another_unit(aligned):
