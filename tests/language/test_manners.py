@@ -2,8 +2,9 @@
 
 import pytest
 
+from hippocampe.language.follow_ups import is_elliptical
 from hippocampe.language.manners import asks_nothing, without_address
-from hippocampe.language.values import values_asked, values_stated
+from hippocampe.language.values import values_asked, values_stated, with_ages
 
 
 @pytest.mark.parametrize(
@@ -51,6 +52,34 @@ def test_a_task_about_somebody_of_the_space_may_need_memory() -> None:
 
 
 @pytest.mark.parametrize(
+    "message", ["evening ruth", "thanks Ruth!", "bonsoir ruth, ça va", "bonne nuit Ruth"]
+)
+def test_small_talk_may_call_somebody(message: str) -> None:
+    assert asks_nothing(message, names=["ruth"])
+    assert not is_elliptical(message, ["ruth"])
+
+
+@pytest.mark.parametrize(
+    "message", ["and ruth?", "et ruth", "no, Ruth", "how is ruth?", "ruth", "comment va Ruth"]
+)
+def test_a_name_alone_may_be_what_is_asked(message: str) -> None:
+    assert not asks_nothing(message, names=["ruth"])
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "said"),
+    [
+        ("how old is Otis?", "The boys are Otis (4) and Hal (11)", "The boys are Otis (4 years old) and Hal (11 years old)"),
+        ("quel âge a Lou ?", "Nos filles sont Lou (7) et Maud (3)", "Nos filles sont Lou (7 ans) et Maud (3 ans)"),
+        ("which school is it?", "Otis (4) is at Hill House", "Otis (4) is at Hill House"),
+        ("how old is Otis?", "Otis is 4 (so is Ivo)", "Otis is 4 (so is Ivo)"),
+    ],
+)  # fmt: skip
+def test_an_age_behind_a_name_is_read_in_full(question: str, text: str, said: str) -> None:
+    assert with_ages(text, values_asked(question)) == said
+
+
+@pytest.mark.parametrize(
     ("question", "answer", "other"),
     [
         ("quel est le nom de famille d'Inès ?", "son nom de famille est Prado", "Inès est à Braga"),
@@ -63,6 +92,8 @@ def test_a_task_about_somebody_of_the_space_may_need_memory() -> None:
         ("what's his blood type?", "he is A positive", "he gives blood"),
         ("how old am I?", "I'm 61", "I'm in room 61"),
         ("how old is Nora?", "she's 34", "she's Nora"),
+        ("how old is Otis?", "the boys are Otis (4) and Hal (11)", "Otis has 4 cousins"),
+        ("quel âge a Lou ?", "nos filles : Lou, 7, et Maud, 3", "Lou a 7 poules"),
         ("how old is Turbo?", "Turbo is thirty years old", "Turbo likes lettuce"),
     ],
 )

@@ -382,3 +382,24 @@ def test_few_of_the_relatives_in_a_pasted_text_are_looked_up(
     monkeypatch.setattr(relatives, "_names_of", spy)
     hippo.recall(question, scope=Scope(user="nobody", channel="home"))
     assert 0 < len(looked_up) <= relatives.MOST_RELATIVES
+
+
+@pytest.mark.parametrize(
+    ("told", "question", "answer"),
+    [
+        (("My boss is Ingrid", "My thesis manager is Omar"), "when is my boss back", "Ingrid"),
+        (("Mon responsable s'appelle Loïc", "Ma directrice de thèse est Mme Aubry"), "mon chef rentre quand", "Loïc"),
+        (("Mon responsable s'appelle Loïc", "Ma directrice de thèse est Mme Aubry"), "elle rentre quand ma directrice", "Mme Aubry"),
+    ],
+)  # fmt: skip
+def test_what_is_no_more_than_a_boss_is_the_boss(
+    hippo: Hippocampe, told: Sequence[str], question: str, answer: str
+) -> None:
+    scope = Scope(user="zoe", channel="home")
+    for statement in told:
+        hippo.remember(statement, scope=scope)
+    corpus = hippo._context.corpus
+    found = relatives.with_names_of_relatives(
+        corpus, question, RecallRequest(scope), corpus.store.now()
+    )
+    assert [answer in each for each in found] == [True]

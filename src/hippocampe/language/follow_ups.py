@@ -19,7 +19,7 @@ from hippocampe.language.person import (
     names_all,
     names_speaker_once,
 )
-from hippocampe.language.questions import FILLER, asks, asks_anything
+from hippocampe.language.questions import FILLER, asks, asks_anything, is_question
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.statement import parse
 from hippocampe.language.tense import is_past
@@ -54,10 +54,26 @@ def is_elliptical(question: str, names: Collection[str] = ()) -> bool:
     of_others = _any_of("own").sub(" ", fold(question))
     if is_to_somebody(question) or is_first_person(of_others):
         return False
-    if not names and not asks_own(question) and is_small_talk(question):
+    if (not names and not asks_own(question) and is_small_talk(question)) or calls(question, names):
         return False
     said = frozenset(words(of_others)) - _EMPTY_WORDS - times_in(question)
     return said.issubset(names) and not (names and _tells_of_whom(question))
+
+
+def calls(text: str, names: Collection[str]) -> bool:
+    """Return whether a text is small talk that calls somebody by name: "evening, Ada", but not "and Ada?" or "no, Ada".
+
+    Args:
+        text: The text.
+        names: Folded words of it that name somebody.
+    """
+    said = words(text)
+    return (
+        not set(said[1:]).isdisjoint(names)
+        and said[0] not in names
+        and not (is_question(text) or continues(text) or corrects(text, names))
+        and is_small_talk(text, names=names)
+    )
 
 
 def _tells_of_whom(question: str) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from functools import cache
 from typing import Final
 
+from hippocampe.language.follow_ups import calls
 from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.open_questions import recalled
 from hippocampe.language.person import is_about_speaker, is_to_somebody
@@ -49,17 +50,19 @@ def asks_nothing(
     """
     if _CODE.search(text) or _is_sum(text, companions):
         return True
+    named = {word for name in names for word in name.split()}
+    if calls(text, named):
+        return True
     if is_small_talk(text, names=companions):
         # "Ben" is a word of small talk, and a name.
         inside = {fold(word) for word in written_words(text)[1:] if word != word.lower()}
-        return inside.isdisjoint(word for name in names for word in name.split())
+        return inside.isdisjoint(named)
     unquoted = _QUOTED.sub(" ", text)
     if is_task(unquoted):
         unquoted = _AFTER_COLON.sub(" ", unquoted)
     elif not is_lookup(unquoted):
         return False
-    named = frozenset(words(unquoted)).isdisjoint(word for name in names for word in name.split())
-    return named and not _is_personal(unquoted)
+    return named.isdisjoint(words(unquoted)) and not _is_personal(unquoted)
 
 
 def without_address(text: str, names: Collection[str]) -> str:

@@ -10,9 +10,11 @@ import re
 from functools import cache
 from typing import Final
 
-from hippocampe.language.lexicon import load_all
+from hippocampe.language.detect import language_of
+from hippocampe.language.lexicon import load, load_all
 from hippocampe.language.text import fold, words
 
+_AGE: Final = re.compile(r"(?<=[^\W\d] )\((\d{1,2})\)")
 _SYMBOLS: Final = re.compile(r"[€£$]")
 
 
@@ -33,10 +35,29 @@ def value_words(question: str) -> frozenset[str]:
     )
 
 
+def with_ages(text: str, asked: int) -> str:
+    """Return `text` with the ages behind names in full, if an age is `asked` for: "Finn (6)" is "Finn (6 years old)".
+
+    Args:
+        text: The text.
+        asked: The kinds of value that a question asks for, as bits.
+    """
+    if not asked & _age() or "(" not in text:
+        return text
+    in_full = load(language_of(text), "questions")["age"]
+    return _AGE.sub(lambda found: f"({in_full.format(age=found[1])})", text)
+
+
 def values_stated(text: str) -> int:
     """Return the kinds of value that `text` states, as bits."""
     folded = _SYMBOLS.sub(" euros ", fold(text))
     return sum(1 << bit for bit, (_, stated) in enumerate(_kinds()) if stated.search(folded))
+
+
+@cache
+def _age() -> int:
+    """The bit of ages."""
+    return 1 << list(load_all("questions")["values"]).index("age")
 
 
 @cache

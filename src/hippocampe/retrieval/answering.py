@@ -24,6 +24,7 @@ from hippocampe.language.questions import asks_anything, is_telling
 from hippocampe.language.statement import parse
 from hippocampe.language.tense import is_past
 from hippocampe.language.text import fold
+from hippocampe.language.values import with_ages
 from hippocampe.retrieval import limits, reading, scoring
 from hippocampe.retrieval.query import AnalysedQuery
 from hippocampe.retrieval.ranking import Scored
@@ -169,6 +170,8 @@ def _presented(
         items = [replace(x, author=called.get(fold(x.author or ""), x.author)) for x in items]
     if "when" in query.features.asks and is_past(parse(spoken)):
         items = [_with_day(each, settings.timezone) for each in items]
+    if asked := query.features.values:
+        items = [replace(each, content=with_ages(each.content, asked)) for each in items]
     itself = any(each.kind == "self" for each in items)
     addressed = to_companion or (itself and is_to_companion(spoken))
     if addressed:

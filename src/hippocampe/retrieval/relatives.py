@@ -90,7 +90,7 @@ def _with_names_of_things(
         if not told or (asked.owner is None and told > MOST_STATEMENTS):
             continue
         looked_up = is_topic or asks_more(question, asked)
-        if looked_up and (names := _names_of_thing(corpus, asked, request, now)):
+        if looked_up and (names := _names_of_thing(corpus, question, asked, request, now)):
             return [with_name(question, asked.span, name) for name in names[:MOST_NAMES]]
     return []
 
@@ -177,13 +177,18 @@ def _names_of(
 
 
 def _names_of_thing(
-    corpus: Corpus, asked: Thing, request: RecallRequest, now: datetime
+    corpus: Corpus, question: str, asked: Thing, request: RecallRequest, now: datetime
 ) -> list[str]:
-    """The names of a thing as they are written."""
+    """The names of a thing as they are written: of those that are told in its own words, or else of those that are no more.
+
+    "My boss" is the manager rather than the manager of the team, who is meant by "my manager" only without another one.
+    """
     owner = fold(request.scope.user or "") if asked.owner == "" else asked.owner
     owners = {owner, *corpus.aliases.of(request.scope.space).get(owner or "", ())}
     text = " ".join([owner or "", *sorted(asked.words)])
-    found: dict[str, str] = {}
+    first, last = asked.span
+    said = asked.words.intersection(words(question)[first : last + 1])
+    found: dict[tuple[bool, int], dict[str, str]] = {}
     for memory in _matching(corpus, text, request, now, limit=MOST_OF_THING):
         if not may_name(memory.content):
             continue
@@ -194,8 +199,11 @@ def _names_of_thing(
                 owner is None or (told.owner or teller) in owners
             )
             if is_same and told.name:
-                found[told.name] = " ".join(written[word] for word in told.name.split())
-    return list(found.values())
+                first, last = told.span
+                other = said.isdisjoint(words(memory.content)[first : last + 1])
+                names = found.setdefault((other, len(told.kind)), {})
+                names[told.name] = " ".join(written[word] for word in told.name.split())
+    return list(found[min(found)].values()) if found else []
 
 
 def _owned(relative: Relative, speaker: str | None) -> Relative | None:
