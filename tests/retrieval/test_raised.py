@@ -28,10 +28,15 @@ def given(hippo: Hippocampe, told: Sequence[str], message: str) -> list[str]:
         (ENGLISH, "i'm making a stew on sunday"),
         (ENGLISH, "gonna get dumplings for us"),
         (ENGLISH, "barbecue on saturday!"),
+        (ENGLISH, "gonna order thai"),
+        (ENGLISH, "i'm taking ada to a restaurant on friday, any ideas?"),
         (ENGLISH, "what shall we do for lunch on friday?"),
         (FRENCH, "jfais une quiche ce soir"),
         (FRENCH, "on commande un couscous ?"),
         (FRENCH, "on mange quoi demain soir"),
+        (FRENCH, "je commande libanais ce soir"),
+        (FRENCH, "vais faire une omelette"),
+        (FRENCH, "on va au resto samedi"),
     ],
 )
 def test_the_plan_of_a_meal_gets_the_diets(
@@ -68,6 +73,12 @@ def test_what_bears_on_the_message_itself_comes_first(hippo: Hippocampe, reading
     ("text", "raises"),
     [
         ("i eat whatever you make", False),
+        ("i'm going to a restaurant with my boss", False),
+        ("hi everyone, hot coffee", False),
+        ("i'm going to order curtains tonight", False),
+        ("we're meeting the chinese client tomorrow", False),
+        ("salut tout le monde, un bon café", False),
+        ("on commande des rideaux ce soir", False),
         ("we're eating at ours on friday", True),
         ("je viens dîner samedi", False),
         ("on mange quoi samedi ?", True),

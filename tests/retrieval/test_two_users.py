@@ -6,6 +6,8 @@ import pytest
 
 from hippocampe import Hippocampe, Scope
 from hippocampe.cli.show.layout import reader, reasons
+from hippocampe.retrieval.relatives import with_names_of_relatives
+from hippocampe.retrieval.request import RecallRequest
 from hippocampe.types import Recollection
 
 ALEX, BEA = Scope(user="alex", channel="desk"), Scope(user="bea", channel="garden")
@@ -416,3 +418,37 @@ def test_the_asker_is_known_by_name_without_a_capital(hippo: Hippocampe) -> None
         hippo.remember(fact, scope=Scope(user="nora"))
     found = hippo.recall("where does nora live?", scope=Scope(user="nora"))
     assert found[0].content == "Nora moved to Nantes"
+
+
+@pytest.mark.parametrize(
+    ("told", "question"),
+    [
+        ("My shift ends at 7 in the morning", "what time does my wife finish work"),
+        ("Je finis à 7h du matin", "ma femme finit à quelle heure"),
+    ],
+)
+def test_the_partner_may_be_the_other_of_two(hippo: Hippocampe, told: str, question: str) -> None:
+    hippo.remember("I drive a van", scope=ALEX)
+    hippo.remember(told, scope=BEA)
+    assert searched(hippo, question, ALEX) == [told]
+
+
+@pytest.mark.parametrize(
+    ("other", "question"),
+    [
+        ((ALEX, "My wife Nora is a nurse"), "what time does my wife finish work"),
+        ((BEA, "My flatmate Alex snores"), "what time does my wife finish work"),
+        ((Scope(user="cleo"), "I work for the town"), "what time does my wife finish work"),
+        ((ALEX, "Ma femme est infirmière"), "ma femme finit à quelle heure"),
+    ],
+)
+def test_the_other_of_two_is_no_partner_if_another_is_told(
+    hippo: Hippocampe, other: tuple[Scope, str], question: str
+) -> None:
+    hippo.remember("I drive a van", scope=ALEX)
+    hippo.remember("My shift ends at 7 in the morning", scope=BEA)
+    scope, statement = other
+    hippo.remember(statement, scope=scope)
+    corpus, request = hippo._context.corpus, RecallRequest(ALEX)
+    named = with_names_of_relatives(corpus, question, request, corpus.store.now())
+    assert not any("Bea" in each for each in named)

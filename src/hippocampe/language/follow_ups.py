@@ -22,7 +22,7 @@ from hippocampe.language.person import (
 from hippocampe.language.questions import FILLER, asks, asks_anything, is_question
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.statement import parse
-from hippocampe.language.tense import is_past
+from hippocampe.language.tense import Tense, is_past, tense_of
 from hippocampe.language.text import STOP_WORDS, fold, words
 from hippocampe.language.word_classes import word_classes
 
@@ -132,7 +132,8 @@ def is_plan(text: str) -> bool:
     if is_about_speaker(text) and not (of_group or names_speaker_once(text)):
         # "I'm cooking for myself".
         return False
-    return told.subject == "speaker" or of_group or bool(times_in(text))
+    is_ahead = tense_of(told) is Tense.FUTURE or bool(times_in(text))
+    return told.subject == "speaker" or of_group or is_ahead
 
 
 def asks_own(question: str) -> bool:

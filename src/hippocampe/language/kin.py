@@ -200,6 +200,11 @@ def is_child(kin: str) -> bool:
     return kin in _CHILDREN
 
 
+def is_partner(kin: str) -> bool:
+    """Return whether a relative, as a key of the table `kin`, is the partner of somebody."""
+    return kin in _PARTNERS
+
+
 def is_relative(word: str) -> bool:
     """Return whether a folded word names a relative, who has words in every language."""
     return word in _KIN_OF

@@ -12,9 +12,11 @@ from hippocampe.language.kin import (
     are_two,
     is_child,
     is_naming,
+    is_partner,
     kin_asked,
     kin_words,
     name_of,
+    relation,
     relatives_in,
     with_name,
 )
@@ -69,6 +71,8 @@ def with_names_of_relatives(
     for asked in islice(relatives.values(), MOST_RELATIVES):
         wanted = _owned(asked, request.scope.user)
         names = [] if wanted is None else _names_of(corpus, wanted, request, now)
+        if not names and asked.owner is None and is_partner(asked.kin):
+            names = _partner_of_two(corpus, asked, request, now)
         if names and not any(fold(name) in said for name in names):
             return [with_name(question, asked.span, name) for name in names[:MOST_NAMES]]
     return _with_names_of_things(corpus, question, request, now, is_topic=is_topic)
@@ -137,14 +141,42 @@ def may_share_child(
     """
     if asked.owner is not None or not is_child(asked.kin):
         return False
-    asker = fold(request.scope.user or "")
-    space = request.scope.space
+    others = _others(corpus, request, now)
+    return others <= {fold(user)} and not _tells_of(corpus, asked, request, now)
+
+
+def _partner_of_two(
+    corpus: Corpus, asked: Relative, request: RecallRequest, now: datetime
+) -> list[str]:
+    """The name of the other of two who are alone in a memory, who may be the partner of the asker.
+
+    Not if the asker has told of such a partner, or one of them tells what they are to each other: "my flatmate Ravi".
+    """
+    others = _others(corpus, request, now)
+    if len(others) != 1 or _tells_of(corpus, asked, request, now):
+        return []
+    both = {fold(request.scope.user or ""), *others}
+    for memory in _matching(corpus, " ".join(sorted(both)), request, now):
+        said = set(words(memory.content))
+        told = {kin for word in said if (kin := relation(word))}
+        named = said.intersection(both - {fold(memory.user or "")})
+        if named and told and not any(map(is_partner, told)):
+            return []
+    return [name.title() for name in others]
+
+
+def _others(corpus: Corpus, request: RecallRequest, now: datetime) -> set[str]:
+    """The folded names of the users of a space besides the asker, if it is small."""
     with corpus.store.read() as connection:
-        users = memories.latest_users(connection, space, now)
-    if any(fold(each) not in (asker, fold(user)) for each in users if each):
-        return False
+        users = memories.latest_users(connection, request.scope.space, now)
+    return {fold(each) for each in users if each} - {fold(request.scope.user or "")}
+
+
+def _tells_of(corpus: Corpus, asked: Relative, request: RecallRequest, now: datetime) -> bool:
+    """Return whether the asker has told of a relative like the one that the question asks for."""
+    asker = fold(request.scope.user or "")
     told = _matching(corpus, " ".join(sorted(kin_words(asked.kin))), request, now)
-    return not any(
+    return any(
         each.owner is None and not are_two(each.kin, asked.kin)
         for memory in told
         if memory.user and fold(memory.user) == asker

@@ -13,6 +13,7 @@ from hippocampe.embed import tokens
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.errors import EmbedderUnavailable
+from hippocampe.language.follow_ups import calls
 from hippocampe.language.questions import in_full
 from hippocampe.language.subject_names import with_capital
 from hippocampe.language.text import STOP_WORDS, fold, without_capitals
@@ -54,7 +55,7 @@ def spelled(corpus: Corpus, query: str, space: str) -> str:
     words = {fold(word): word for word in _WORD.findall(query)}
     words = {each: word for each, word in words.items() if each not in STOP_WORDS}
     try:
-        users = _users(corpus, space, words)
+        users = _users(corpus, space, query, words)
         owners = _owners(corpus, space, words, users)
         plain = {each: word for each, word in words.items() if each not in owners}
         meant = _corrected(
@@ -79,10 +80,10 @@ def spelled(corpus: Corpus, query: str, space: str) -> str:
     return _WORD.sub(replaced, query)
 
 
-def _users(corpus: Corpus, space: str, words: Mapping[str, str]) -> dict[str, str]:
-    """The users whose names are among some words, or may be with their possessive; no common word that texts have.
+def _users(corpus: Corpus, space: str, query: str, words: Mapping[str, str]) -> dict[str, str]:
+    """The users whose names are among the words of a query, or may be with their possessive; no common word that texts have.
 
-    No text may have their names: "I live in Nice" is of Rachel.
+    No text may have their names: "I live in Nice" is of Rachel. A common word may call somebody: "evening, will".
     """
     with corpus.store.read() as connection:
         users = memories.latest_users(connection, space, corpus.store.now())
@@ -93,7 +94,9 @@ def _users(corpus: Corpus, space: str, words: Mapping[str, str]) -> dict[str, st
     return {
         each: name
         for each, name in named.items()
-        if each not in there or tokens.measure(name)[0] >= tokens.measure(each)[0]
+        if each not in there
+        or tokens.measure(name)[0] >= tokens.measure(each)[0]
+        or calls(query, (each,))
     }
 
 
