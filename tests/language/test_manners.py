@@ -60,7 +60,17 @@ def test_small_talk_may_call_somebody(message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "message", ["and ruth?", "et ruth", "no, Ruth", "how is ruth?", "ruth", "comment va Ruth"]
+    "message",
+    [
+        "and ruth?",
+        "et ruth",
+        "no, Ruth",
+        "tout sur Ruth",
+        "this is Ruth",
+        "how is ruth?",
+        "ruth",
+        "comment va Ruth",
+    ],
 )
 def test_a_name_alone_may_be_what_is_asked(message: str) -> None:
     assert not asks_nothing(message, names=["ruth"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Set
 from functools import cache
-from itertools import dropwhile
+from itertools import dropwhile, pairwise
 
 from hippocampe.language.lexicon import load, load_all, words_of
 from hippocampe.language.person import (
@@ -40,6 +40,7 @@ _FOR_OTHERS = words_of("grammar.third_person") | _STAND_INS
 """Words in the place of a name."""
 _VERBS = words_of("grammar.auxiliary") - words_of("grammar.at")
 _BEFORE_NOUNS = words_of("grammar.at") | words_of("grammar.of")
+_BEFORE_NAMES = _BEFORE_NOUNS | words_of("grammar.be")
 
 
 def is_elliptical(question: str, names: Collection[str] = ()) -> bool:
@@ -61,16 +62,18 @@ def is_elliptical(question: str, names: Collection[str] = ()) -> bool:
 
 
 def calls(text: str, names: Collection[str]) -> bool:
-    """Return whether a text is small talk that calls somebody by name: "evening, Ada", but not "and Ada?" or "no, Ada".
+    """Return whether a text is small talk that calls somebody by name: "evening, Ada", but not "no, Ada" or "tout sur Ada".
 
     Args:
         text: The text.
         names: Folded words of it that name somebody.
     """
     said = words(text)
+    before = [word for word, after in pairwise(said) if after in names]
     return (
-        not set(said[1:]).isdisjoint(names)
+        bool(before)
         and said[0] not in names
+        and _BEFORE_NAMES.isdisjoint(before)
         and not (is_question(text) or continues(text) or corrects(text, names))
         and is_small_talk(text, names=names)
     )
@@ -132,8 +135,8 @@ def is_plan(text: str) -> bool:
     if is_about_speaker(text) and not (of_group or names_speaker_once(text)):
         # "I'm cooking for myself".
         return False
-    is_ahead = tense_of(told) is Tense.FUTURE or bool(times_in(text))
-    return told.subject == "speaker" or of_group or is_ahead
+    is_ahead = tense_of(told) is Tense.FUTURE and not asks_anything(text)
+    return told.subject == "speaker" or of_group or is_ahead or bool(times_in(text))
 
 
 def asks_own(question: str) -> bool:
