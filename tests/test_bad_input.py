@@ -40,6 +40,10 @@ REFUSED: dict[str, tuple[Act, str]] = {
     "only controls": (remember("\x00\x07"), "content is empty"),
     "huge content": (remember("a" * 1_000_000), "Split it"),
     "surrogate": (remember(SURROGATE), "lone surrogate"),
+    "bytes of another encoding": (
+        remember(b"caf\xe9".decode(errors="surrogateescape")),
+        "content is not UTF-8: byte 0xE9 at position 3",
+    ),
     "content is bytes": (remember(b"Owen"), "must be text"),
     "content is none": (remember(None), "must be text"),
     "type": (remember(type="rumour"), "choose from identity"),

@@ -25,6 +25,8 @@ from hippocampe.types import (
     Scope,
 )
 
+_UNDECODED = range(0xDC80, 0xDD00)
+"""Surrogates by which Python represents bytes that are not UTF-8, of an argument or a file."""
 MAX_LIMIT = 1_000
 """Most results of one call: larger lists are read page by page."""
 MAX_DAYS = 366
@@ -88,6 +90,12 @@ def _check_encodable(what: str, text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as exc:
+        code = ord(text[exc.start])
+        if code in _UNDECODED:
+            raise InvalidInput(
+                f"{what} is not UTF-8: byte 0x{code & 0xFF:02X} at position {exc.start} is of another encoding. "
+                "Convert it to UTF-8 first."
+            ) from exc
         raise InvalidInput(
             f"{what} contains a lone surrogate at position {exc.start}: it is not valid text. "
             'Decode it with errors="replace" first.'

@@ -115,9 +115,17 @@ def test_an_id_is_whole_on_a_terminal_of_80_columns(
     monkeypatch.setenv("LC_ALL", locale)
     assert key["id"] in run("keys", "list", columns="80").out
     assert first in run("list", "--state", "all", *place, columns="80").out
+
     audited = run("audit", *place, columns="80").out
     assert first in audited and key["id"] in audited
     assert max(map(len, audited.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("columns", ["20", "30"])
+def test_a_very_narrow_terminal_shows_the_text(run: Run, columns: str) -> None:
+    run("remember", "Nora joue du violon")
+    for typed in (["list"], ["recall", "qui joue du violon ?", "--explain"]):
+        assert "Nora" in run(*typed, columns=columns).out
 
 
 def test_words_are_whole_on_a_terminal_of_60_columns(run: Run) -> None:

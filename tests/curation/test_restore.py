@@ -4,7 +4,7 @@ import pytest
 
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
-from hippocampe.errors import InvalidInput
+from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.types import Memory
 
 
@@ -37,6 +37,13 @@ def test_restoring_supersedes_what_contradicts(hippo: Hippocampe, scope: Scope, 
     assert (edge.target_id, edge.kind) == (new.id, "updates")
     assert edge.reason == "home: toulouse → ordizan"
     assert hippo.verify().ok
+
+
+def test_an_unknown_id_says_where_the_ids_of_forgotten_items_are(
+    hippo: Hippocampe, scope: Scope
+) -> None:
+    with pytest.raises(NotFound, match="nothing with id 'nope' to restore: list --state forgotten"):
+        hippo.restore("nope", scope=scope)
 
 
 def test_two_memories_can_take_turns(hippo: Hippocampe, scope: Scope) -> None:

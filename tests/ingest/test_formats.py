@@ -690,6 +690,16 @@ def test_ids_are_derived_where_the_file_has_none(tmp_path: Path) -> None:
     assert len({message.external_id for message in messages}) == 2
 
 
+@pytest.mark.parametrize("text", ["we go to Nantes. ", "on part à Nantes. "])
+def test_a_long_first_line_is_one_of_json_lines(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "talk.jsonl"
+    written = [{"author": "paul", "content": text * 17_000}, {"author": "ana", "content": text}]
+    file.write_text("".join(json.dumps(each, ensure_ascii=False) + "\n" for each in written))
+    formats, records = open_file(file)
+    assert formats == ("jsonl",)
+    assert [each.author for each in records if isinstance(each, TalkMessage)] == ["paul", "ana"]
+
+
 @pytest.mark.parametrize("format", ["chatgpt", "claude", "telegram", "discord"])
 def test_cut_document_is_refused_before_any_message(tmp_path: Path, format: str) -> None:
     whole = dict(samples(tmp_path))[format].read_bytes()

@@ -233,15 +233,20 @@ def restore(writer: Writer, id: str, *, scope: Scope) -> Memory | Recollection:
     check_id(id)
     with writer.corpus.store.read() as connection:
         turn = turn_rows.get(connection, scope.space, [id]).get(id)
+        memory = memories.get(connection, scope.space, [id]).get(id)
     if turn is not None:
         return _restore_turn(writer, turn)
-    return _restore_memory(writer, id, scope)
+    if memory is None:
+        raise NotFound(
+            f"space {scope.space!r} has nothing with id {id!r} to restore: list --state forgotten shows the "
+            "memories that can be, and audit the ids of turns."
+        )
+    return _restore_memory(writer, memory, scope)
 
 
-def _restore_memory(writer: Writer, id: str, scope: Scope) -> Memory:
-    corpus = writer.corpus
+def _restore_memory(writer: Writer, old: Memory, scope: Scope) -> Memory:
+    corpus, id = writer.corpus, old.id
     now = corpus.store.now()
-    old = get(corpus.store, id, scope=scope)
     # A change of embedder only re-embeds current memories, so the stored vector may be missing.
     prepared = corpus.vocabulary.prepare([memory_embedding_text(old)], [memory_text(old)])[0]
     with writer.change() as change:

@@ -104,7 +104,7 @@ def table(*columns: str, wrapped: tuple[str, ...] = ()) -> "Table":
             words = [max(each.minimum for each in column) for column in measured[:-1]]
             # Each has two spaces after it.
             room = options.max_width - min(last, _ID_ROOM) - 2 * len(others)
-            if sum(words) > room and last >= _ID_ROOM - 1:
+            if sum(words) > room and last >= min(_ID_ROOM - 1, options.max_width):
                 rows = zip(*((each.header, *each.cells) for each in self.columns), strict=True)
                 header, *cells = map(_stacked, rows)
                 return iter([Styled(header, "table.header"), *cells])

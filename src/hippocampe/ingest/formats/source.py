@@ -69,9 +69,10 @@ class Source:
         return io.BufferedReader(_AsUtf8(stream, encoding))
 
     def head(self, size: int) -> bytes:
-        """Read the first `size` bytes."""
+        """Read the first `size` bytes, and the rest of the first line if it is longer, up to the longest line."""
         with self.open() as stream:
-            return stream.read(size)
+            head = stream.read(size)
+            return head if b"\n" in head else head + stream.readline(MAX_LINE_BYTES - len(head))
 
 
 def _encoding(head: bytes) -> str | None:
