@@ -417,8 +417,27 @@ class TestLoading:
             for _ in range(2):
                 anew(hippo)
             assert len(served) == 3
-            assert served[0] == "on garde le vieux four"
+            assert served[0] == "on garde le vieux four?"
             assert len(hippo.retrievals(scope=LOBBY)) == 2
+
+    @pytest.mark.parametrize(
+        ("told", "asked"),
+        [
+            ("Lea plays the oboe", "What does Lea play?"),
+            ("Léa joue du hautbois", "Léa joue quoi ?"),
+        ],
+    )
+    def test_a_turn_in_an_empty_memory_does_not_stand_for_one_that_finds_something(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, told: str, asked: str
+    ) -> None:
+        for each in ("_rehearsed", "_rehearsed_empty"):
+            monkeypatch.setattr(warmup, each, threading.Event())
+        with Hippocampe.open(Config(folder, embedder="local", background=False)) as hippo:
+            assert hippo.before_turn(asked, scope=LOBBY).text == ""
+            assert warmup._rehearsed_empty.is_set() and not warmup._rehearsed.is_set()  # pyright: ignore[reportPrivateUsage]
+            hippo.remember(told, scope=LOBBY)
+            assert told in hippo.before_turn(asked, scope=LOBBY).text
+            assert warmup._rehearsed.is_set()  # pyright: ignore[reportPrivateUsage]
 
     def test_it_waits_once_and_not_for_ever(
         self, hippo: Hippocampe, slow: threading.Event, monkeypatch: pytest.MonkeyPatch

@@ -18,6 +18,7 @@ from hippocampe.injection.channel_history import Channel
 from hippocampe.injection.turn import Turn
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.language import open_questions
+from hippocampe.language.forgetting import read_request
 from hippocampe.language.humanize import relative_time
 from hippocampe.language.i18n import languages, translate
 from hippocampe.language.relations import relations_of
@@ -34,8 +35,8 @@ REHEARSAL_MS = 1_000
 """Deadline of a turn that warms up; a turn of a user waits for it, also while the index answers nothing."""
 _one_at_a_time = Lock()
 """Held while something is loaded: two loads at once would take longer, and both would do the same."""
-_rehearsed = Event()
-"""Set once a turn was served in this process."""
+_rehearsed, _rehearsed_empty = Event(), Event()
+"""Set once a turn was served in this process: in a space with something to find, and in an empty one."""
 SPACES = 20
 """Spaces warmed when a data folder is opened."""
 MAX_SEARCHED = 200
@@ -81,28 +82,30 @@ def _load(corpus: Corpus, state: TurnState, space: str) -> None:
         corpus.vocabulary.frequencies(space, np.zeros(0, np.int32))
         if not _rehearsed.is_set():
             _rehearse(corpus, space)
-    state.warm = True
+    state.warm = _rehearsed.is_set() or not isinstance(corpus.vocabulary.embedder, LocalEmbedder)
 
 
 def _rehearse(corpus: Corpus, space: str) -> None:
     """Serve a turn in a space that nobody gets: the first one of a process compiles statements and reads files, for a
     tenth of a second.
 
-    An empty space has nothing else to load. A remote embedder is not called.
+    An empty space is rehearsed once: it has nothing to find and to read. A remote embedder is not called.
     """
     if not isinstance(corpus.vocabulary.embedder, LocalEmbedder):
         return
     _, items = corpus.vocabulary.frequencies(space, np.zeros(0, np.int32))
-    if not items and _rehearsed.is_set():
+    if not items and (_rehearsed.is_set() or _rehearsed_empty.is_set()):
         return
     settings = replace(corpus.settings.of(space), hook_timeout_ms=REHEARSAL_MS)
     state = TurnState(corpus.config)
     try:
         question, now = _question(corpus.store, space), corpus.store.now()
-        Turn(corpus, state, question, Scope(space=space), settings, now).serve(Channel())
+        # The context of a speaker on a channel is read with more statements.
+        nobody = Scope(space=space, user="?", channel="?")
+        Turn(corpus, state, question, nobody, settings, now).serve(Channel())
     finally:
         state.close()
-    _rehearsed.set()
+    (_rehearsed if items else _rehearsed_empty).set()
 
 
 def warm_spaces(corpus: Corpus, ending: Event, *, spaces: int = SPACES) -> None:
@@ -128,11 +131,11 @@ def warm_spaces(corpus: Corpus, ending: Event, *, spaces: int = SPACES) -> None:
 
 
 def _question(store: Store, space: str) -> str:
-    """Words to search for in a space: those of a statement there, so that something is found and read."""
+    """A question to ask in a space: of the words of a statement there, so that something is found and read."""
     with store.read() as connection:
         newest = memories.highest(connection, "created_at", space, "memory", store.now(), 1)
         found = memories.get(connection, space, newest)
-    return next((each.content[:MAX_SEARCHED] for each in found.values()), "?")
+    return next((each.content[:MAX_SEARCHED] for each in found.values()), "") + "?"
 
 
 @cache
@@ -149,5 +152,6 @@ def _rules() -> None:
         relative_time(datetime(2000, 1, 1, tzinfo=UTC), now=now, timezone="UTC", language=language)
     open_questions.introduced("")
     relations_of("?")
+    read_request("?")
     scoring.load_model()
     parse_window("", now=now, timezone="UTC")
