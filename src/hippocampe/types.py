@@ -485,7 +485,7 @@ class Vitals:
         pending: Changes that are not durable in the index yet.
         indexed: Points of the index, by kind; empty while it is down.
         jobs: Runs of background jobs, by state.
-        bytes: The size of its files: `database`, `index`, `backups`.
+        bytes: The size of its files: `database`, `index`, `backups`; empty with PostgreSQL, whose server has them.
         outages: The number of outages of each optional part since the data was opened.
         disk_free: Free bytes of the disk; None if unknown. Below `disk_reserve` new writes are refused.
         disk_reserve: Bytes that new writes leave free.

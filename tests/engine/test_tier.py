@@ -591,6 +591,13 @@ def test_a_run_is_taken_back_by_one_of_two_processes(
     assert (run.state, run.attempts) == ("done", 2)
 
 
+@pytest.mark.parametrize("told", ["Camille keeps bees", "Camille élève des abeilles"])
+def test_the_servers_know_the_size_of_what_they_keep(join: Joiner, told: str) -> None:
+    hippo = join()
+    hippo.remember(told, scope=ME)
+    assert hippo.vitals().bytes == {}
+
+
 def test_the_index_may_be_away(
     join: Joiner, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

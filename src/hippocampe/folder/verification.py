@@ -156,7 +156,9 @@ def vitals(corpus: Corpus) -> Vitals:
         pending=pending,
         indexed=_count_points(corpus),
         jobs=jobs,
-        bytes={
+        bytes={}
+        if corpus.store.shared
+        else {
             "database": _size(folder.glob("hippocampe.db*")),
             "index": _size((folder / "index").rglob("*")),
             "backups": _size((folder / "backups").rglob("*")),
