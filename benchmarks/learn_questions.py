@@ -1,15 +1,14 @@
-"""Learn to move the vector of a question towards those of the texts that answer it, whether it asks for several, and
-whether it is small talk: writes `data/questions.npz`.
+"""Learn to move the vector of a question towards those of the texts that answer it, and whether it asks for several:
+writes `data/questions.npz`.
 
-    python benchmarks/learn_questions.py --data DATA [--known FILE] --output src/hippocampe/data/questions.npz
+    python benchmarks/learn_questions.py --data DATA [--map FILE] --output src/hippocampe/data/questions.npz
 
 The default embedder puts a question near texts that resemble it, not near those that answer it. A linear map of low
 rank, added to the vector, is learnt on the worlds and talks of `DATA/reader` and `data/worlds` (`reader_data.py`),
 without those that are held out: an answer must be nearer than the other texts of its world, and than some of all worlds.
-It is the mean of several runs, cut to its rank. Whether a message asks for what several texts tell, and whether
-it needs none, are logistic regressions on its moved vector. Prints how often an answer is among the first of those that are
-held out, before and after, and the share of the messages that count as such, by whether they are. With `--known`, what a file has is
-kept, and only the rest is learnt. Needs
+It is the mean of several runs, cut to its rank. Whether a message asks for what several texts tell is a logistic regression
+on its moved vector. Prints how often an answer is among the first of those that are held out, before and after, and the
+share of the messages that count as asking for several, by whether they do. With `--map`, that of a file is kept. Needs
 `benchmarks/requirements.txt`; the product does not.
 """
 
@@ -35,7 +34,6 @@ from hippocampe.language.text import fold
 from reader_data import Question, Text, World, held_out, worlds
 
 Floats = NDArray[np.float32]
-Strings = NDArray[np.str_]
 RANK: Final = 64
 RUNS: Final = 4
 PASSES: Final = 6
@@ -50,9 +48,7 @@ DECAY: Final = 0.03
 """Weight of the squared norm of the map: the less, the further a question moves."""
 DEPTHS: Final = (1, 3, 8, 16)
 STRENGTH: Final = 3.0
-"""Inverse of the decay of the weights that tell what kind of message it is."""
-KINDS: Final = {"several": "A", "nothing": "T"}
-"""What is told of a message, and the kind of `Question` of those of which it is true."""
+"""Inverse of the decay of the weights that tell whether several texts are asked for."""
 LIMITS: Final = (0.2, 0.3, 0.5)
 
 
@@ -131,13 +127,13 @@ def first(questions: Sequence[Asked], move: Callable[[Floats], Floats]) -> dict[
     return {depth: round(float(np.mean(np.array(ranks) < depth)), 3) for depth in DEPTHS}
 
 
-def messages(known: Sequence[World], move: Callable[[Floats], Floats]) -> tuple[Floats, Strings]:
-    """The moved vectors of all messages, and their kinds."""
+def messages(known: Sequence[World], move: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
+    """The moved vectors of all messages, and whether each asks for several texts."""
     embedder = LocalEmbedder()
     every = [each for world in known for each in world.questions]
     moved = np.stack([move(each) for each in embedder.embed([searched(each) for each in every])])
     moved /= np.linalg.norm(moved, axis=1, keepdims=True)
-    return moved, np.array([each.kind for each in every])
+    return moved, np.array([each.kind == "A" for each in every])
 
 
 def learnt_map(questions: Sequence[Asked]) -> tuple[Floats, Floats]:
@@ -148,12 +144,10 @@ def learnt_map(questions: Sequence[Asked]) -> tuple[Floats, Floats]:
     return left[:, :RANK] * share, share[:, None] * right[:RANK]
 
 
-def kept(path: Path | None) -> dict[str, Floats]:
-    """The arrays of a file, if there is one."""
-    if path is None:
-        return {}
+def kept(path: Path) -> tuple[Floats, Floats]:
+    """The map of a file."""
     with np.load(path) as stored:
-        return {name: stored[name].astype(np.float32) for name in stored.files}
+        return stored["up"].astype(np.float32), stored["down"].astype(np.float32)
 
 
 def main() -> None:
@@ -161,45 +155,38 @@ def main() -> None:
     parser = common.arguments(__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--known", type=Path, help="keep what this file has, and learn the rest")
+    parser.add_argument("--map", type=Path, help="keep the map of this file, and learn the rest")
     options = parser.parse_args()
     torch.set_num_threads(1)
     known = worlds([options.data / "reader", Path(__file__).parent / "data" / "worlds"])
     learnt = [each for each in known if not held_out(each.name)]
-    arrays = kept(options.known)
-    if "up" not in arrays:
-        arrays["up"], arrays["down"] = learnt_map(asked(learnt))
-    up, down = arrays["up"], arrays["down"]
+    questions = asked(learnt)
+    up, down = kept(options.map) if options.map else learnt_map(questions)
 
     def move(vector: Floats) -> Floats:
         return vector + up @ (down @ vector)
 
     left_out = [each for each in known if held_out(each.name)]
-    vectors, kinds = messages(learnt, move)
-    vectors_apart, kinds_apart = messages(left_out, move)
-    told: dict[str, dict[str, dict[str, float]]] = {}
-    for name, kind in KINDS.items():
-        if name not in arrays:
-            model = LogisticRegression(C=STRENGTH, max_iter=3_000).fit(vectors, kinds == kind)
-            arrays[name] = np.append(model.coef_[0], model.intercept_)
-        odds = vectors_apart @ arrays[name][:-1] + arrays[name][-1]
-        likely = 1 / (1 + np.exp(-odds))
-        told[name] = {
-            str(limit): {
-                "rightly": round(float(np.mean(likely[kinds_apart == kind] >= limit)), 3),
-                "wrongly": round(float(np.mean(likely[kinds_apart != kind] >= limit)), 3),
-            }
-            for limit in LIMITS
-        }
+    model = LogisticRegression(C=STRENGTH, max_iter=3_000).fit(*messages(learnt, move))
+    vectors, several = messages(left_out, move)
+    likely = model.predict_proba(vectors)[:, 1]
     apart = asked(left_out)
     results = {
-        "messages": len(kinds),
+        "learnt_from": len(questions),
         "held_out": len(apart),
         "before": first(apart, lambda vector: vector),
         "after": first(apart, move),
-        **told,
+        "several": {
+            str(limit): {
+                "rightly": round(float(np.mean(likely[several] >= limit)), 3),
+                "wrongly": round(float(np.mean(likely[~several] >= limit)), 3),
+            }
+            for limit in LIMITS
+        },
     }
     print(results)
+    weights = np.append(model.coef_[0], model.intercept_)
+    arrays = {"down": down, "up": up, "several": weights}
     np.savez_compressed(
         options.output, **{k: each.astype(np.float16) for k, each in arrays.items()}
     )

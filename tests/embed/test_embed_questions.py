@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hippocampe.embed.local import LocalEmbedder
-from hippocampe.embed.questions import asks_for_several, idle_odds, towards_answers
+from hippocampe.embed.questions import asks_for_several, towards_answers
 
 WORLDS = Path(__file__).parents[2] / "benchmarks" / "data" / "reader"
 """Memories and questions in other words, from which nothing is learnt."""
@@ -51,18 +51,3 @@ def test_a_moved_question_keeps_its_length() -> None:
 def test_a_message_asks_for_one_text_or_for_several(message: str, several: bool) -> None:
     question, _ = LocalEmbedder().embed_query(message)
     assert asks_for_several(question) is several
-
-
-@pytest.mark.parametrize(
-    ("idle", "asked"),
-    [
-        ("haha you two are the best", "who fixes the boiler"),
-        ("trop bien ta blague mdr", "c'est quoi le nom du plombier ?"),
-        ("goodnight everyone", "what can Nadia not eat"),
-        ("raconte une blague sur les escargots", "Nadia peut venir jeudi ?"),
-    ],
-)
-def test_small_talk_needs_no_memory(idle: str, asked: str) -> None:
-    embedder = LocalEmbedder()
-    odds = [idle_odds(embedder.embed_query(each)[0]) for each in (idle, asked)]
-    assert odds[0] > 0 > -2 > odds[1]

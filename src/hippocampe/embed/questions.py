@@ -1,8 +1,8 @@
-"""Questions: moves the vector of a question towards those of the texts that answer it, and says what it asks for.
+"""Questions: moves the vector of a question towards those of the texts that answer it, and says if it asks for several.
 
 The default embedder puts a question near texts that resemble it. A learnt linear map of low rank is added to its
 vector, so that the vectors of stored texts stay as they are. "Who can't eat what here" asks for several texts: its
-vector tells, though its words do not. It also tells small talk: "rivet is such a handsome boy". Map and weights are `data/questions.npz`, from `benchmarks/learn_questions.py`.
+vector tells, though its words do not. Map and weights are `data/questions.npz`, from `benchmarks/learn_questions.py`.
 """
 
 from functools import cache
@@ -23,30 +23,23 @@ def towards_answers(question: Vector) -> Vector:
     Args:
         question: Its vector by the default embedder, shape (dimensions,), L2-normalised.
     """
-    learnt = _learnt()
-    moved = question + learnt["up"] @ (learnt["down"] @ question)
+    down, up, _ = _learnt()
+    moved = question + up @ (down @ question)
     return (moved / np.linalg.norm(moved)).astype(np.float32)
 
 
 def asks_for_several(question: Vector) -> bool:
     """Return whether a question, as `towards_answers` moved it, asks for what several texts tell: "who can't eat what"."""
-    return _odds("several", question) >= log(SEVERAL / (1 - SEVERAL))
-
-
-def idle_odds(question: Vector) -> float:
-    """Return the log-odds that a message, as `towards_answers` moved it, needs no memory: "rivet is such a handsome boy"."""
-    return _odds("nothing", question)
-
-
-def _odds(name: str, question: Vector) -> float:
-    weights = _learnt()[name]
-    return float(question @ weights[:-1] + weights[-1])
+    *_, weights = _learnt()
+    odds = float(question @ weights[:-1] + weights[-1])
+    return odds >= log(SEVERAL / (1 - SEVERAL))
 
 
 @cache
-def _learnt() -> dict[str, Vector | Vectors]:
-    """The map as two matrices, `down` and `up`, of shapes (rank, dimensions) and (dimensions, rank), and the weights of
-    `asks_for_several` and `idle_odds`, shape (dimensions + 1,), the constant last."""
+def _learnt() -> tuple[Vectors, Vectors, Vector]:
+    """The map as two matrices, of shapes (rank, dimensions) and (dimensions, rank), and the weights of `asks_for_several`,
+    shape (dimensions + 1,), the constant last."""
     source = resources.files("hippocampe") / "data" / "questions.npz"
     with source.open("rb") as file, np.load(file) as stored:
-        return {name: stored[name].astype(np.float32) for name in stored.files}
+        down, up, several = (stored[name].astype(np.float32) for name in ("down", "up", "several"))
+    return down, up, several

@@ -36,11 +36,6 @@ SEVERAL_FACTOR: Final = 2
 TELLING: Final = 1.5
 """Added to the reader's log-odds for a message that asks nothing ("I'm cooking for Lena tonight"), where what bears on it is
 less certain than an answer. A result that would have .1 then has .2. Chosen on worlds that the reader did not learn from."""
-IDLE: Final = -5.0
-"""Log-odds that a message needs no memory from which on they lower those of its results."""
-IDLE_WEIGHT: Final = 0.25
-"""By how much of what is above `IDLE`. On 24 worlds that nothing learnt from, small talk that is given something falls from
-.105 to .064, and answers given from .710 to .702; a limit that gives as many answers leaves it at .095."""
 ADDRESSED: Final = 1.0
 """Subtracted from the reader's log-odds for what the companion says of itself, if the message is read as one to it: that
 makes all of it likelier, also for "do you know a good restaurant?"."""
@@ -84,7 +79,7 @@ def answer(
     stopwatch: Stopwatch,
     topics: Sequence[str],
 ) -> Answered:
-    """Read the first results with the query, and lower all if it is a message that rather needs no memory.
+    """Read the first results with the query, unless nothing is asked or one result is certain.
 
     Args:
         corpus: The corpus.
@@ -94,25 +89,6 @@ def answer(
         stopwatch: Limits the time for reading.
         topics: The search terms that make up the query, if any.
     """
-    answered = _read(corpus, query, request, scored, stopwatch, topics)
-    lower = IDLE_WEIGHT * (query.idle - IDLE)
-    if lower <= 0 or topics or not request.follows or not answered.items:
-        return answered
-    odds = scoring.log_odds(np.array([each.score for each in answered.items], np.float32))
-    scores = scoring.sigmoid((odds - lower).astype(np.float32)).tolist()
-    items = [replace(item, score=score) for item, score in zip(answered.items, scores, strict=True)]
-    return replace(answered, items=items)
-
-
-def _read(
-    corpus: Corpus,
-    query: AnalysedQuery,
-    request: RecallRequest,
-    scored: Scored,
-    stopwatch: Stopwatch,
-    topics: Sequence[str],
-) -> Answered:
-    """Read the first results with the query, unless nothing is asked or one result is certain."""
     items, unread = scored.items, Answered(scored.items, np.zeros(0, np.float32))
     to_companion = _asks_companion(query)
     certain = reading.is_certain([score for *_, score in scored.ranked])

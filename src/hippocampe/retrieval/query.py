@@ -3,13 +3,12 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from math import inf
 from typing import NamedTuple
 
 import numpy as np
 
 from hippocampe.embed.local import MODEL
-from hippocampe.embed.questions import asks_for_several, idle_odds
+from hippocampe.embed.questions import asks_for_several
 from hippocampe.embed.word_space import Floats
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.vocabulary import MAX_WORD_CHARACTERS, Vocabulary, spoken, text_words
@@ -49,7 +48,6 @@ class AnalysedQuery:
         same: Word ids of aliases, each with the id of the name that replaces it.
         called: Aliases of the names in it, each with the name that replaces it.
         several: Whether it asks for what several texts tell; known with the default embedder only.
-        idle: The log-odds that it needs no memory; likewise.
     """
 
     spoken: str
@@ -61,7 +59,6 @@ class AnalysedQuery:
     same: Mapping[int, int]
     called: Mapping[str, str]
     several: bool = False
-    idle: float = -inf
 
 
 def analyse(
@@ -92,7 +89,6 @@ def analyse(
     else:
         listed, unknown = [word for word in listed if word not in unknown], []
     vectors, rarity = _measured(vocabulary, scope.space, listed, unknown, fresh)
-    learnt = embed and vocabulary.embedder.model == MODEL
     user = fold_subjects([scope.user or ""]) if is_first_person(query) else ()
     own = with_other_names(user, aliases)
     names = _names(query, listed, unknown, named, scope.user)
@@ -120,8 +116,7 @@ def analyse(
         window=window,
         same=_same_words(vocabulary, named.groups),
         called=named.called,
-        several=learnt and asks_for_several(dense),
-        idle=idle_odds(dense) if learnt else -inf,
+        several=vocabulary.embedder.model == MODEL and embed and asks_for_several(dense),
     )
 
 

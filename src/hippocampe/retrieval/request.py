@@ -38,8 +38,7 @@ class RecallRequest:
         read: How many of the first results the reader reads with the query, at most.
         read_within: It skips those whose log-odds are lower than the best by more than this.
         typed: Whether somebody typed the query: it is spelled as the texts are, and its questions are searched for.
-        follows: Whether the query is a message of a conversation: it may refer to the last turn of its channel, "and where
-            does she live?", and may need no memory, "good night".
+        follows: Whether the query may refer to the last turn of its channel: "and where does she live?".
         admits: Whether a loaded item may be a result; others are dropped before the first ones are read.
     """
 
