@@ -320,12 +320,8 @@ def fit(
     checkpoint = path.with_suffix(".checkpoint.pt")
     precision = getattr(torch, options.precision)
     network.to(device).train()
-    network.layers[: options.frozen].requires_grad_(False)
     optimiser = torch.optim.AdamW(
-        [
-            {"params": [each for each in network.layers.parameters() if each.requires_grad]},
-            {"params": network.heads.parameters()},
-        ],
+        [{"params": network.layers.parameters()}, {"params": network.heads.parameters()}],
         weight_decay=DECAY,
         fused=device != "cpu",
     )
@@ -396,7 +392,6 @@ def main() -> None:
     parser.add_argument("--statements", type=int, default=PAIRS, help="pairs of a step")
     parser.add_argument("--dropout", type=float, default=DROPOUT, help="while learning")
     parser.add_argument("--averaged", type=float, default=AVERAGED, help="weight of the past")
-    parser.add_argument("--frozen", type=int, default=0, help="lower layers that stay as they are")
     parser.add_argument(
         "--precision",
         choices=("bfloat16", "float32"),

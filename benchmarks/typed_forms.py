@@ -46,8 +46,3 @@ def line(user: str, content: str) -> str:
 
 FORMS: Final = (str.lower, str.upper, without_accents, with_error)
 """Ways in which a text may be typed instead of as it is written."""
-
-
-def typed_forms(text: str) -> tuple[str, ...]:
-    """A text as it is written, and as it may be typed instead."""
-    return (text, *(form(text) for form in FORMS))

@@ -46,19 +46,22 @@ def tells_one_end(one: Statement, other: Statement) -> bool:
 
 def _hour(statement: Statement) -> str | None:
     """The one hour that a statement names: "at 5", not "for 5"."""
-    tokens = statement.tokens
-    hours = [
-        token.value
-        for at, token in enumerate(tokens)
-        if token.kind == "time"
-        or (token.kind == "number" and not token.unit and "at" in tokens[at - 1].roles)
-    ]
-    return hours[0] if names_one_hour(statement) and hours else None
+    if not names_one_hour(statement):
+        return None
+    tokens = enumerate(statement.tokens)
+    return next((token.value for at, token in tokens if is_hour(statement, at)), None)
 
 
 def _words(statement: Statement) -> set[str]:
     tokens = (statement.tokens[at] for at in statement.content)
     return {each.stem for each in tokens if each.kind == "word"}
+
+
+def is_hour(statement: Statement, at: int) -> bool:
+    """Return whether a token of a statement is an hour: "17:30", or a bare number behind "at"."""
+    token = statement.tokens[at]
+    bare = token.kind == "number" and not token.unit and statement.links[at] == "at"
+    return bare or token.kind == "time"
 
 
 def names_one_hour(statement: Statement) -> bool:

@@ -18,7 +18,7 @@ DISH: Final = 0.45
 _DISHES: Final = words_of("dishes", file="questions")
 _EATING: Final = words_of("eating", file="questions")
 """A guest serves nobody."""
-_ORDERING: Final = frozenset(words_of("ordering", file="questions"))
+_ORDERING: Final = words_of("ordering", file="questions")
 _DRINK, _FOOD = topic("drink"), topic("food")
 
 

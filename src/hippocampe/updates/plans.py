@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Final
 
 from hippocampe.language.calendar import WEEKDAYS
+from hippocampe.language.ends import is_hour
 from hippocampe.language.grammar import grammar
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.statement import Statement
@@ -204,13 +205,7 @@ def tells_when_or_where(aligned: Alignment) -> bool:
 def _is_when(places: Sequence[_Place]) -> bool:
     """Return whether some words are an hour, and perhaps a verb."""
     values = [(each, at) for each, at in places if each.tokens[at].stem not in each.verbs]
-    return bool(values) and all(_is_hour(*each) for each in values)
-
-
-def _is_hour(statement: Statement, at: int) -> bool:
-    token = statement.tokens[at]
-    bare = token.kind == "number" and not token.unit and statement.links[at] == "at"
-    return bare or token.kind == "time"
+    return bool(values) and all(is_hour(*each) for each in values)
 
 
 def _is_a_place(places: Sequence[_Place]) -> bool:
