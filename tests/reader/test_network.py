@@ -80,9 +80,9 @@ def test_pairs_are_read_in_order_by_any_number_of_threads(reader: Reader) -> Non
 
 
 def test_logits_are_the_same_on_every_processor(reader: Reader) -> None:
-    # Overflowing sums would read -11.16.
-    pair = ("where does Bob live?", "Le client Orion paie 0,09 euro le mot, à 60 jours")
-    assert reader.read_pairs("answer", [pair])[0, 0] == pytest.approx(-12.48, abs=0.3)
+    # Overflowing sums would read -9.59.
+    pair = ("where does Bob live?", "Paul part à Rome le 4 juin avec sa soeur")
+    assert reader.read_pairs("answer", [pair])[0, 0] == pytest.approx(-8.84, abs=0.3)
 
 
 def test_no_pair_is_begun_after_the_time(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:

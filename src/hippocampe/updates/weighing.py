@@ -47,9 +47,9 @@ from hippocampe.updates.possessions import is_another_one
 _ALTERNATIVE: Final = words_of("alternative")
 _NEW: Final = frozenset(map(fold, load_all("relations")["macros"]["NEW"]))
 _NEVER_THE_SAME: Final = ("other_polarity", "hedged", "no_longer_hedged", "one_substituted")
-LEAST_COSINE: Final = 0.2
+LEAST_COSINE: Final = 0.15
 """Two statements that share a keyword are weighed from this cosine on."""
-_NEAR: Final = 0.28
+_NEAR: Final = 0.22
 """All others are weighed from this cosine on."""
 _SHOWN_WORDS: Final = 5
 _SAME_WORDS, _IN_ORDER, _AS_LONG = 0.6, 0.95, 0.25
