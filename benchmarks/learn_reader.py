@@ -69,6 +69,8 @@ SEEN: Final = 64
 """Pairs of statements from which the outliers are taken."""
 STRENGTH: Final = 10.0
 """Inverse of the decay of the weights that `calibrate` learns."""
+HIGHEST: Final = {"of_other": -0.64}
+"""The highest weight of a rule; of all others 0. Worlds hardly ever tell the same of two users, as rooms do."""
 
 
 class Pieces:
@@ -290,7 +292,7 @@ def _features(row: dict[str, Any]) -> NDArray[np.float64]:
 
 
 def _calibrated(rows: Sequence[dict[str, Any]]) -> NDArray[np.float64]:
-    """The weights of the features and the constant; that of a rule is at most 0."""
+    """The weights of the features and the constant; that of a rule is at most `HIGHEST`."""
     columns = np.concatenate([_features(row) for row in rows])
     right = np.concatenate([row["right"] for row in rows]).astype(np.float64)
 
@@ -301,7 +303,8 @@ def _calibrated(rows: Sequence[dict[str, Any]]) -> NDArray[np.float64]:
         total = (np.logaddexp(0, odds) - right * odds).sum() + decay @ point[:-1] / 2
         return float(total), np.append(columns.T @ slope + decay, slope.sum())
 
-    bounds = [(None, None)] * 2 + [(None, 0.0)] * len(scoring.RULES) + [(None, None)]
+    rules = [(None, HIGHEST.get(rule, 0.0)) for rule in scoring.RULES]
+    bounds = [(None, None), (None, None), *rules, (None, None)]
     solved = minimize(loss, np.zeros(len(bounds)), jac=True, method="L-BFGS-B", bounds=bounds)
     return solved.x
 

@@ -184,24 +184,30 @@ def scope() -> Scope:
 def defaults_of_tests() -> Iterator[None]:
     """Read no results of a search, whose time would be most of that of the tests, and give turns more time.
 
-    On a busy machine they need more than their default deadline. Tests of deadlines and of the reader set their own.
+    Tests of deadlines and of the reader set their own.
     """
 
-    def patient(config: Config) -> Settings:
+    def unread_defaults(config: Config) -> Settings:
         # Scores of results that were not read are less sure of what does not answer.
-        return replace(DEFAULTS(config), hook_timeout_ms=10_000, auto_retrieve_min_score=0.5)
+        return replace(patient(config), auto_retrieve_min_score=0.5)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(settings, "defaults", patient)
+        patch.setattr(settings, "defaults", unread_defaults)
         unread.install(patch.setattr)
         patch.setattr(judgement, "read_pairs", unread.READ[judgement, "read_pairs"])
         yield
 
 
+def patient(config: Config) -> Settings:
+    """The defaults of the product, but for the deadline of a turn: on a busy machine it needs more."""
+    return replace(DEFAULTS(config), hook_timeout_ms=10_000)
+
+
 @pytest.fixture
 def reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read, as the product does."""
+    """Read, and give what is likely enough, as the product does."""
     unread.undo(monkeypatch.setattr)
+    monkeypatch.setattr(settings, "defaults", patient)
 
 
 @pytest.fixture

@@ -160,6 +160,11 @@ def test_stems_and_classes_of_both_languages() -> None:
     assert {"ended", "doubt", "now"} <= load("fr", "words")["signs"].keys()
 
 
+def test_a_code_is_its_own_stem() -> None:
+    one, other = parse("le colis1 attend"), parse("le colis11 attend")
+    assert one.tokens[1].stem != other.tokens[1].stem
+
+
 def test_any_text_is_read_and_forgotten() -> None:
     for text in ("", "?", "…", "42", "'s", "à", "a" * 5000):
         parse(text)

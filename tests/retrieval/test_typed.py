@@ -79,6 +79,9 @@ def test_a_query_is_spelled_as_its_space(known: Hippocampe, typed: str, meant: s
         "😀 ?!",
         "12 345",
         "la 1ere fois",
+        # Parts of addresses.
+        "https://elasticserch.example/voileir?q=drawwer",
+        "write to databse@example.org",
     ],
 )
 def test_a_valid_query_stays(known: Hippocampe, query: str) -> None:

@@ -74,7 +74,7 @@ def test_an_older_statement_told_again_counts_as_the_newer(
     ("old", "new", "question"),
     [
         ("The meeting is in room 4", "We meet at the café", "Where is the meeting?"),
-        ("La réunion est en salle 4", "On se réunit au café", "Où est la réunion ?"),
+        ("La réunion du lundi est en salle 4", "On se réunit au café", "Où est la réunion ?"),
     ],
 )
 def test_the_newer_comes_first_if_the_question_finds_it_by_itself(

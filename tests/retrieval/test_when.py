@@ -16,7 +16,7 @@ TOLD = (
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
-        ("when did rob stop badminton", "I quit badminton"),
+        ("when did rob quit badminton", "I quit badminton"),
         ("quand est-ce que Rob a arrêté la poterie ?", "J'ai arrêté la poterie"),
     ],
 )

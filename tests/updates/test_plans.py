@@ -187,9 +187,9 @@ def test_habits_on_two_days_or_at_times_far_apart_may_both_hold(
     [
         ("I retire in 2040.", "I retire in 2041.", "when do I retire?"),
         (
-            "Je prends ma retraite en 2040.",
-            "Je prends ma retraite en 2041.",
-            "quand est-ce que je prends ma retraite ?",
+            "Mon passeport expire en 2030.",
+            "Mon passeport expire en 2031.",
+            "quand est-ce que mon passeport expire ?",
         ),
         (
             "My visa expires in October.",

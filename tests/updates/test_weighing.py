@@ -635,10 +635,10 @@ def test_a_correction_in_the_other_language_counts(hippo: Hippocampe) -> None:
 
 def test_statements_that_are_far_are_weighed_only_with_a_common_keyword() -> None:
     new = {"covid", "fini", "test"}
-    assert worth_weighing("g le covid", new, 0.25)
+    assert worth_weighing("g le covid", new, 0.18)
     assert worth_weighing("on part en Grèce", new, 0.4)
-    assert not worth_weighing("on part en Grèce", new, 0.25)
-    assert not worth_weighing("g le covid", new, 0.19)
+    assert not worth_weighing("on part en Grèce", new, 0.2)
+    assert not worth_weighing("g le covid", new, 0.14)
 
 
 def test_a_correction_that_is_far_is_seen_by_its_common_word(hippo: Hippocampe) -> None:
@@ -784,4 +784,5 @@ def test_a_reason_without_a_contrast_has_none() -> None:
 def test_another_degree_is_no_repetition(hippo: Hippocampe, old: str, new: str) -> None:
     hippo.remember(old, scope=SCOPE)
     written = hippo.remember(new, scope=SCOPE)
-    assert (written.action, written.memory.content) == ("updated", new)
+    assert written.action in ("updated", "inserted")
+    assert written.memory.content == new

@@ -119,7 +119,7 @@ def for_all(text: str) -> str | None:
     is_ours = told.subject == "speaker" or is_about_group(text)
     if is_about_speaker(text):
         alone = told.subject == "speaker" and names_speaker_once(text)
-        is_ours = alone and asks(text) <= {"first_person"}
+        is_ours = alone and asks(text) <= {"first_person"} and not is_question(text)
     if not (is_ours and times_in(text)) or is_past(told) or names_all(text):
         return None
     return f"{text.rstrip(' .!?…')} {load(told.language, 'words')['for_all']}"

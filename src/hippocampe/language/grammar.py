@@ -72,7 +72,9 @@ _SHORTEST_VERB: Final = 3  # letters
 
 @text_cache(20_000, longest=LONGEST_WORD)
 def stem(word: str, language: str) -> str:
-    """Stem a word roughly, well enough to compare two words of one language."""
+    """Stem a word roughly, well enough to compare two words of one language. A code, "parcel11", is its own stem."""
+    if word[-1:].isdigit():
+        return word
     endings, shortest = _endings(language)
     for ending in endings:
         if word.endswith(ending) and len(word) - len(ending) >= shortest:

@@ -8,7 +8,8 @@ from hippocampe.language.text import fold
 from hippocampe.language.text_cache import text_cache
 
 # Search for a scheme from its first character only: otherwise "a.a.a.a" takes quadratic time.
-_ADDRESS: Final = re.compile(r"(?<![a-z0-9+.-])[a-z0-9+.-]+://\S+|\bwww\.\S+")
+ADDRESS: Final = re.compile(r"(?<![a-z0-9+.-])[a-z0-9+.-]+://\S+|\bwww\.\S+")
+"""A web address in a folded text."""
 
 _JOINT: Final = re.compile(r"[\s-]+")
 """Characters between the words of a name."""
@@ -20,7 +21,7 @@ def mentions(text: str, names: Iterable[str]) -> bool:
     A name in a web address is not a mention: "eko" is in "@eko" and "Ékö,", not in "https://eko.fr". "Jean-Luc" is in
     "Jean Luc".
     """
-    searched = _ADDRESS.sub(" ", fold(text))
+    searched = ADDRESS.sub(" ", fold(text))
     return any(_word(fold(name)).search(searched) is not None for name in names)
 
 

@@ -14,6 +14,7 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.errors import EmbedderUnavailable
 from hippocampe.language.follow_ups import calls
+from hippocampe.language.mentions import ADDRESS
 from hippocampe.language.questions import in_full
 from hippocampe.language.subject_names import with_capital
 from hippocampe.language.text import STOP_WORDS, fold, without_capitals
@@ -39,7 +40,8 @@ REPEATED: Final = 8
 MOST_CORRECTED: Final = 32
 """Words that may be errors, of one query: each is compared with hundreds of similar words."""
 
-_WORD: Final = re.compile(r"\b[^\W\d_]+\b")
+_WORD: Final = re.compile(rf"{ADDRESS.pattern}|\S+@\S+|\b([^\W\d_]+)\b", re.IGNORECASE)
+"""A word, or an address: its parts are not spelled."""
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -52,7 +54,7 @@ def spelled(corpus: Corpus, query: str, space: str) -> str:
     - Words of questions typed in haste are written out: "whats", "koi".
     """
     query = in_full(without_capitals(query))
-    words = {fold(word): word for word in _WORD.findall(query)}
+    words = {fold(word): word for word in _WORD.findall(query) if word}
     words = {each: word for each, word in words.items() if each not in STOP_WORDS}
     try:
         users = _users(corpus, space, query, words)
@@ -70,7 +72,9 @@ def spelled(corpus: Corpus, query: str, space: str) -> str:
         return query
 
     def replaced(found: re.Match[str]) -> str:
-        written = found[0]
+        written = found[1]
+        if written is None:
+            return found[0]
         if name := names.get(owners.get(fold(written), "")):
             return f"{name}'s"
         word = meant.get(fold(written), written)
