@@ -61,7 +61,7 @@ STRANGERS: Final = 2
 """Near old statements of other groups that each new one is paired with."""
 ALIKE: Final = 0.92
 """Statements of two groups that are nearer than this may be one statement."""
-BUDGETS: Final = {"natural": 0.015, "minimal": 0.03, "sentences": 0.01, "stranger": 0.0125}
+BUDGETS: Final = {"natural": 0.015, "minimal": 0.03, "sentences": 0.01, "stranger": 0.008}
 """The share of pairs to keep that may be merged, by source. Most natural ones were written to be mistaken."""
 UNKNOWN: Final = "-"
 LABELLED: Final = OWN / "strangers" / "labels.tsv"
