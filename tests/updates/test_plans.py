@@ -186,6 +186,12 @@ def test_habits_on_two_days_or_at_times_far_apart_may_both_hold(
     ("old", "new", "question"),
     [
         ("I retire in 2040.", "I retire in 2041.", "when do I retire?"),
+        pytest.param(
+            "Je prends ma retraite en 2040.",
+            "Je prends ma retraite en 2041.",
+            "quand est-ce que je prends ma retraite ?",
+            marks=pytest.mark.xfail(strict=True, reason="the decision is sure in French"),
+        ),
         (
             "Mon passeport expire en 2030.",
             "Mon passeport expire en 2031.",

@@ -777,11 +777,22 @@ def test_a_reason_without_a_contrast_has_none() -> None:
     assert reason == "perhaps update, 50%"
 
 
-@pytest.mark.parametrize(
+DEGREES = pytest.mark.parametrize(
     ("old", "new"),
     [("Léa dort mal", "Léa dort très mal"), ("Tom sleeps badly", "Tom sleeps very badly")],
 )
+
+
+@DEGREES
+@pytest.mark.xfail(strict=True, reason="the decision is unsure, and lists the two for review")
 def test_another_degree_is_no_repetition(hippo: Hippocampe, old: str, new: str) -> None:
+    hippo.remember(old, scope=SCOPE)
+    written = hippo.remember(new, scope=SCOPE)
+    assert (written.action, written.memory.content) == ("updated", new)
+
+
+@DEGREES
+def test_another_degree_is_not_lost(hippo: Hippocampe, old: str, new: str) -> None:
     hippo.remember(old, scope=SCOPE)
     written = hippo.remember(new, scope=SCOPE)
     assert written.action in ("updated", "inserted")

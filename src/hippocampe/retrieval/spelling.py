@@ -40,7 +40,7 @@ REPEATED: Final = 8
 MOST_CORRECTED: Final = 32
 """Words that may be errors, of one query: each is compared with hundreds of similar words."""
 
-_WORD: Final = re.compile(rf"{ADDRESS.pattern}|\S+@\S+|\b([^\W\d_]+)\b", re.IGNORECASE)
+_WORD: Final = re.compile(rf"{ADDRESS.pattern}|(?<!\S)[^\s@]+@\S+|\b([^\W\d_]+)\b", re.IGNORECASE)
 """A word, or an address: its parts are not spelled."""
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
