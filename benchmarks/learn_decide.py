@@ -65,7 +65,7 @@ BUDGETS: Final = {"natural": 0.015, "minimal": 0.03, "sentences": 0.01, "strange
 """The share of pairs to keep that may be merged, by source. Most natural ones were written to be mistaken."""
 UNKNOWN: Final = "-"
 LABELLED: Final = OWN / "strangers" / "labels.tsv"
-"""Strangers that were labelled by hand, as they may conflict with the new statement by chance."""
+"""Strangers that were read and labelled, as they may conflict with the new statement by chance."""
 REVIEW: Final = 0.25
 """From this probability on that a pair is not separate, it is listed for review."""
 READ: Final = 0.05
