@@ -14,6 +14,7 @@ from hippocampe.language.statement import parse
         ("when does it close?", "it opens at 9 and closes at 5", None),
         ("tu pars quand ?", "je pars samedi", None),
         ("when do I start?", "I eat at noon", None),
+        ("Check-in is at 4", "We check out at 11", ("check-in", "check-out")),
     ],
 )
 def test_one_tells_the_beginning_and_the_other_the_end(

@@ -15,7 +15,11 @@ ONCE = [
     ("J'ai une maison à Nice", "J'ai quitté la maison à 8h"),
     ("Ma sœur habite à Metz", "Ma sœur est en vacances à Metz"),
     ("L'utilisateur a un budget de 900 euros", "L'utilisateur a dépassé son budget"),
+    ("Je prends de la metformine", "J'ai pris ma metformine ce matin"),
+    ("L'arrivée au gîte est à 15h", "Le départ du gîte est passé à 10h"),
     ("I must take my pills", "I took my pills"),
+    ("I take the 42 bus to work", "I took the 42 bus this morning"),
+    ("Check-out is at 11 am", "Check-in moved to 4 pm"),
     ("I have to walk the dog every day", "I walked the dog"),
     ("Tom plays the drums", "Tom sold his drums"),
     ("I work at Google", "I left Google at 6 pm today"),
@@ -39,6 +43,8 @@ OVER = [
     ("I run every morning", "I stopped running"),
     ("I work at Google", "I left Google in May"),
     ("I own a trumpet", "I sold my trumpet"),
+    ("Zoé is getting a puppy", "Zoé got her puppy"),
+    ("The site is up", "The site is down"),
     ("I do evening classes in pottery", "I binned the pottery course, I couldn't stand the cold"),
 ]
 

@@ -314,6 +314,7 @@ def test_an_end_or_another_matter_replaces(old: str, new: str) -> None:
         # It says that the value changed.
         ("We pay 12 euros a month for the box", "We now pay 15 euros a month for the box", True),
         ("The heating at the hut is on", "The heating at the hut is off", True),
+        ("I get on the bus at the hut", "I get off the bus at the hut", False),
         ("Le chauffage du refuge est allumé", "Le chauffage du refuge est éteint", True),
         ("The vault is locked", "The vault is unlocked", True),
         ("The lamp at the hut is broken", "The lamp at the hut is repaired", True),
@@ -687,6 +688,47 @@ def test_a_new_statement_asks_about_one_old_one_at_most(hippo: Hippocampe) -> No
         # A pair of a replaced memory moves on to it, and is not one more.
         before, waiting = waiting, len(hippo.reviews(scope=SCOPE))
         assert waiting <= before + 1
+
+
+@pytest.mark.parametrize(
+    ("over", "holds", "new"),
+    [
+        (
+            "Je prends le bus 12 pour aller au boulot",
+            "Je travaille chez Orange",
+            "J'y vais à vélo maintenant, au boulot",
+        ),
+        (
+            "My car is in the garage for repairs",
+            "My car is a red Clio",
+            "Got the car back this morning",
+        ),
+    ],
+)
+def test_an_update_replaces_one_fact(
+    hippo: Hippocampe, reading: None, over: str, holds: str, new: str
+) -> None:
+    old, other = (hippo.remember(each, scope=SCOPE).memory for each in (over, holds))
+    stored = hippo.remember(new, scope=SCOPE)
+    assert stored.replaced == (old.id,)
+    [pair] = hippo.reviews(scope=SCOPE)
+    assert {pair.memory.id, pair.other.id} == {stored.memory.id, other.id}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "new"),
+    [
+        ("I pay 12 euros for Spotify", "My Spotify is 12 euros a month", "I cancelled Spotify"),
+        ("Je cours trois fois par semaine", "Je cours tous les matins", "Je ne cours plus du tout"),
+    ],
+)
+def test_an_update_replaces_all_that_tell_the_fact(
+    hippo: Hippocampe, reading: None, one: str, other: str, new: str
+) -> None:
+    hippo.remember(one, scope=SCOPE)
+    hippo.remember(other, scope=SCOPE)
+    hippo.remember(new, scope=SCOPE)
+    assert [each.content for each in hippo.recent(scope=SCOPE)] == [new]
 
 
 def test_of_several_doubtful_pairs_the_likeliest_is_listed(hippo: Hippocampe) -> None:

@@ -6,6 +6,7 @@ The words are data: `opposites` in `language/*/words.toml`.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Final
 
 from hippocampe.language.lexicon import load_all
@@ -23,7 +24,7 @@ _HOURS: Final = frozenset({"time", "number"})
 
 def ends(one: Statement, other: Statement) -> tuple[str, str] | None:
     """Return a word of each of two statements, if one tells of the beginning of something and the other of its end."""
-    ours, theirs = frozenset(one.norms), frozenset(other.norms)
+    ours, theirs = _named(one), _named(other)
     for first, second in _OPPOSITES:
         for here, there in ((first, second), (second, first)):
             if ours & here and theirs & there and not (ours & there or theirs & here):
@@ -36,12 +37,18 @@ def tells_one_end(one: Statement, other: Statement) -> bool:
     hours = _hour(one), _hour(other)
     if None in hours or hours[0] == hours[1] or _words(one).isdisjoint(_words(other)):
         return False
-    ours, theirs = frozenset(one.norms), frozenset(other.norms)
+    ours, theirs = _named(one), _named(other)
     for first, last in _OPPOSITES:
         told = [words for words in (ours, theirs) if words & (first | last)]
         if len(told) == 1:
             return bool(told[0] & last)
     return False
+
+
+def _named(statement: Statement) -> frozenset[str]:
+    """The words of a statement, and each two in a row as one: "check-in"."""
+    norms = statement.norms
+    return frozenset(norms).union(f"{one}-{other}" for one, other in pairwise(norms))
 
 
 def _hour(statement: Statement) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from hippocampe.language.ends import tells_one_end
+from hippocampe.language.ends import ends, tells_one_end
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.relations import TASTE, relations
 from hippocampe.language.statement import Statement
@@ -105,7 +105,9 @@ def _another_value(aligned: Alignment) -> str | None:
     old, new = aligned.old, aligned.new
     kinds = _AMOUNTS if any(token.kind in _AMOUNTS for token in old.tokens) else _TIMES
     known = [token for token in old.tokens if token.kind in kinds]
-    if len(known) != 1 or "became" not in new.signs or tells_one_end(new, old):
+    if len(known) != 1 or "became" not in new.signs:
+        return None
+    if tells_one_end(new, old) or ends(new, old):
         return None
     values = [at for at, token in enumerate(new.tokens) if token.kind in kinds]
     reached = [at for at in values if _is_reached(new.tokens, at, known[0])]

@@ -37,7 +37,9 @@ def is_only_done_again(aligned: Alignment) -> bool:
     times = word_classes().times
     added = [new.tokens[at] for at in aligned.open_new]
     added = [each for each in added if each.kind == "word" and each.norm not in times]
-    return len(added) <= 1 and _recurs(old) and not _recurs(new)
+    takes = word_classes().occurs("takes", old.norms)
+    recurs = _recurs(old) or (takes and not times.isdisjoint(new.norms))
+    return len(added) <= 1 and recurs and not _recurs(new)
 
 
 def is_left_for_the_day(new: Statement, old: Statement) -> bool:

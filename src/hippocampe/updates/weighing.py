@@ -25,7 +25,7 @@ from hippocampe.language.relations import TASTE, Relation, relations
 from hippocampe.language.roles import roles_swapped
 from hippocampe.language.secrets import MASKED
 from hippocampe.language.statement import CHANGE, Statement
-from hippocampe.language.tense import Tense, tense_of
+from hippocampe.language.tense import Tense, is_past, tense_of
 from hippocampe.language.text import fold, keywords
 from hippocampe.language.tokens import Token
 from hippocampe.language.word_classes import word_classes
@@ -211,7 +211,8 @@ def conclude(
         outcome, likely = "update", merge
     least = _threshold(aligned, evidence, thresholds, clear=clear)
     if read and why is None and likely >= least:
-        return _merged(aligned, outcome, merge, at_one_time=told == known)
+        at_one_time = told == known and is_past(aligned.new) == is_past(aligned.old)
+        return _merged(aligned, outcome, merge, at_one_time=at_one_time)
     return _weighed(Verdict.UNSURE, why or f"perhaps {outcome}", aligned, merge)
 
 
@@ -254,9 +255,16 @@ def _is_done(aligned: Alignment) -> bool:
 
 
 def _reverses(aligned: Alignment) -> bool:
-    """Return whether the new statement is the old one with the contrary of one word: "the alarm is off"."""
-    differ = substituted(aligned.old.tokens, aligned.new.tokens)
-    return bool(differ) and are_contraries(*differ)
+    """Return whether the new statement is the old one with the contrary of one word: "the alarm is off".
+
+    A particle is a state behind "be", else a direction: "I get off the bus there".
+    """
+    new = aligned.new
+    differ = substituted(aligned.old.tokens, new.tokens)
+    if not differ or not are_contraries(*differ):
+        return False
+    at = new.tokens.index(differ[1])
+    return at in new.content or "be" in new.tokens[at - 1].roles
 
 
 def _only_adds(aligned: Alignment) -> bool:
