@@ -458,6 +458,12 @@ def test_a_correction_that_may_be_an_addition_is_listed(hippo: Hippocampe, readi
         ("j'habite à Lyon", "je vis à Brest maintenant"),
         ("la réunion d'équipe est le lundi", "la réunion d'équipe passe au mercredi"),
         ("Ana is a plumber", "Ana works as an electrician now"),
+        # Both codes are masked.
+        ("The allotment gate code is 2580", "the new gate code at the allotment is 7781"),
+        (
+            "Le code du portail de la résidence est 2580",
+            "le nouveau code de la résidence pour le portail est 7781",
+        ),
     ],
 )
 def test_a_plain_correction_replaces(hippo: Hippocampe, reading: None, old: str, new: str) -> None:

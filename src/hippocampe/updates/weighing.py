@@ -268,10 +268,12 @@ def _reverses(aligned: Alignment) -> bool:
 
 
 def _only_adds(aligned: Alignment) -> bool:
-    """Return whether the new statement repeats the old one in order and adds to it "new", or words behind the verb: "no longer", one more of a list."""
+    """Return whether the new statement adds to the old one "new", or repeats it in order and adds words behind the verb: "no longer", one more of a list."""
     old, new = aligned.old, aligned.new
     ours, theirs = ([token.stem for token in each.tokens] for each in (old, new))
     added = [at for at in new.content if new.tokens[at].stem not in ours]
+    if added and all(new.tokens[at].norm in _NEW for at in added):
+        return True
     if any(at <= new.verb and new.tokens[at].norm not in _NEW for at in added):
         return False
     if common_subsequence(ours, theirs) == len(ours):
