@@ -422,6 +422,20 @@ class TestMemories:
         assert recent["Owen élève des abeilles"]["type"] == "event"
         assert {memory["user"] for memory in recent.values()} == {"ana"}
 
+    @pytest.mark.parametrize(
+        ("locale", "typed", "said"),
+        [
+            ("en_GB.UTF-8", "The wifi password is tulip42", "A secret in it was masked."),
+            ("fr_FR.UTF-8", "Le code du portail est 4512", "Un secret y a été masqué."),
+        ],
+    )
+    def test_a_masked_secret_is_told(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch, locale: str, typed: str, said: str
+    ) -> None:
+        monkeypatch.setenv("LC_ALL", locale)
+        assert said in run("remember", typed).out.splitlines()
+        assert said not in run("remember", "Nora").out
+
     def test_statements_are_read_from_standard_input(self, run: Run) -> None:
         typed = "Zoé joue du tuba\nOwen élève des abeilles\n"
         done = run("remember", "--file", "-", "--json", typing=typed)

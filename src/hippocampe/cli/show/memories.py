@@ -26,6 +26,7 @@ from hippocampe.cli.show.layout import (
 )
 from hippocampe.cli.terminal import Shown
 from hippocampe.client.wire import encode
+from hippocampe.language.secrets import MASKED
 from hippocampe.types import (
     Action,
     Association,
@@ -147,6 +148,8 @@ def remembered(result: Remembered, replaced: Sequence[Memory]) -> Shown:
     """The action of `remember`, the replaced memories and the reason."""
     action = label("change", result.action)
     shown = [say("{key}: {value}", key=action, value=stated(result.memory))]
+    if MASKED in result.memory.content:
+        shown.append(say("A secret in it was masked."))
     shown += [
         f"{say('it replaces: {content}', content=old.content)} ({old.id})" for old in replaced
     ]
