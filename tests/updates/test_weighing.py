@@ -61,18 +61,18 @@ def test_things_of_two_numbers_are_two(old: str, new: str, *, another: bool) -> 
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "apart"),
+    ("old", "new"),
     [
-        ("Tom answers the supplier mails", "Ann answers the customer mails", True),
-        ("C'est Tom qui relit la partie réseau", "Ann relit la partie stockage", True),
-        ("Tom answers the supplier mails", "Ann now answers the supplier mails", False),
-        ("Tom relit la partie réseau", "Ann relit la partie réseau", False),
-        ("Tom works at Fiat as a clerk", "Tom works at Seat as a driver", False),
+        ("Tom answers the supplier mails", "Ann answers the customer mails"),
+        ("C'est Tom qui relit la partie réseau", "Ann relit la partie stockage"),
     ],
 )
-def test_another_matter_of_another_person_is_apart(old: str, new: str, *, apart: bool) -> None:
-    verdict, _ = concluded(old, new, {"update": 0.99})
-    assert (verdict is Verdict.RELATED) is apart
+def test_another_matter_of_another_person_asks_nobody(
+    hippo: Hippocampe, reading: None, old: str, new: str
+) -> None:
+    hippo.remember(old, scope=SCOPE)
+    assert hippo.remember(new, scope=SCOPE).action == "inserted"
+    assert hippo.reviews(scope=SCOPE) == []
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from hippocampe.language.lexicon import words_of
-from hippocampe.language.statement import CHANGE, Statement
+from hippocampe.language.statement import Statement
 from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.alignment import Alignment
 
@@ -16,32 +14,6 @@ def beside(aligned: Alignment) -> str | None:
     if _is_claimed(new, old) and not _is_claimed(old, new):
         return "another's claim"
     return "an addition" if aligned.open_old and _adds(new) and not _adds(old) else None
-
-
-def is_of_two(aligned: Alignment) -> bool:
-    """Return whether each statement is about somebody and something that the other does not name, and nothing says that it changed.
-
-    "Ann reviews the front end" leaves "Tom reviews the back end" as it is.
-    """
-    old, new = aligned.old, aligned.new
-    says_so = bool(CHANGE & (new.signs - old.signs))
-    return not says_so and all(
-        _begins_with_another(*side) for side in ((old, aligned.open_old), (new, aligned.open_new))
-    )
-
-
-def _begins_with_another(statement: Statement, opened: Sequence[int]) -> bool:
-    """Return whether a statement begins with a name that the other one lacks, and tells of a thing that it lacks as well."""
-    tokens, first = statement.tokens, statement.content[0]
-    things = (tokens[at] for at in opened if at > max(first, statement.verb))
-    return (
-        tokens[first].name
-        and first in opened
-        and any(
-            each.kind == "word" and not each.name and each.stem not in statement.verbs
-            for each in things
-        )
-    )
 
 
 def _is_claimed(statement: Statement, other: Statement) -> bool:

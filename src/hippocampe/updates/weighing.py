@@ -30,7 +30,7 @@ from hippocampe.language.text import fold, keywords
 from hippocampe.language.tokens import Token
 from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.alignment import Alignment, align
-from hippocampe.updates.beside import beside, is_of_two
+from hippocampe.updates.beside import beside
 from hippocampe.updates.decide import Decision, Verdict
 from hippocampe.updates.evidence import common_subsequence, evidence_of, substituted
 from hippocampe.updates.learnt import MERGING, OUTCOMES, SAME, SEPARATE, UPDATE, Floats, Model
@@ -184,8 +184,6 @@ def conclude(
         # Another value of a relation is worth a review however little the two resemble each other.
         return apart(rule) if rule.change is None else rule
     if is_about_another(aligned.new, aligned.old) or is_only_done_again(aligned):
-        return apart(rule)
-    if is_of_two(aligned):
         return apart(rule)
     why = veto(aligned, evidence, rule)
     outcome = likeliest(shares, evidence)
