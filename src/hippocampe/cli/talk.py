@@ -19,7 +19,7 @@ from hippocampe.cli.from_verb import Override, add, execute, flag, of_verb, text
 from hippocampe.cli.show import talk as show
 from hippocampe.cli.show.layout import count, say
 from hippocampe.config import OBSIDIAN_KEY
-from hippocampe.errors import FolderInUse, StoreMissing, UnreadableFile
+from hippocampe.errors import FolderInUse, InvalidInput, StoreMissing, UnreadableFile
 from hippocampe.language.invisible import escaped
 
 app = typer.Typer()
@@ -196,8 +196,8 @@ def import_file(
                 shutil.copyfileobj(standard_input().buffer, target)
             try:
                 _import(call, dry_run, arguments | {"path": str(copy)})
-            except UnreadableFile as exc:
-                raise UnreadableFile(str(exc).replace(str(copy), "stdin")) from exc
+            except (InvalidInput, UnreadableFile) as exc:
+                raise type(exc)(str(exc).replace(str(copy), "stdin")) from exc
     else:
         _import(call, dry_run, arguments)
 
