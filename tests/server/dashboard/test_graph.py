@@ -166,6 +166,16 @@ def test_zoom_and_pan(reader: Reader, linked: Hippocampe) -> None:
     phone = drawn(reader.open("/graph", language="fr", theme="dark", size=PHONE))
     check_accessible(phone)
     check_fits(phone)
+    beside = phone.evaluate(
+        """() => {
+            const { places, scale, x, canvas } = document.getElementById("graph").view;
+            const { left } = canvas.getBoundingClientRect();
+            const tools = document.querySelector(".graph-tools").getBoundingClientRect();
+            return tools.left - left - Math.max(...places.filter((_, n) => n % 2 == 0)) * scale - x;
+        }"""
+    )
+    # No dot is below the buttons.
+    assert beside > 0
     shoot(phone, "graph-fr-dark-phone")
 
 
