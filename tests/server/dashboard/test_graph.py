@@ -168,10 +168,11 @@ def test_zoom_and_pan(reader: Reader, linked: Hippocampe) -> None:
     check_fits(phone)
     beside = phone.evaluate(
         """() => {
-            const { places, scale, x, canvas } = document.getElementById("graph").view;
-            const { left } = canvas.getBoundingClientRect();
-            const tools = document.querySelector(".graph-tools").getBoundingClientRect();
-            return tools.left - left - Math.max(...places.filter((_, n) => n % 2 == 0)) * scale - x;
+            const view = document.getElementById("graph").view;
+            // All in one row, as wide as the picture.
+            view.move(view.places.map((_, n) => (n % 2 ? 0 : 100 * n)), true);
+            const dots = Math.max(...view.places) * view.scale + view.x + view.canvas.getBoundingClientRect().left;
+            return document.querySelector(".graph-tools").getBoundingClientRect().left - dots;
         }"""
     )
     # No dot is below the buttons.
