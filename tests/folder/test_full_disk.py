@@ -130,6 +130,28 @@ print("closed")
 """
 
 
+NOTHING_FREE = """
+with Hippocampe.open(config) as hippo:
+    hippo.remember("le chat est noir", scope=me)
+fill()
+for _ in range(2):
+    try:
+        Hippocampe.open(config).close()
+    except errors.StoreFull as exc:
+        print(str(exc).partition("hippocampe.db: ")[2])
+drain()
+with Hippocampe.open(config) as hippo:
+    assert [each.content for each in hippo.recent(scope=me)] == ["le chat est noir"]
+"""
+
+
+@pytest.mark.parametrize("kind", ["ext4", "tmpfs"])
+def test_a_disk_without_a_free_byte_is_no_damage(kind: str, tmp_path: Path) -> None:
+    [done] = small_disk.run(kind, tmp_path / "disk", NOTHING_FREE)
+    said = "the disk has no free space, which SQLite needs to read it. Free some space and try again.\n"
+    assert (done.returncode, done.stdout) == (0, 2 * said), done.stderr
+
+
 @pytest.mark.parametrize("kind", ["ext4", "tmpfs"])
 def test_programs_read_on_and_lose_nothing(kind: str, tmp_path: Path) -> None:
     """One that is told what is refused, one that does not close its memory, and a server that answers 507."""
