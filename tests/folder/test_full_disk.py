@@ -17,6 +17,7 @@ from hippocampe import Scope, StoreFull
 from hippocampe.cli.app import app
 from hippocampe.cli.call import Call
 from hippocampe.cli.doctor import examine
+from hippocampe.presentation import decisions
 from hippocampe.system import free_space
 
 if TYPE_CHECKING:
@@ -218,3 +219,23 @@ def test_an_upload_that_finds_no_room_is_refused(
         uploading.setattr("anyio.open_file", full)
         answer = client.post("/api/import", content=b"{}")
     assert (answer.status_code, answer.json()["title"]) == (507, "Store full")
+
+
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        (
+            "en",
+            "cannot write copy.db: Permission denied. Change its permissions, or choose another place.",
+        ),
+        (
+            "fr",
+            "impossible d’écrire copy.db : permission refusée. Changez ses permissions, ou choisissez un autre endroit.",
+        ),
+    ],
+)
+def test_a_forbidden_write_says_what_to_do(language: str, told: str) -> None:
+    denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    refused = free_space.refusal(denied, "cannot write copy.db")
+    assert not isinstance(refused, StoreFull)
+    assert decisions.error(str(refused), language) == told
