@@ -31,7 +31,7 @@ _COMMON = (StoreError, IndexUnavailable, EmbedderUnavailable)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Outage:
-    """What was logged: the part that failed first, and the type of its error."""
+    """The part that failed first, for which it was logged, and the type of its error."""
 
     part: str
     error: type
