@@ -935,6 +935,17 @@ class TestTalk:
         assert dry.json["known"] == lines
 
     @pytest.mark.parametrize(
+        ("locale", "said"),
+        [("C.UTF-8", "cannot import stdin: it is empty"), ("fr_FR.UTF-8", "d’importer stdin")],
+    )
+    def test_an_import_of_standard_input_names_it(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch, locale: str, said: str
+    ) -> None:
+        monkeypatch.setenv("LC_ALL", locale)
+        assert said in run("import", "-", typing=b"").err
+        assert "stdin" in run("import", "-", "--dry-run", typing=b"caf\xe9 noir\n").err
+
+    @pytest.mark.parametrize(
         ("command", "says"),
         [
             ("import", "2 messages are stored. Import the same file again to resume"),

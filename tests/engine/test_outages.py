@@ -9,7 +9,7 @@ import pytest
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.engine.outages import Outages
-from hippocampe.errors import IndexUnavailable
+from hippocampe.errors import BudgetSpent, IndexUnavailable, StoreFull
 
 
 @pytest.fixture
@@ -37,6 +37,39 @@ def test_an_outage_is_one_line_and_so_is_its_end(logged: pytest.LogCaptureFixtur
     ]
     outages.failed("notes", "refused")
     assert outages.counts == {"notes": 2, "index": 1}
+
+
+def test_parts_that_fail_by_one_cause_are_one_line_and_one_of_recovery(
+    logged: pytest.LogCaptureFixture,
+) -> None:
+    outages = Outages()
+    away = [IndexUnavailable(f"{what}: refused") for what in ("cannot be opened", "searched")]
+    assert not outages.is_logged(away[0])
+    for name, error in zip(("indexing", "index"), away, strict=True):
+        outages.failed(name, error)
+        assert outages.is_down(name)
+        assert outages.is_logged(error)
+    outages.failed("storing", StoreFull("no space"))
+    outages.works("index")
+    outages.failed("index", away[1])
+    outages.works("indexing")
+    # It is down for another reason than the one that was mended.
+    outages.failed("index", away[1])
+    said = "failed, continuing without it until it recovers"
+    assert lines(logged) == [
+        ("WARNING", f"indexing {said}: cannot be opened: refused"),
+        ("WARNING", f"storing {said}: no space"),
+        ("INFO", "indexing works again"),
+        ("WARNING", f"index {said}: searched: refused"),
+    ]
+    assert outages.counts == {"indexing": 1, "index": 3, "storing": 1}
+
+
+def test_two_budgets_or_models_are_two_causes(logged: pytest.LogCaptureFixture) -> None:
+    outages = Outages()
+    for space in ("home", "work"):
+        outages.failed(f"budget of space {space}", BudgetSpent("spent"))
+    assert len(logged.records) == 2
 
 
 def test_threads_count_one_outage_once(logged: pytest.LogCaptureFixture) -> None:
@@ -121,13 +154,10 @@ def test_writing_goes_on_without_the_index_and_says_so_once(
         broken.setattr(index, "nearest", down)
         for name in ("Rose", "Ana", "Paul"):
             hippo.remember(f"{name} joue du cor", scope=scope)
-    assert [level for level, _ in lines(logged)] == ["WARNING", "WARNING"]
+    assert [level for level, _ in lines(logged)] == ["WARNING"]
     assert hippo.stats(scope=scope).outages == {"index": 1, "indexing": 1}
     hippo.flush()
     hippo.remember("Owen joue du cor", scope=scope)
-    assert sorted(lines(logged)[2:]) == [
-        ("INFO", "index works again"),
-        ("INFO", "indexing works again"),
-    ]
+    assert lines(logged)[1:] == [("INFO", "index works again")]
     assert len(hippo.recall("joue du cor", scope=scope, mode="text")) == 4
     assert hippo.stats(scope=scope).outages == {"index": 1, "indexing": 1}

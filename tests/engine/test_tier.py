@@ -620,7 +620,7 @@ def test_the_index_may_be_away(
             "Je pars en Grèce demain"
         ]
         assert pending(hippo) > 0
-        down = [each for each in caplog.messages if "indexing" in each]
+        down = [each for each in caplog.messages if "Nothing is lost" in each]
         assert len(down) == 1
     finally:
         node.start()

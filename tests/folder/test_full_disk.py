@@ -17,6 +17,7 @@ from hippocampe import Scope, StoreFull
 from hippocampe.cli.app import app
 from hippocampe.cli.call import Call
 from hippocampe.cli.doctor import examine
+from hippocampe.presentation import decisions
 from hippocampe.system import free_space
 
 if TYPE_CHECKING:
@@ -130,6 +131,28 @@ print("closed")
 """
 
 
+NOTHING_FREE = """
+with Hippocampe.open(config) as hippo:
+    hippo.remember("le chat est noir", scope=me)
+fill()
+for _ in range(2):
+    try:
+        Hippocampe.open(config).close()
+    except errors.StoreFull as exc:
+        print(str(exc).partition("hippocampe.db: ")[2])
+drain()
+with Hippocampe.open(config) as hippo:
+    assert [each.content for each in hippo.recent(scope=me)] == ["le chat est noir"]
+"""
+
+
+@pytest.mark.parametrize("kind", ["ext4", "tmpfs"])
+def test_a_disk_without_a_free_byte_is_no_damage(kind: str, tmp_path: Path) -> None:
+    [done] = small_disk.run(kind, tmp_path / "disk", NOTHING_FREE)
+    said = "the disk has no free space, which SQLite needs to read it. Free some space and try again.\n"
+    assert (done.returncode, done.stdout) == (0, 2 * said), done.stderr
+
+
 @pytest.mark.parametrize("kind", ["ext4", "tmpfs"])
 def test_programs_read_on_and_lose_nothing(kind: str, tmp_path: Path) -> None:
     """One that is told what is refused, one that does not close its memory, and a server that answers 507."""
@@ -196,3 +219,23 @@ def test_an_upload_that_finds_no_room_is_refused(
         uploading.setattr("anyio.open_file", full)
         answer = client.post("/api/import", content=b"{}")
     assert (answer.status_code, answer.json()["title"]) == (507, "Store full")
+
+
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        (
+            "en",
+            "cannot write copy.db: Permission denied. Change its permissions, or choose another place.",
+        ),
+        (
+            "fr",
+            "impossible d’écrire copy.db : permission refusée. Changez ses permissions, ou choisissez un autre endroit.",
+        ),
+    ],
+)
+def test_a_forbidden_write_says_what_to_do(language: str, told: str) -> None:
+    denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    refused = free_space.refusal(denied, "cannot write copy.db")
+    assert not isinstance(refused, StoreFull)
+    assert decisions.error(str(refused), language) == told

@@ -194,14 +194,15 @@ def test_the_line_that_makes_a_key_works_as_copied(
         pass
     done = CliRunner().invoke(app, [*typed, "--folder", str(folder)])
     line = done.output.partition(before)[2].strip()
-    assert " keys create --folder " in line, done.output
+    assert " keys create --role admin --folder " in line, done.output
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     made = subprocess.run(line, shell=True, cwd=elsewhere, capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
     with Hippocampe.open(Config(folder, background=False)) as hippo:
         [key] = hippo.keys()
-    assert key.space == "default"
+    # It opens all of the dashboard, as the first key must.
+    assert (key.space, key.role) == ("default", "admin")
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

@@ -169,7 +169,7 @@ def list_keys(call: Call) -> None:
 
         folder = () if call.folder is None else ("--folder", str(call.folder.absolute()))
         # Not wrapped, so that it can be copied.
-        command = command_line("keys", "create", *folder)
+        command = command_line("keys", "create", "--role", "admin", *folder)
         typer.echo(say("Make one with: {command}", command=command))
 
 

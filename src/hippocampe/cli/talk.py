@@ -19,7 +19,7 @@ from hippocampe.cli.from_verb import Override, add, execute, flag, of_verb, text
 from hippocampe.cli.show import talk as show
 from hippocampe.cli.show.layout import count, say
 from hippocampe.config import OBSIDIAN_KEY
-from hippocampe.errors import FolderInUse, StoreMissing
+from hippocampe.errors import FolderInUse, InvalidInput, StoreMissing, UnreadableFile
 from hippocampe.language.invisible import escaped
 
 app = typer.Typer()
@@ -194,7 +194,10 @@ def import_file(
             copy = Path(folder, "import")
             with copy.open("wb") as target:
                 shutil.copyfileobj(standard_input().buffer, target)
-            _import(call, dry_run, arguments | {"path": str(copy)})
+            try:
+                _import(call, dry_run, arguments | {"path": str(copy)})
+            except (InvalidInput, UnreadableFile) as exc:
+                raise type(exc)(str(exc).replace(str(copy), "stdin")) from exc
     else:
         _import(call, dry_run, arguments)
 

@@ -1,5 +1,6 @@
 """Outages: one log line when a part fails, one when it recovers, and a counter.
 
+Several parts may fail by one cause, such as a full disk or an index that is away: only the first is logged.
 A late part counts as failed only after a second without any answer.
 Overload is logged the same way, once when it begins and once when it ends.
 """
@@ -8,8 +9,14 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from hippocampe.errors import HippocampeError
+from hippocampe.errors import (
+    EmbedderUnavailable,
+    HippocampeError,
+    IndexUnavailable,
+    StoreError,
+)
 
 log = logging.getLogger("hippocampe")
 
@@ -18,6 +25,16 @@ SILENCE_SECONDS = 1.0
 QUIET_SECONDS = 10.0
 """Time without a refused turn after which an overload has ended. Load comes in waves."""
 OVERLOAD = "overload"
+_COMMON = (StoreError, IndexUnavailable, EmbedderUnavailable)
+"""Errors of what there is one of, and several parts use."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Outage:
+    """The part that failed first, for which it was logged, and the type of its error."""
+
+    part: str
+    error: type
 
 
 class Outages:
@@ -29,7 +46,7 @@ class Outages:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._down: set[str] = set()
+        self._down: dict[str, _Outage] = {}
         self._silent_since: dict[str, float] = {}
         self._counts: dict[str, int] = {}
         self._served = self._refused = 0
@@ -37,7 +54,7 @@ class Outages:
         self._lock = threading.Lock()
 
     def failed(self, name: str, error: object) -> None:
-        """Record the failure of a part; logged and counted if it worked before.
+        """Record the failure of a part; counted if it worked before, and logged if its cause is new.
 
         Args:
             name: The part, as logged: `index`.
@@ -46,9 +63,21 @@ class Outages:
         with self._lock:
             if name in self._down:
                 return
-            self._down.add(name)
             self._counts[name] = self._counts.get(name, 0) + 1
-        log.warning("%s failed, continuing without it until it recovers: %s", name, error)
+            known = self._known(error)
+            self._down[name] = known or _Outage(name, type(error))
+        if known is None:
+            log.warning("%s failed, continuing without it until it recovers: %s", name, error)
+
+    def _known(self, error: object) -> _Outage | None:
+        if not isinstance(error, _COMMON):
+            return None
+        return next((each for each in self._down.values() if each.error is type(error)), None)
+
+    def is_logged(self, error: object) -> bool:
+        """Return whether the cause of an error was logged, for any part."""
+        with self._lock:
+            return self._known(error) is not None
 
     def late(self, name: str, error: object) -> None:
         """Record a missed deadline; it becomes an outage after a second without any answer."""
@@ -63,8 +92,11 @@ class Outages:
             return
         with self._lock:
             self._silent_since.pop(name, None)
-            recovered = name in self._down
-            self._down.discard(name)
+            outage = self._down.pop(name, None)
+            recovered = outage is not None and outage.part == name
+            if recovered:
+                # Others that still fail are logged again.
+                self._down = {part: its for part, its in self._down.items() if its is not outage}
         if recovered:
             log.info("%s works again", name)
 

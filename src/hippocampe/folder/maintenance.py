@@ -356,4 +356,5 @@ def _flush_last(context: Context, buffer: RetrievalBuffer) -> None:
         replies.expire(corpus.store)
     except HippocampeError as exc:
         # Nothing is lost: the outbox is replayed at the next open.
-        log.warning("the index could not be flushed at closing: %s", exc)
+        if not corpus.outages.is_logged(exc):
+            log.warning("the index could not be flushed at closing: %s", exc)

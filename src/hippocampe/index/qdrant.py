@@ -9,6 +9,7 @@ half-filled collection for a whole one, even if the process that made it has die
 """
 
 import hashlib
+import re
 import socket
 import ssl
 import time
@@ -61,6 +62,8 @@ _NUMBERS = ("at", "expires_at")
 _TRANSIENT = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 _KEY_REFUSED = (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED)
 _NOT_FOUND: Final = 404
+_LAST = re.compile(r"^.*\blast error: ([A-Z_]+: )?", re.DOTALL)
+"""The words of gRPC before the reason: "failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:6334: …"."""
 _REMEDY = "Nothing is lost, the store holds the truth."
 _ABSENT = "Nothing is lost, the store holds the truth: check that Qdrant runs, and qdrant_url."
 _REFUSED = "Nothing is lost, the store holds the truth: check qdrant_key."
@@ -448,7 +451,7 @@ def _translated(what: str) -> Generator[None]:
         transient = isinstance(exc, grpc.Call) and exc.code() in _TRANSIENT
         missing = isinstance(exc, grpc.Call) and exc.code() == grpc.StatusCode.NOT_FOUND
         refused = isinstance(exc, grpc.Call) and exc.code() in _KEY_REFUSED
-        reason = exc.details() if isinstance(exc, grpc.Call) else exc
+        reason = _LAST.sub("", str(exc.details())) if isinstance(exc, grpc.Call) else exc
     except UnexpectedResponse as exc:
         cause, reason, transient = exc, exc, (exc.status_code or 0) >= 500
         missing = exc.status_code == _NOT_FOUND

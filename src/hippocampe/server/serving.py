@@ -203,7 +203,7 @@ def listen(
     host = str(name).partition("%")[0]
     loopback = ipaddress.ip_address(host).is_loopback
     if (require_key or not loopback) and keyless():
-        line = command_line("keys", "create", "--folder", str(folder.absolute()))
+        line = command_line("keys", "create", "--role", "admin", "--folder", str(folder.absolute()))
         why = "--require-key needs one" if loopback else "other machines can reach it"
         raise InvalidInput(
             f"cannot serve at {host} without a key, because {why}: make a key with: {line}"

@@ -12,8 +12,9 @@ from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.schema import ExecutableDDLElement
 
 from hippocampe.cells import located
-from hippocampe.errors import StoreBusy, StoreCorrupt
+from hippocampe.errors import StoreBusy, StoreCorrupt, StoreFull
 from hippocampe.store.schema import metadata, to_json
+from hippocampe.store.translation import is_full
 
 BUSY_MILLISECONDS = 1_500
 """Longest wait for a lock of another process; the writers of this process wait for each other elsewhere."""
@@ -279,6 +280,7 @@ def check_file(path: Path) -> None:
 
     Raises:
         StoreCorrupt: The header is wrong or the schema cannot be read.
+        StoreFull: The disk has no room for the files that SQLite needs to read it.
     """
     if not path.exists() or path.stat().st_size == 0:
         return
@@ -289,6 +291,10 @@ def check_file(path: Path) -> None:
     except sqlite3.DatabaseError as exc:
         if "locked" in str(exc) or "readonly" in str(exc) or "unable to open" in str(exc):
             return
+        if is_full(exc):
+            raise StoreFull(
+                f"cannot open {path}: the disk has no free space, which SQLite needs to read it. Free some space and try again."
+            ) from exc
         if located(path.parent) is not None:
             raise StoreCorrupt(
                 f"cannot open {path}: it is damaged or not a database ({exc}). Nothing was changed. "

@@ -54,6 +54,11 @@ def translated() -> Generator[None]:
         raise _translate(exc) from exc
 
 
+def is_full(error: BaseException | None) -> bool:
+    """Return whether an error of SQLite is that of a full disk."""
+    return getattr(error, "sqlite_errorname", "") in _FULL
+
+
 def _first_line(error: BaseException | None) -> str:
     return str(error).strip().partition("\n")[0]
 
@@ -113,7 +118,7 @@ def _translate(error: BaseException | None) -> StoreError:
             "another process has locked the database; nothing was changed. Close that process, or let it finish, and "
             "try again."
         )
-    if getattr(error, "sqlite_errorname", "") in _FULL:
+    if is_full(error):
         return StoreFull("the disk is full; the write was not made. Free some space and try again.")
     if "readonly" in reason or "read-only" in reason or "unable to open" in reason:
         return StoreReadOnly(

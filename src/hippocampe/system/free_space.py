@@ -21,6 +21,7 @@ FLOOR = RESERVE // 2
 """Bytes that every write leaves free. Forgetting, erasing, and making stored data durable may use the rest of
 the reserve. On tmpfs an engine of one kind takes 23 MB at once, elsewhere 0.7 MB."""
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 
 def free(folder: Path) -> int | None:
@@ -65,6 +66,10 @@ def refusal(exc: OSError, what: str) -> StoreError:
     """
     if exc.errno in _FULL:
         return StoreFull(f"{what}: the disk is full. Free some space and try again.")
+    if exc.errno in _FORBIDDEN:
+        return StoreError(
+            f"{what}: {exc.strerror}. Change its permissions, or choose another place."
+        )
     return StoreError(f"{what}: {exc.strerror or exc}.")
 
 

@@ -6,6 +6,7 @@ from playwright.sync_api import Locator, Page, expect
 from browsing import PHONE, Reader, check_accessible, check_fits
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
+from hippocampe.errors import IndexUnavailable
 from model_server import ModelServer
 
 MODEL = "openai-chat:scripted"
@@ -66,6 +67,41 @@ class TestWithoutAModel:
             if each.current and "live in" in each.content
         ]
         assert kept.content == "I live in Toulouse now"
+
+    @pytest.mark.parametrize(
+        ("language", "told", "else_said"),
+        [
+            ("en", "late or down, and left out", "nothing reaches the relevance"),
+            ("fr", "en retard ou en panne", "rien n’atteint la pertinence"),
+        ],
+    )
+    def test_it_says_what_a_turn_did_without(
+        self,
+        reader: Reader,
+        memory: Hippocampe,
+        monkeypatch: pytest.MonkeyPatch,
+        language: str,
+        told: str,
+        else_said: str,
+    ) -> None:
+        page = reader.open("/chat?user=nina", language=language)
+        expect(send(page, "où est la clef du phare ?").locator(".did")).to_contain_text(
+            else_said, ignore_case=True
+        )
+        index = memory._context.corpus.index  # pyright: ignore[reportPrivateUsage]
+
+        def down(*_: object, **__: object) -> None:
+            raise IndexUnavailable("the disk was taken out")
+
+        monkeypatch.setattr(index, "search", down)
+        did = send(page, "où est la clef du grenier ?").locator(".did")
+        expect(did).to_contain_text(told)
+        expect(did).not_to_contain_text(else_said, ignore_case=True)
+        page.goto("/playground")
+        page.get_by_label("Message").fill("où est la clef de la cave ?")
+        page.locator("form button.primary").click()
+        expect(page.locator(".result")).to_contain_text(told)
+        check_accessible(page)
 
     @pytest.mark.parametrize(("language", "memories"), [("en", "Memories"), ("fr", "Souvenirs")])
     def test_it_says_where_the_talk_is_afterwards(

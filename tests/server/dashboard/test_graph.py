@@ -166,6 +166,17 @@ def test_zoom_and_pan(reader: Reader, linked: Hippocampe) -> None:
     phone = drawn(reader.open("/graph", language="fr", theme="dark", size=PHONE))
     check_accessible(phone)
     check_fits(phone)
+    beside = phone.evaluate(
+        """() => {
+            const view = document.getElementById("graph").view;
+            // All in one row, as wide as the picture.
+            view.move(view.places.map((_, n) => (n % 2 ? 0 : 100 * n)), true);
+            const dots = Math.max(...view.places) * view.scale + view.x + view.canvas.getBoundingClientRect().left;
+            return document.querySelector(".graph-tools").getBoundingClientRect().left - dots;
+        }"""
+    )
+    # No dot is below the buttons.
+    assert beside > 0
     shoot(phone, "graph-fr-dark-phone")
 
 

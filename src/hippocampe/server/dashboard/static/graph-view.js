@@ -7,6 +7,9 @@ const MANY_LINES = 1500;
 const LARGE = 6;
 const REDUCED_MS = 2000;
 const DOT = 2.6;
+const MARGIN = 20;
+// The width of the buttons at the right edge: a dot below them cannot be seen.
+const TOOLS = 40;
 
 export class View {
   constructor(canvas, tip, { data, many, subject, choose }) {
@@ -83,10 +86,11 @@ export class View {
       top = Math.min(top, y); bottom = Math.max(bottom, y);
     }
     if (left > right) return;
-    const fits = Math.min(4, (this.width - 40) / Math.max(1, right - left), (this.height - 40) / Math.max(1, bottom - top));
+    const free = this.width - TOOLS;
+    const fits = Math.min(4, (free - 2 * MARGIN) / Math.max(1, right - left), (this.height - 2 * MARGIN) / Math.max(1, bottom - top));
     // A canvas without a size, as on a page that is being left, has a scale too.
     this.scale = Math.max(0.02, fits);
-    this.x = this.width / 2 - ((left + right) / 2) * this.scale;
+    this.x = free / 2 - ((left + right) / 2) * this.scale;
     this.y = this.height / 2 - ((top + bottom) / 2) * this.scale;
   }
 
