@@ -176,25 +176,6 @@ def test_the_help_is_in_the_language_of_the_locale(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(
-    ("locale", "told"),
-    [
-        ("C.UTF-8", "At most this many"),
-        ("fr_FR.UTF-8", "Ce nombre au plus"),
-    ],
-)
-def test_the_help_on_a_narrow_terminal_puts_texts_below_whole_names(
-    monkeypatch: pytest.MonkeyPatch, locale: str, told: str
-) -> None:
-    monkeypatch.setenv("LC_ALL", locale)
-    monkeypatch.setenv("COLUMNS", "32")
-    shown = started(RUN, "recall", "--help").stdout
-    assert max(map(len, shown.splitlines())) <= 32
-    assert "…" not in shown
-    assert re.search(rf"│ --limit -n <int> +│\n│   {told}", shown)
-    assert re.search(r"│ remember +│\n│   [A-Z]", started(RUN, "--help").stdout)
-
-
-@pytest.mark.parametrize(
     ("typed", "french", "english"),
     [
         (

@@ -31,8 +31,6 @@ TITLES = {
     "COMMANDS_PANEL_TITLE": "Commands",
 }
 """Texts of Typer that its renderer reads when it prints."""
-NARROW = 60
-"""Columns of a terminal below which names of options were cut, beside their texts."""
 
 
 class _Translated:
@@ -41,8 +39,6 @@ class _Translated:
     def format_help(self, ctx: Any, formatter: Any) -> None:
         _hide_types_of_flags(self, ctx)
         _translate(self, ctx)
-        if terminal.console().width < NARROW:
-            _stack()
         with terminal.writing():
             cast("Any", super()).format_help(ctx, formatter)
 
@@ -109,26 +105,6 @@ def _hide_types_of_flags(command: Any, ctx: Any) -> None:
     for each in command.get_params(ctx):
         if getattr(each, "is_flag", False):
             each.metavar = ""
-
-
-def _stack() -> None:
-    """Let Typer print each text below the name of its option or command."""
-    from rich.padding import Padding
-    from rich.table import Table
-    from rich.text import Text
-    from typer import rich_utils
-
-    class Stacked(Table):
-        def add_column(self, *_: Any, **__: Any) -> None:
-            """Keep to the one column that the first row makes."""
-
-        def add_row(self, *cells: Any, **options: Any) -> None:
-            *names, text = cells
-            name = " ".join(str(each) for each in names if str(each))
-            super().add_row(Text(name, style="bold cyan", overflow="fold"), **options)
-            super().add_row(Padding(text, (0, 0, 0, 2)), **options)
-
-    setattr(rich_utils, "Table", Stacked)  # noqa: B010
 
 
 def _translate(command: Any, ctx: Any) -> None:
