@@ -268,6 +268,17 @@ def test_the_reason_of_an_error_is_in_the_language_of_the_page(
     assert again.json()["detail"].endswith("il n’y a rien à rétablir.")
 
 
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "A secret in it was masked."), ("fr", "Un secret y a été masqué.")],
+)
+def test_a_masked_secret_is_told(client: httpx.Client, language: str, said: str) -> None:
+    headers = {"X-CSRF-Token": token_of(client), "HX-Request": "true", "Accept-Language": language}
+    for typed, told in (("The wifi password is tulip42", True), ("Owen a un voilier", False)):
+        done = client.post("/memory/add", data={"content": typed}, headers=headers)
+        assert (said in done.text) is told
+
+
 def test_language_theme_and_the_search_by_keyboard(reader: Reader, memory: Hippocampe) -> None:
     memory.remember("Owen a un voilier", scope=Scope())
     page = reader.open("/overview")

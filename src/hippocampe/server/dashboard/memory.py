@@ -10,6 +10,7 @@ from fastapi import Depends, Form, Query
 from starlette.responses import Response
 
 from hippocampe.errors import InvalidInput, NotFound
+from hippocampe.language.secrets import MASKED
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.search import CHOICES, Asked, find, snippet
 from hippocampe.server.dashboard.visit import ReadPage, Text, WritePage
@@ -65,7 +66,10 @@ async def add(page: WritePage, content: Text, user: Text = "", type: Text = "fac
         "updated": page.say("Remembered; it replaces what it contradicts."),
         "reinforced": page.say("It was known already."),
     }
-    return page.part(toast=said[done.action], changed=CHANGED)
+    toast = said[done.action]
+    if MASKED in done.memory.content:
+        toast += " " + page.say("A secret in it was masked.")
+    return page.part(toast=toast, changed=CHANGED)
 
 
 @router.post("/forget")
