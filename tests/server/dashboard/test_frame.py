@@ -1,5 +1,6 @@
 """The frame of the pages: login, tokens, headers, language, theme, keyboard, phone."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -276,7 +277,8 @@ def test_a_masked_secret_is_told(client: httpx.Client, language: str, said: str)
     headers = {"X-CSRF-Token": token_of(client), "HX-Request": "true", "Accept-Language": language}
     for typed, told in (("The wifi password is tulip42", True), ("Owen a un voilier", False)):
         done = client.post("/memory/add", data={"content": typed}, headers=headers)
-        assert (said in done.text) is told
+        toast = json.loads(done.headers["HX-Trigger"])["toast"]
+        assert (said in str(toast)) is told
 
 
 def test_language_theme_and_the_search_by_keyboard(reader: Reader, memory: Hippocampe) -> None:
