@@ -4,6 +4,7 @@ import pytest
 
 from hippocampe.language.questions import (
     asked_in,
+    asks,
     in_full,
     is_about_told,
     is_telling,
@@ -11,6 +12,7 @@ from hippocampe.language.questions import (
     only_asks,
     refers,
     stated_in,
+    with_mark,
 )
 
 
@@ -218,3 +220,34 @@ def test_what_is_counted_is_asked_for_one_by_one(counting: str, listed: str | No
 )
 def test_what_is_typed_in_haste_is_written_out(typed: str, full: str) -> None:
     assert in_full(typed) == full
+
+
+@pytest.mark.parametrize(
+    ("message", "marked"),
+    [
+        ("who has the key", "who has the key?"),
+        ("I'm off, who feeds the cat ", "I'm off, who feeds the cat?"),
+        ("on paie le loyer à qui", "on paie le loyer à qui?"),
+        ("Je pars. Qui garde le chien", "Je pars. Qui garde le chien?"),
+        *((same, same) for same in ("où est Nora ?", "qui vient :)", "when I was a boy I had a dog", "", "ok", "je rentre")),
+    ],
+)  # fmt: skip
+def test_a_question_gets_its_mark(message: str, marked: str) -> None:
+    assert with_mark(message) == marked
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("who has my drill?", True),
+        ("who did the dishes?", True),
+        ("who do I report to?", False),
+        ("who did she marry?", False),
+        ("qui a ma perceuse ?", True),
+        ("à qui est ce vélo ?", True),
+        ("à qui je rends compte ?", False),
+        ("avec qui est-ce qu'on part ?", False),
+    ],
+)
+def test_who_does_it_is_asked_of_a_doer_only(question: str, expected: bool) -> None:
+    assert ("who" in asks(question)) is expected

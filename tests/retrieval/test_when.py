@@ -16,10 +16,7 @@ TOLD = (
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
-        pytest.param(
-            *("when did rob stop badminton", "I quit badminton"),
-            marks=pytest.mark.xfail(strict=True, reason="the reader is unsure that he stopped"),
-        ),
+        ("when did rob stop badminton", "I quit badminton"),
         ("when did rob quit badminton", "I quit badminton"),
         ("quand est-ce que Rob a arrêté la poterie ?", "J'ai arrêté la poterie"),
     ],
