@@ -209,6 +209,7 @@ def test_what_is_counted_is_asked_for_one_by_one(counting: str, listed: str | No
         ("ki a les clés, g mis ou le double", "qui a les clés, j'ai mis ou le double"),
         ("kel jour on part, et qd on rentre ?", "quel jour on part, et quand on rentre ?"),
         ("whats the code", "what is the code"),
+        ("can I borrow someones bike", "can I borrow someone's bike"),
         (
             "il faut 250 g farine ? combien de g de sel ?",
             "il faut 250 g farine ? combien de g de sel ?",

@@ -120,10 +120,11 @@ def answer(
         odds = np.where(of_user, np.minimum(odds, 0), odds)
     ranked = np.array([x.score for x in items], np.float32)
     scores = scoring.with_reader(ranked, odds, read)
-    if certain and scores[0] >= CONFIRMED:
-        scores[1:] = np.minimum(scores[1:], ranked[1:])
     of_other = scoring.is_of_other(measured).tolist()
     scores = np.minimum(scores, limits.highest(corpus, query, request, items, of_other))
+    best = int(ranked.argmax())
+    if certain and scores[best] >= CONFIRMED:
+        scores = np.where(np.arange(len(scores)) == best, scores, np.minimum(scores, ranked))
     stopwatch.end("reader")
     both = zip(items, scores.tolist(), strict=True)
     return Answered([replace(item, score=score) for item, score in both], read)
