@@ -12,7 +12,6 @@ from hippocampe.language.questions import (
     only_asks,
     refers,
     stated_in,
-    with_mark,
 )
 
 
@@ -221,20 +220,6 @@ def test_what_is_counted_is_asked_for_one_by_one(counting: str, listed: str | No
 )
 def test_what_is_typed_in_haste_is_written_out(typed: str, full: str) -> None:
     assert in_full(typed) == full
-
-
-@pytest.mark.parametrize(
-    ("message", "marked"),
-    [
-        ("who has the key", "who has the key?"),
-        ("I'm off, who feeds the cat ", "I'm off, who feeds the cat?"),
-        ("on paie le loyer à qui", "on paie le loyer à qui?"),
-        ("Je pars. Qui garde le chien", "Je pars. Qui garde le chien?"),
-        *((same, same) for same in ("où est Nora ?", "qui vient :)", "when I was a boy I had a dog", "", "ok", "je rentre")),
-    ],
-)  # fmt: skip
-def test_a_question_gets_its_mark(message: str, marked: str) -> None:
-    assert with_mark(message) == marked
 
 
 @pytest.mark.parametrize(

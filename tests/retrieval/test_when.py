@@ -19,6 +19,7 @@ TOLD = (
         ("when did rob stop badminton", "I quit badminton"),
         ("when did rob quit badminton", "I quit badminton"),
         ("quand est-ce que Rob a arrêté la poterie ?", "J'ai arrêté la poterie"),
+        ("quand est-ce que rob a arreté la poterie", "J'ai arrêté la poterie"),
     ],
 )
 def test_the_day_on_which_it_was_told_answers_when(

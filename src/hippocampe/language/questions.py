@@ -202,12 +202,6 @@ def in_full(question: str) -> str:
     return written
 
 
-def with_mark(message: str) -> str:
-    """A message with the question mark that is missing behind its last clause: "who has the key" becomes "who has the key?"."""
-    *_, last = clauses(sentences(message)[-1]) if words(message) else ("",)
-    return f"{message.rstrip()}?" if last[-1:].isalnum() and _asks(last) else message
-
-
 def rewrite_idioms(question: str) -> str:
     """Replace idioms by their plain meaning: "for a living" becomes "as a job"."""
     for idiom, meaning in _IDIOMS:
