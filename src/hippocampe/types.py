@@ -710,8 +710,8 @@ class ApiKey:
 
 
 AuditAction = Literal[
-    "delete", "restore", "forget", "expire", "erase", "settings", "create_key", "revoke_key"
-]
+    "delete", "delete_turn", "restore", "forget", "expire", "erase", "settings", "create_key", "revoke_key"
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

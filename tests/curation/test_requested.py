@@ -210,7 +210,13 @@ def test_an_unknown_thing_that_may_mean_never_mind_asks_for_nothing(hippo: Hippo
     assert say(hippo, "forget the milk").forgetting is None
 
 
-@pytest.mark.parametrize("message", ["Forget what I just said", "oublie ce que je viens de dire"])
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Forget what I just said", "oublie ce que je viens de dire", "pretend I never said that",
+        "fais comme si je n'avais rien dit",
+    ],
+)  # fmt: skip
 def test_what_was_just_said(hippo: Hippocampe, message: str) -> None:
     say(hippo, "Je collectionne les timbres")
     turn = hippo.after_turn("Mon frère a perdu son travail", "Désolé.", scope=ANA)
@@ -354,6 +360,13 @@ def test_what_may_be_of_another_person_waits_for_a_yes(
     [
         ("forget my ex", "my ex is called Jason", "Jason kept the dog", "Jason plays chess"),
         ("oublie mon ex", "mon ex s'appelle Julien", "Julien a gardé le chien", "Julien chante"),
+        ("never mention my ex again", "my ex is called Jason", "Jason kept the dog", "Jason sings"),
+        (
+            "ne me parle plus jamais de mon ex",
+            "mon ex s'appelle Julien",
+            "Julien a gardé le chien",
+            "Julien chante",
+        ),
     ],
 )
 def test_what_is_told_by_the_name_of_somebody_waits_for_a_yes(

@@ -31,6 +31,7 @@ def test_every_change_leaves_an_entry(memory: Hippocampe, clock: FakeClock) -> N
     memory.forget("rhubarbe", scope=HOME, dry_run=True)
     memory.forget("rhubarbe", scope=HOME)
     memory.restore(turn, scope=HOME)
+    memory.delete(turn, scope=HOME, reason="voilier vendu")
     clock.advance(hours=2)
     memory.expire(scope=HOME)
     memory.update_settings(scope=HOME, companion_names=["voilier"], recent_hours=3)
@@ -38,14 +39,15 @@ def test_every_change_leaves_an_entry(memory: Hippocampe, clock: FakeClock) -> N
     key = memory.create_key(scope=HOME, role="read", label="voilier")
     memory.revoke_key(key.key.id)
     assert actions(memory) == [
-        *("delete", "restore", "delete", "forget", "restore", "expire", "settings", "erase"),
-        *("create_key", "revoke_key"),
+        *("delete", "restore", "delete", "forget", "restore", "delete_turn", "expire", "settings"),
+        *("erase", "create_key", "revoke_key"),
     ]
     found = list(reversed(memory.audit(scope=HOME)))
     assert found[0].detail == {"count": 1, "ids": [kept.id]}
-    assert found[5].detail["ids"] == [short.id]
-    assert found[6].detail == {"names": ["companion_names", "recent_hours"]}
-    assert found[8].detail == {"key": key.key.id, "role": "read"}
+    assert found[5].detail == {"count": 1, "ids": [turn]}
+    assert found[6].detail["ids"] == [short.id]
+    assert found[7].detail == {"names": ["companion_names", "recent_hours"]}
+    assert found[9].detail == {"key": key.key.id, "role": "read"}
     assert not any("voilier" in str(entry) or "rhubarbe" in str(entry) for entry in found)
     assert {entry.actor for entry in found} == {"library"}
     assert memory.audit(scope=Scope(space="work")) == []
@@ -73,6 +75,31 @@ def test_the_actor_is_named(memory: Hippocampe, connect: Connect) -> None:
     assert by == ["local", f"key {memory.keys()[0].id}", "command line"]
     listed = client.get("/api/audit", params={"limit": 1}).json()
     assert [entry["actor"] for entry in listed] == ["local"]
+
+
+@pytest.mark.parametrize(
+    ("language", "memory_text", "turn_text"),
+    [
+        ("en", "forgot a memory", "forgot an exchange"),
+        ("fr", "souvenir oublié", "échange oublié"),
+    ],
+)
+def test_the_command_says_what_was_forgotten(
+    hashed: None, folder: Path, memory: Hippocampe, language: str, memory_text: str, turn_text: str
+) -> None:
+    kept = memory.remember("Owen a un voilier", scope=HOME).memory
+    turn = memory.after_turn("La rhubarbe pousse", "Oui", scope=HOME)
+    memory.flush()
+    for id in (kept.id, turn):
+        memory.delete(id, scope=HOME, reason="faux")
+    memory.close()
+    where = ["--folder", str(folder), "--space", "home"]
+    told = (
+        CliRunner(env={"LANGUAGE": language, "COLUMNS": "200"})
+        .invoke(app, ["audit", *where])
+        .output
+    )
+    assert told.count(memory_text) == told.count(turn_text) == 1
 
 
 def test_the_command_lists_the_entries(hashed: None, folder: Path, memory: Hippocampe) -> None:

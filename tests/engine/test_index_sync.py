@@ -132,7 +132,10 @@ def test_a_lost_or_damaged_index_is_built_anew(
 
 
 def test_a_restored_backup_gets_its_own_index(
-    folder: Path, opener: Callable[..., Hippocampe], scope: Scope
+    folder: Path,
+    opener: Callable[..., Hippocampe],
+    scope: Scope,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     hippo = opener()
     fill(hippo, scope, range(5))
@@ -148,6 +151,10 @@ def test_a_restored_backup_gets_its_own_index(
     everything(again, scope, range(5))
     assert again.verify().checked["memory"] == 5
     assert again.recall("colis7", scope=scope, mode="text") == []
+    [said] = [each for each in caplog.messages if "rebuilding it" in each]
+    assert str(folder) in said
+    assert "restored from a copy" in said
+    assert said.endswith("nothing else needs to be done")
 
 
 def test_what_ctrl_c_kept_from_the_index_is_replayed(

@@ -4,6 +4,7 @@ import pytest
 
 from hippocampe.language.questions import (
     asked_in,
+    asks,
     in_full,
     is_about_told,
     is_telling,
@@ -207,6 +208,7 @@ def test_what_is_counted_is_asked_for_one_by_one(counting: str, listed: str | No
         ("ki a les clés, g mis ou le double", "qui a les clés, j'ai mis ou le double"),
         ("kel jour on part, et qd on rentre ?", "quel jour on part, et quand on rentre ?"),
         ("whats the code", "what is the code"),
+        ("can I borrow someones bike", "can I borrow someone's bike"),
         (
             "il faut 250 g farine ? combien de g de sel ?",
             "il faut 250 g farine ? combien de g de sel ?",
@@ -218,3 +220,20 @@ def test_what_is_counted_is_asked_for_one_by_one(counting: str, listed: str | No
 )
 def test_what_is_typed_in_haste_is_written_out(typed: str, full: str) -> None:
     assert in_full(typed) == full
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("who has my drill?", True),
+        ("who did the dishes?", True),
+        ("who do I report to?", False),
+        ("who did she marry?", False),
+        ("qui a ma perceuse ?", True),
+        ("à qui est ce vélo ?", True),
+        ("à qui je rends compte ?", False),
+        ("avec qui est-ce qu'on part ?", False),
+    ],
+)
+def test_who_does_it_is_asked_of_a_doer_only(question: str, expected: bool) -> None:
+    assert ("who" in asks(question)) is expected

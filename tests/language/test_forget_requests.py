@@ -6,6 +6,20 @@ from hippocampe.language.forgetting import agrees, read_request
 
 # The message, and what it asks to forget; empty for what was just said.
 REQUESTS = [
+    ("pretend I never told you that I failed my exam", "I failed my exam"),
+    ("act as if you didn't know I smoke", "I smoke"),
+    ("fais comme si je t'avais jamais dit que j'ai raté mon examen", "j'ai raté mon examen"),
+    ("fais comme si tu ne savais pas que je fume", "je fume"),
+    ("pretend I never said that", ""),
+    ("fais comme si je n'avais rien dit", ""),
+    ("please never bring up my divorce again", "my divorce"),
+    ("stop reminding me of Karim", "Karim"),
+    ("I don't want to hear about the accident any more", "the accident"),
+    ("ne me parle plus jamais de mon divorce", "mon divorce"),
+    ("arrête de me parler de Karim stp", "Karim"),
+    ("je veux plus entendre parler de l'accident", "l'accident"),
+    ("the trip to Rome, forget it", "the trip to Rome"),
+    ("le voyage à Rome, oublie-le", "le voyage à Rome"),
     ("don't remember that karim is allergic", "karim is allergic"),
     ("ne retiens pas que karim est allergique", "karim est allergique"),
     ("i'd rather you didn't know how old i am", "how old i am"),
@@ -129,6 +143,19 @@ REQUESTS = [
 ]
 
 OTHERS = [
+    "the trip, forget it, it's cancelled",
+    "le voyage, oublie, c'est annulé",
+    "forget the trip, it's off",
+    "never mention the surprise to Karim",
+    "don't mention it",
+    "I never told you that I smoke",
+    "pretend to be a pirate",
+    "ne parle jamais de la surprise à Karim",
+    "ne me parle plus de ça",
+    "ne me parle plus comme ça",
+    "fais comme si tu étais un pirate",
+    "je ne t'ai jamais dit que je fumais",
+    "je ne veux pas que tu m'oublies",
     "delete those files. I don't want them kept around",
     "delete the draft, i don't want it to be published",
     "I forgot my keys at the tuba shop",
@@ -245,6 +272,10 @@ def test_what_may_mean_something_else_is_unsure() -> None:
         ("supprime l'info sur la prison", False),
         ("erase my prison time from memory", True),
         ("oublie le truc sur le VIH", True),
+        ("never mention my tuba again", False),
+        ("ne me parle plus de mon tuba", False),
+        ("pretend I never said that I smoke", True),
+        ("fais comme si je n'avais jamais dit que je fume", True),
     ):
         request = read_request(message)
         assert request is not None
@@ -270,6 +301,8 @@ def test_a_correction_is_no_part_of_the_topic(message: str, topic: str, rest: st
         "oublie tout ce que tu sais sur moi", "Forget everything you know about me", "forget me", "Oublie-moi",
         "supprime toutes mes données personnelles", "please delete all my data", "efface-moi de ta mémoire",
         "Can you erase everything you have on me?", "tu peux effacer ce que tu sais de moi ?",
+        "je veux que tu m'oublies", "tu pourrais m'oublier ?", "J'aimerais être oubliée", "I want to be forgotten",
+        "I want you to forget me", "forget that I ever existed",
     ],
 )  # fmt: skip
 def test_all_that_is_known_of_the_speaker(message: str) -> None:
@@ -283,6 +316,7 @@ def test_all_that_is_known_of_the_speaker(message: str) -> None:
     [
         "delete me from the guest list", "supprime mes données de la carte SIM", "oublie mes soucis",
         "forget my meds", "don't keep me waiting", "ne me garde pas",
+        "tu m'oublies toujours", "il ne faut pas que tu m'oublies", "I want to be forgotten by my ex", "forget about me",
     ],
 )  # fmt: skip
 def test_a_part_is_not_all_that_is_known(message: str) -> None:

@@ -221,7 +221,15 @@ def test_what_is_about_its_speaker(said: str, expected: bool) -> None:
 
 @pytest.mark.parametrize(
     ("said", "expected"),
-    [("j'ai rangé ton vélo", True), ("I saw you there", True), ("j'ai mal au dos", False)],
+    [
+        ("j'ai rangé ton vélo", True),
+        ("I saw you there", True),
+        ("t'habites où ?", True),
+        ("j'ai mal au dos", False),
+        ("is there anyone there?", False),
+        ("y a-t-il des végans ?", False),
+        ("où habite t elle", False),
+    ],
 )
 def test_what_is_said_to_somebody(said: str, expected: bool) -> None:
     assert person.is_to_somebody(said) is expected

@@ -28,6 +28,11 @@ def test_conversations_by_channel(memory: Hippocampe, talked: dict[str, str]) ->
     assert [(each.channel, each.messages) for each in found] == [("phone", 3), ("lobby", 2)]
     assert found[0].first_at < found[0].last_at
     assert memory.conversations(scope=Scope(space="other")) == []
+    for each in ("train", "voilier"):
+        memory.delete(talked[each], scope=Scope(), reason="faux")
+    assert [(each.channel, each.messages) for each in memory.conversations(scope=Scope())] == [
+        ("phone", 2)
+    ]
 
 
 def test_exchanges_by_person_channel_day_and_words(

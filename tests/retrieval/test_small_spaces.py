@@ -77,3 +77,27 @@ def test_the_one_memory_of_a_space_is_injected_where_it_answers(
     hippo.update_settings(scope=scope, recent_hours=0, hook_timeout_ms=10_000)
     hippo.remember(fact, scope=scope, importance=0.1)
     assert [item.content for item in hippo.before_turn(question, scope=scope).items] == [fact]
+
+
+@pytest.mark.parametrize(
+    ("facts", "question", "answers"),
+    [
+        (("Ana is vegetarian", "Kim is allergic to nuts"), "who's diabetic?", ()),
+        (("Ana is vegetarian", "Kim is allergic to nuts"), "who's vegetarian?", (0,)),
+        (("Ana est végétarienne", "Kim est allergique aux noix"), "qui est diabétique ?", ()),
+        (("Ana est végétarienne", "Kim est allergique aux noix"), "des allergies à connaître ?", (1,)),
+        (("Sam est végan depuis mars", "Kim joue du tuba"), "y a-t-il des végans ?", (0,)),
+    ],
+)  # fmt: skip
+def test_what_stands_out_among_a_few_is_read_too(
+    hippo: Hippocampe,
+    reading: None,
+    facts: tuple[str, ...],
+    question: str,
+    answers: tuple[int, ...],
+) -> None:
+    scope = Scope(user="nadia", channel="kitchen")
+    for fact in facts:
+        hippo.remember(fact, scope=scope)
+    found = hippo.recall(question, scope=scope)
+    assert [each.content for each in found if each.score >= 0.5] == [facts[at] for at in answers]

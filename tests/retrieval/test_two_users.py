@@ -159,19 +159,14 @@ def test_a_question_about_a_user_needs_no_capital(
     assert searched(hippo, question, BEA) == [of_alex]
 
 
-UNSURE_FOR_WHOM = pytest.mark.xfail(
-    strict=True, reason="the reader misses that one cooks for oneself"
-)
-
-
 @pytest.mark.usefixtures("reading")
 @pytest.mark.parametrize(
     ("fact", "for_all", "for_one"),
     [
-        pytest.param(*("Je suis allergique aux arachides", "je fais un curry pour nous deux", "je fais un curry pour moi"), marks=UNSURE_FOR_WHOM),
+        ("Je suis allergique aux arachides", "je fais un curry pour nous deux", "je fais un curry pour moi"),
         ("I can't eat gluten", "I'm making pasta for both of us", "I'm making pasta for myself"),
         ("I'm vegan", "i'm cooking for everyone tonight", "i'm cooking for myself tonight"),
-        pytest.param(*("Je suis végane", "je fais un curry pour tout le monde", "je fais un curry pour moi"), marks=UNSURE_FOR_WHOM),
+        ("Je suis végane", "je fais un curry pour tout le monde", "je fais un curry pour moi"),
     ],
 )  # fmt: skip
 def test_what_another_user_says_bears_on_what_one_does_for_both(
@@ -186,6 +181,24 @@ def test_what_another_user_says_bears_on_what_one_does_for_both(
         return next(x.recollection.score for x in considered if x.recollection.content == fact)
 
     assert score(for_all, "one") >= 0.2 > score(for_one, "two")
+
+
+@pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize(
+    ("of_alex", "of_bea", "question"),
+    [
+        ("I report to Helen", "My boss is Carl", "who do I report to?"),
+        ("I report to Helen", "My boss is Carl", "who's my boss"),
+        ("Je rends compte à Hélène", "Mon chef est Charles", "c'est qui mon chef"),
+    ],
+)
+def test_a_boss_is_told_in_other_words_than_asked(
+    hippo: Hippocampe, of_alex: str, of_bea: str, question: str
+) -> None:
+    hippo.remember(of_alex, scope=ALEX)
+    hippo.remember(of_bea, scope=BEA)
+    assert searched(hippo, question, ALEX) == [of_alex]
+    assert searched(hippo, question, BEA) == [of_bea]
 
 
 @pytest.mark.usefixtures("reading")

@@ -16,12 +16,10 @@ TOLD = (
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
-        pytest.param(
-            *("when did rob stop badminton", "I quit badminton"),
-            marks=pytest.mark.xfail(strict=True, reason="the reader is unsure that he stopped"),
-        ),
+        ("when did rob stop badminton", "I quit badminton"),
         ("when did rob quit badminton", "I quit badminton"),
         ("quand est-ce que Rob a arrêté la poterie ?", "J'ai arrêté la poterie"),
+        ("quand est-ce que rob a arreté la poterie", "J'ai arrêté la poterie"),
     ],
 )
 def test_the_day_on_which_it_was_told_answers_when(

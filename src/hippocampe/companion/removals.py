@@ -8,7 +8,9 @@ from hippocampe.errors import HippocampeError
 from hippocampe.types import AuditAction, AuditEntry, Scope
 from hippocampe.validation import MAX_LIMIT
 
-_REMOVALS: frozenset[AuditAction] = frozenset(("delete", "forget", "expire", "erase"))
+_REMOVALS: frozenset[AuditAction] = frozenset(
+    ("delete", "delete_turn", "forget", "expire", "erase")
+)
 
 
 async def removals(

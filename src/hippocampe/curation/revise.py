@@ -208,7 +208,7 @@ def _delete(change: UnitOfWork, now: datetime, memory: Memory, reason: str) -> M
 def _delete_turn(change: UnitOfWork, now: datetime, turn: Turn, reason: str) -> Recollection:
     if turn.forgotten_at is not None:
         raise NotFound(f"turn {turn.id!r} is forgotten already: restore it to show it again.")
-    audit.record(change.connection, now, turn.space, "delete", **audit.ids([turn.id]))
+    audit.record(change.connection, now, turn.space, "delete_turn", **audit.ids([turn.id]))
     hide_turns(change, turn.space, [turn.id], now, reason)
     return of_turn(turn)
 

@@ -134,7 +134,11 @@ def _catch_up(writer: Writer, progress: Progress | None) -> None:
     except (OSError, ValueError):
         marked = 0
     if marked > acknowledged or (acknowledged and not marked):
-        log.warning("the index does not match the store, rebuilding it")
+        log.warning(
+            "the index of %s is not that of its database, which was restored from a copy, or lost its index: "
+            "rebuilding it from the database; nothing else needs to be done",
+            corpus.config.folder,
+        )
         reindex(writer, progress, graphs=False)
         return
     deliveries.replay(writer, all_now=True)
@@ -147,7 +151,11 @@ def _catch_up(writer: Writer, progress: Progress | None) -> None:
             corpus.outages.failed("embedder", exc)
             return
     if not writer.pending.rows and not filling.agree_in_number(corpus):
-        log.warning("the index has missing or extra points, rebuilding it")
+        log.warning(
+            "the index of %s lacks items of its database or has others, as after copying only some files: "
+            "rebuilding it from the database; nothing else needs to be done",
+            corpus.config.folder,
+        )
         reindex(writer, progress, graphs=False)
 
 

@@ -110,10 +110,14 @@ class _Forms:
         data = load(language, "forgetting")
         options = re.IGNORECASE
         asks = rf"(?:{_any(data['before'])}[\s,!.:]+|@?\w+\s?,\s+|{_any(data['asks'])}\s*){{0,6}}"
-        verbs, removes, refuses = map(_any, (data["verbs"], data["removes"], data["refuses"]))
+        kinds = "|".join(
+            f"(?P<{kind}>{_any(data[kind])})" for kind in ("verbs", "removes", "refuses", "mutes")
+        )
         self._verb = re.compile(
-            rf"{asks}(?:(?P<verb>{verbs})|(?P<removes>{removes})|(?P<refuses>{refuses}))\b\s*"
-            rf"(?:,?\s*{_any(data['adverbs'])},?\s+)?",
+            rf"{asks}(?:{kinds})\b\s*(?:,?\s*{_any(data['adverbs'])},?\s+)?", options
+        )
+        self._forgotten = re.compile(
+            rf"(?:{_any(data['before'])}[\s,!.:]+){{0,6}}(?P<topic>{_any(data['forgotten'])})\b",
             options,
         )
         # "The trip to Corsica, you can forget it".
@@ -160,6 +164,9 @@ class _Forms:
             topic = found["topic"]
             is_thing = not _DETERMINERS.isdisjoint(words(topic)[:1])
             return (_request(topic, sure=False), len(text)) if is_thing else None
+        if found := self._forgotten.match(text, start):
+            end = _sentence_end(text, found.end())
+            return _request(found["topic"], sure=True, whole=True), end
         verb = self._verb.match(text, start)
         # "Forget it" without its object: "forget, I'll find out".
         if verb is None or text.startswith(",", verb.end()):
@@ -211,7 +218,8 @@ class _Forms:
         topic = named[about.end() :] if about else named
         forms = (self._that, self._bare, self._own, self._asked)
         if found := next((match for form in forms if (match := form.match(topic))), None):
-            sure = remembered or not (about or self._keeps.search(verb["refuses"] or ""))
+            may_mean_another = about or verb["mutes"] or self._keeps.search(verb["refuses"] or "")
+            sure = remembered or not may_mean_another
             return _request(self._vague.sub("", self._aside.sub("", found["topic"])), sure=sure)
         # "Forget Max, it's over", but not "forget the dinner, we'll order a pizza".
         topic = self._vague.sub("", self._aside.sub("", topic) if topic[:1].isupper() else topic)

@@ -20,6 +20,7 @@ _FIRST_PERSON: Final = _any_word("first_person")
 _NOT_FIRST_PERSON: Final = _any_word("not_first_person")
 _USER: Final = _any_word("grammar.user")
 _SPEAKER: Final = _any_word("one_speaker")
+_FOR_ONESELF: Final = _any_word("for_oneself")
 _ALL_THERE: Final = _any_word("all_there")
 _ADDRESSEE: Final = _any_word("addressee")
 _REQUEST: Final = re.compile(rf"\b(?:{'|'.join(load_all('questions')['requests'])})\b")
@@ -49,6 +50,11 @@ def names_all(text: str) -> bool:
 def names_speaker_once(text: str) -> bool:
     """Return whether `text` names its single speaker once: "I cook tonight", but not "I cook for myself" or "I see my mum"."""
     return len(_SPEAKER.findall(fold(text))) == 1
+
+
+def is_for_speaker(text: str) -> bool:
+    """Return whether its speaker does something only for themselves: "I cook for myself", but not "this is for me"."""
+    return parse(text).subject == "speaker" and _FOR_ONESELF.search(fold(text)) is not None
 
 
 def names_user(text: str) -> bool:

@@ -17,6 +17,7 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.errors import ModelUnavailable
 from hippocampe.language import humanize
+from hippocampe.language.attributes import attributes_asked, with_attributes
 from hippocampe.language.detect import language_of
 from hippocampe.language.lexicon import load
 from hippocampe.language.person import is_about_speaker, is_to_somebody
@@ -33,6 +34,8 @@ from hippocampe.types import Recollection
 
 SEVERAL_FACTOR: Final = 2
 """The factor of the time to read for a query that asks for what several texts tell."""
+CONFIRMED: Final = 0.5
+"""Minimum score, after reading, of the one result that ranking is certain of; then no other can be raised."""
 TELLING: Final = 1.5
 """Added to the reader's log-odds for a message that asks nothing ("I'm cooking for Lena tonight"), where what bears on it is
 less certain than an answer. A result that would have .1 then has .2. Chosen on worlds that the reader did not learn from."""
@@ -91,8 +94,9 @@ def answer(
     """
     items, unread = scored.items, Answered(scored.items, np.zeros(0, np.float32))
     to_companion = _asks_companion(query)
-    certain = reading.is_certain([score for *_, score in scored.ranked])
-    if query.features.nothing or (certain and not to_companion) or not items[: scored.read]:
+    certain = not to_companion and reading.is_certain([score for *_, score in scored.ranked])
+    skip = certain and len(scored.ranked) >= reading.FEWEST_TO_BE_CERTAIN
+    if query.features.nothing or skip or not items[: scored.read]:
         return unread
     presented = _presented(corpus, query, request, items[: scored.read], to_companion)
     try:
@@ -114,9 +118,13 @@ def answer(
         # Their words match all the same: only the reader sees whose favourite colour is asked for.
         of_user = [x.kind != "self" and parse(x.content).subject in limits.OF_TELLER for x in items]
         odds = np.where(of_user, np.minimum(odds, 0), odds)
-    scores = scoring.with_reader(np.array([x.score for x in items], np.float32), odds, read)
+    ranked = np.array([x.score for x in items], np.float32)
+    scores = scoring.with_reader(ranked, odds, read)
     of_other = scoring.is_of_other(measured).tolist()
     scores = np.minimum(scores, limits.highest(corpus, query, request, items, of_other))
+    best = int(ranked.argmax())
+    if certain and scores[best] >= CONFIRMED:
+        scores = np.where(np.arange(len(scores)) == best, scores, np.minimum(scores, ranked))
     stopwatch.end("reader")
     both = zip(items, scores.tolist(), strict=True)
     return Answered([replace(item, score=score) for item, score in both], read)
@@ -148,6 +156,8 @@ def _presented(
         items = [_with_day(each, settings.timezone) for each in items]
     if asked := query.features.values:
         items = [replace(each, content=with_ages(each.content, asked)) for each in items]
+    if told := attributes_asked(spoken):
+        items = [replace(x, content=with_attributes(x.content, spoken, told)) for x in items]
     itself = any(each.kind == "self" for each in items)
     addressed = to_companion or (itself and is_to_companion(spoken))
     if addressed:

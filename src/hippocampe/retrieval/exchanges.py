@@ -129,7 +129,7 @@ def search_text(
 
 
 def conversations(store: Store, *, scope: Scope) -> list[Conversation]:
-    """The talk of each channel of the space in numbers, the most recent first."""
+    """The talk of each channel of the space in numbers, the most recent first, without forgotten exchanges."""
     with store.read() as connection:
         return message_rows.conversations(connection, scope.space)
 

@@ -13,7 +13,7 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.language.ends import ends, names_one_hour
 from hippocampe.language.kin import Relative, are_two, relatives_in
 from hippocampe.language.named_things import Thing, may_name, things_in
-from hippocampe.language.person import names_all, of_speaker
+from hippocampe.language.person import is_for_speaker, names_all, of_speaker
 from hippocampe.language.roles import has_role, speaker_swapped
 from hippocampe.language.statement import Statement, parse
 from hippocampe.language.subjects import proper_names_in
@@ -106,7 +106,7 @@ def _of_other(query: AnalysedQuery, told: frozenset[str], item: Recollection) ->
     if not told.isdisjoint(of_speaker(item.content)):
         return NO_ANSWER
     asked = query.features
-    if _asks_value(query) and _tells_of_teller(item, query):
+    if (_asks_value(query) or is_for_speaker(query.spoken)) and _tells_of_teller(item, query):
         return NO_ANSWER
     of_teller = ("speaker",) if asked.kin else ("own",) if asked.asker else OF_TELLER
     return item.score if parse(item.content).subject in of_teller else 1.0

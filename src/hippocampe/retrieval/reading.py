@@ -25,6 +25,9 @@ FEWEST: Final = 4
 """Minimum number of texts to read: unread ones get the lowest log-odds that were read."""
 CERTAIN, UNLIKELY = 0.97, 0.3
 """Skip reading if the best score is at least the one, and all others are at most the other."""
+FEWEST_TO_BE_CERTAIN: Final = 16
+"""Minimum number of results for that. Ranking compares each with the others, and of a few the best stands out also where
+none answers: for "who's diabetic?", an allergy among two statements scores .98. Reading must confirm it."""
 SHARE_OF_TIME: Final = 0.2
 """The share of a caller's time left that reading may take: of a turn's 100 ms some 18, and as much to wait for others."""
 RETRY_FACTOR: Final = 0.9

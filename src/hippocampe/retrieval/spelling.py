@@ -19,7 +19,7 @@ from hippocampe.language.questions import in_full
 from hippocampe.language.subject_names import with_capital
 from hippocampe.language.text import STOP_WORDS, fold, without_capitals
 from hippocampe.protocols import Filter
-from hippocampe.store import memories, statements
+from hippocampe.store import memories, statements, turn_rows
 from hippocampe.types import MEMORY_COLLECTIONS
 
 SHORTEST: Final = 4
@@ -90,7 +90,10 @@ def _users(corpus: Corpus, space: str, query: str, words: Mapping[str, str]) -> 
     No text may have their names: "I live in Nice" is of Rachel. A common word may call somebody: "evening, will".
     """
     with corpus.store.read() as connection:
-        users = memories.latest_users(connection, space, corpus.store.now())
+        users = {
+            *memories.latest_users(connection, space, corpus.store.now()),
+            *turn_rows.latest_authors(connection, space),
+        }
     possible = {*words, *(each[:-1] for each in words if each.endswith("s"))}
     named = {fold(each): each.title() for each in users if each.isalpha()}
     named = {each: name for each, name in named.items() if each in possible}

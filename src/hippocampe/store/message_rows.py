@@ -228,11 +228,12 @@ def said_in(connection: Connection, turns: Sequence[str]) -> dict[str, str]:
 
 
 def conversations(connection: Connection, space: str) -> list[Conversation]:
-    """The conversations of a space by channel, the most recent first."""
+    """The conversations of a space by channel, the most recent first, without the messages of forgotten turns."""
     latest = func.max(message.c.at)
     query = (
         select(message.c.channel, func.count(), func.min(message.c.at), latest)
-        .where(message.c.space == space)
+        .select_from(message.outerjoin(turn, turn.c.id == message.c.turn_id))
+        .where(message.c.space == space, turn.c.forgotten_at.is_(None))
         .group_by(message.c.channel)
         .order_by(latest.desc(), message.c.channel)
     )

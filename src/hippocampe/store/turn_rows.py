@@ -32,6 +32,16 @@ from hippocampe.store.schema import fields_of, instant, message, microseconds, t
 # By id alone: given a space too, SQLite would read all rows of the space.
 _TURNS = select(turn).where(turn.c.id.in_(IDS))
 _NAMES = [column.name for column in turn.c]
+NEWEST = 100
+"""Turns whose authors `latest_authors` reads: each search pays for them."""
+_LATEST = (
+    select(turn.c.author)
+    .where(turn.c.space == bindparam("space"), turn.c.forgotten_at.is_(None))
+    .order_by(turn.c.at.desc())
+    .limit(bindparam("limit"))
+    .subquery()
+)
+_AUTHORS = select(_LATEST.c.author).where(_LATEST.c.author.is_not(None)).distinct()
 _LATEST_IN = (
     select(turn)
     .where(
@@ -213,6 +223,11 @@ def latest_in(
         "limit": limit,
     }
     return [_of_driver(row) for row in read(connection, _LATEST_IN, **values)]
+
+
+def latest_authors(connection: Connection, space: str) -> list[str]:
+    """The authors of the `NEWEST` turns that are not forgotten, in no order."""
+    return [row[0] for row in read(connection, _AUTHORS, space=space, limit=NEWEST)]
 
 
 def set_forgotten(
