@@ -710,8 +710,16 @@ class ApiKey:
 
 
 AuditAction = Literal[
-    "delete", "delete_turn", "restore", "forget", "expire", "erase", "settings", "create_key", "revoke_key"
-]  # fmt: skip
+    "delete",
+    "delete_turn",
+    "restore",
+    "forget",
+    "expire",
+    "erase",
+    "settings",
+    "create_key",
+    "revoke_key",
+]
 
 
 @dataclass(frozen=True, slots=True)
