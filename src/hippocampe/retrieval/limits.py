@@ -106,7 +106,9 @@ def _of_other(query: AnalysedQuery, told: frozenset[str], item: Recollection) ->
     if not told.isdisjoint(of_speaker(item.content)):
         return NO_ANSWER
     asked = query.features
-    if _asks_value(query) and _tells_of_teller(item, query):
+    # "Priya leaves on the 21st" does not tell when Meher does.
+    of_named = not (asked.asker or names_all(item.content))
+    if _asks_value(query) and (of_named or _tells_of_teller(item, query)):
         return NO_ANSWER
     of_teller = ("speaker",) if asked.kin else ("own",) if asked.asker else OF_TELLER
     return item.score if parse(item.content).subject in of_teller else 1.0
