@@ -234,6 +234,7 @@ def test_a_number_or_time_of_another_user_is_not_that_of_the_asker(
     ("fact", "of_other", "of_named"),
     [
         ("Bea wears a small glove", "heading to the shop, what size gloves does priya take", "heading to the shop, what size gloves does bea take"),
+        ("Bea's going to Lisbon by train on the 21st", "and priya is going when", "and bea is going when"),
         ("Bea paie 620 euros pour sa chambre", "et priya paie combien pour sa chambre", "et bea paie combien pour sa chambre"),
     ],
 )  # fmt: skip

@@ -14,6 +14,7 @@ from hippocampe.language.ends import ends, names_one_hour
 from hippocampe.language.kin import Relative, are_two, relatives_in
 from hippocampe.language.named_things import Thing, may_name, things_in
 from hippocampe.language.person import names_all, of_speaker
+from hippocampe.language.questions import without_when
 from hippocampe.language.roles import has_role, speaker_swapped
 from hippocampe.language.statement import Statement, parse
 from hippocampe.language.subjects import proper_names_in
@@ -116,8 +117,9 @@ def _of_other(query: AnalysedQuery, told: frozenset[str], item: Recollection) ->
 
 def _asks_value(query: AnalysedQuery) -> bool:
     """Return whether a question asks for a number or a time of a user: "what size am I?", "Ben finit quand ?"."""
-    said = parse(query.spoken)
-    return _asks_number_or_time(query) and not (query.features.kin or said.hedged or is_past(said))
+    if query.features.kin or not _asks_number_or_time(query):
+        return False
+    return not (parse(without_when(query.spoken)).hedged or is_past(parse(query.spoken)))
 
 
 def _asks_number_or_time(query: AnalysedQuery) -> bool:
