@@ -89,10 +89,7 @@ def test_the_talk_that_a_message_recalls_is_given(
     [
         "qu'est-ce qu'on avait dit sur la piscine ?",
         "do you remember my dentist's name?",
-        pytest.param(
-            "je pars en Italie demain",
-            marks=pytest.mark.xfail(strict=True, reason="the reader takes any journey for near"),
-        ),
+        "je pars en Italie demain",
         "je vais chez le coiffeur demain",
         "I'm flying to Norway tomorrow",
     ],

@@ -52,6 +52,14 @@ def test_a_task_about_somebody_of_the_space_may_need_memory() -> None:
 
 
 @pytest.mark.parametrize(
+    ("message", "first"),
+    [("write a limerick about fog", "write"), ("Corrige : « on c'est vu lundi »", "corrige")],
+)
+def test_the_first_word_of_a_task_names_nobody(message: str, first: str) -> None:
+    assert asks_nothing(message, names=[first])
+
+
+@pytest.mark.parametrize(
     "message", ["evening ruth", "thanks Ruth!", "bonsoir ruth, ça va", "bonne nuit Ruth"]
 )
 def test_small_talk_may_call_somebody(message: str) -> None:

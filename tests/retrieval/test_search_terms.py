@@ -37,6 +37,7 @@ TEAM = {
         ("c'est quoi", ()),
         ("the anniversary of Zoé", ()),
         ("one, two, three, four, five", ()),
+        ("https://example.org/wiki/Redis", ()),
         ("", ()),
     ],
 )

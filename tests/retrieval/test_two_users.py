@@ -244,6 +244,25 @@ def test_a_number_or_time_of_another_user_is_not_that_of_the_asker(
 
 @pytest.mark.usefixtures("reading")
 @pytest.mark.parametrize(
+    ("fact", "of_other", "of_named"),
+    [
+        ("Bea wears a small glove", "heading to the shop, what size gloves does priya take", "heading to the shop, what size gloves does bea take"),
+        ("Bea's going to Lisbon by train on the 21st", "and priya is going when", "and bea is going when"),
+        ("Bea paie 620 euros pour sa chambre", "et priya paie combien pour sa chambre", "et bea paie combien pour sa chambre"),
+    ],
+)  # fmt: skip
+def test_a_number_or_time_of_one_user_is_not_that_of_another(
+    hippo: Hippocampe, fact: str, of_other: str, of_named: str
+) -> None:
+    for user in ("bea", "priya"):
+        hippo.remember("Je bois du thé, tea", scope=Scope(user=user))
+    hippo.remember(fact, scope=ALEX)
+    assert searched(hippo, of_other, replace(ALEX, channel="yard")) == []
+    assert searched(hippo, of_named, ALEX) == [fact]
+
+
+@pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize(
     ("finish", "start"),
     [
         ("I finish at 5.30", "what time do i start tomorrow?"),

@@ -190,6 +190,37 @@ def test_what_bears_on_a_message_is_given_though_it_asks_nothing(
         assert given(message) == []
 
 
+@pytest.mark.parametrize(
+    ("known", "tasks", "others"),
+    [
+        (
+            "We write all scripts in Python, never in bash",
+            ["write a bash script that renames my photos"],
+            ["write a limerick about fog", "https://example.org/write/scripts"],
+        ),
+        (
+            "On écrit les scripts en Python, jamais en bash",
+            ["écris un script bash qui renomme des photos"],
+            ["écris un poème sur la brume", "Corrige : « les script que j'ai écris »"],
+        ),
+    ],
+)
+def test_a_task_is_given_what_has_to_be_known_for_it(
+    hippo: Hippocampe, reading: None, known: str, tasks: list[str], others: list[str]
+) -> None:
+    hippo.update_settings(scope=HOME, recent_hours=0)
+    hippo.remember(known, scope=HOME)
+    # Somebody else gave a task in nearly the same words.
+    for other in others:
+        hippo.after_turn(other, "C'est fait, done.", scope=replace(HOME, user="ada", channel="ada"))
+
+    def given(message: str) -> list[str]:
+        return [each.content for each in hippo.before_turn(message, scope=HOME).items]
+
+    assert [given(each) for each in tasks] == [[known]] * len(tasks)
+    assert [given(each) for each in others] == [[]] * len(others)
+
+
 def test_a_second_question_waits_for_no_one(
     known: Hippocampe, monkeypatch: pytest.MonkeyPatch
 ) -> None:

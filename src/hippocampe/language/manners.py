@@ -62,7 +62,8 @@ def asks_nothing(
         unquoted = _AFTER_COLON.sub(" ", unquoted)
     elif not is_lookup(unquoted):
         return False
-    return named.isdisjoint(words(unquoted)) and not _is_personal(unquoted)
+    asked = _without_task(unquoted)
+    return named.isdisjoint(words(asked)) and not _is_personal(asked)
 
 
 def without_address(text: str, names: Collection[str]) -> str:
@@ -110,13 +111,17 @@ def _is_sum(text: str, companions: Collection[str]) -> bool:
     if _SUM.search(text) is None:
         return False
     called = frozenset(word for name in companions for word in words(name))
-    said = (word for word in words(_task().sub(" ", fold(text))) if not word.isdigit())
+    said = (word for word in words(_without_task(text)) if not word.isdigit())
     return all(word in _AROUND_SUMS or word in called for word in said)
 
 
-def _is_personal(text: str) -> bool:
-    asked = _task().sub(" ", fold(text))
+def _is_personal(asked: str) -> bool:
     return is_about_speaker(_lookup().sub(" ", asked)) or is_to_somebody(asked)
+
+
+def _without_task(text: str) -> str:
+    """A folded text without the words of the task: its first one, "write", may look like a name."""
+    return _task().sub(" ", fold(text))
 
 
 @cache

@@ -38,6 +38,7 @@ _ASKS: Final = {
     asked: re.compile(rf"\b(?:{'|'.join(patterns)})\b")
     for asked, patterns in _QUESTIONS["asks"].items()
 }
+_WHEN: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['asks']['when'])})\b", re.IGNORECASE)
 _IDIOMS: Final = tuple(
     (re.compile(rf"\b{idiom}\b", re.IGNORECASE), meaning)
     for idiom, meaning in table_of("idioms", file="questions").items()
@@ -182,6 +183,11 @@ def asks(question: str) -> frozenset[str]:
     folded = fold(question)
     found = {name for name, pattern in _ASKS.items() if pattern.search(folded)}
     return frozenset(found | {"first_person"} if is_first_person(question) else found)
+
+
+def without_when(question: str) -> str:
+    """A question without the words that ask for a time: "when" passes for a condition."""
+    return _WHEN.sub(" ", question)
 
 
 def listing(question: str) -> str | None:

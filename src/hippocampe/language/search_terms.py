@@ -10,6 +10,7 @@ import re
 from typing import Final
 
 from hippocampe.language.lexicon import words_of
+from hippocampe.language.mentions import ADDRESS
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.text import STOP_WORDS, fold, words_by_accent
 
@@ -19,7 +20,8 @@ MAX_WORDS: Final = 3
 """Of a term: without function words, a longer one is a statement in note form."""
 
 _UNION: Final = words_of("union")
-_CHUNK = re.compile(r"[,;/&+]|[^\s,;/&+]+")
+_CHUNK = re.compile(rf"{ADDRESS.pattern}|[,;/&+]|[^\s,;/&+]+", re.IGNORECASE)
+"""A sign or a word; an address is one word."""
 _SENTENCE = re.compile(r"[?!…]|\.(?:\s|$)|:\s")
 
 

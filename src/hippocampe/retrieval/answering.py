@@ -20,6 +20,7 @@ from hippocampe.language import humanize
 from hippocampe.language.attributes import attributes_asked, with_attributes
 from hippocampe.language.detect import language_of
 from hippocampe.language.lexicon import load
+from hippocampe.language.manners import is_lookup, is_task
 from hippocampe.language.person import is_about_speaker, is_to_somebody
 from hippocampe.language.questions import asks_anything, is_telling
 from hippocampe.language.statement import parse
@@ -37,8 +38,9 @@ SEVERAL_FACTOR: Final = 2
 CONFIRMED: Final = 0.5
 """Minimum score, after reading, of the one result that ranking is certain of; then no other can be raised."""
 TELLING: Final = 1.5
-"""Added to the reader's log-odds for a message that asks nothing ("I'm cooking for Lena tonight"), where what bears on it is
-less certain than an answer. A result that would have .1 then has .2. Chosen on worlds that the reader did not learn from."""
+"""Added to the reader's log-odds of all but turns for a message that asks nothing ("I'm cooking for Lena tonight"), where what
+bears on it is less certain than an answer. A result that would have .1 then has .2. Chosen on worlds that the reader did not
+learn from: to turns it brings 3 answers, 47 others, and 2 more to small talk."""
 ADDRESSED: Final = 1.0
 """Subtracted from the reader's log-odds for what the companion says of itself, if the message is read as one to it: that
 makes all of it likelier, also for "do you know a good restaurant?"."""
@@ -95,8 +97,9 @@ def answer(
     items, unread = scored.items, Answered(scored.items, np.zeros(0, np.float32))
     to_companion = _asks_companion(query)
     certain = not to_companion and reading.is_certain([score for *_, score in scored.ranked])
-    skip = certain and len(scored.ranked) >= reading.FEWEST_TO_BE_CERTAIN
-    if query.features.nothing or skip or not items[: scored.read]:
+    certain_of_many = certain and len(scored.ranked) >= reading.FEWEST_TO_BE_CERTAIN
+    idle = query.features.nothing and not _is_request(query)
+    if idle or certain_of_many or not items[: scored.read]:
         return unread
     presented = _presented(corpus, query, request, items[: scored.read], to_companion)
     try:
@@ -110,7 +113,7 @@ def answer(
         return replace(unread, missing=("reader down",))
     rows = [scored.rows[item.id] for item in items]
     measured, odds = scored.measured[rows], scored.odds[rows]
-    tells = request.typed and not topics and is_telling(query.spoken)
+    tells = request.typed and not (topics or query.features.nothing) and is_telling(query.spoken)
     read = _adjusted(read, presented, compare=bool(topics), tells=tells)
     # The reader cannot raise talk to which a rule applies.
     read = np.where(scoring.is_ruled_out(measured[: len(read)]), np.minimum(read, 0), read)
@@ -128,6 +131,11 @@ def answer(
     stopwatch.end("reader")
     both = zip(items, scores.tolist(), strict=True)
     return Answered([replace(item, score=score) for item, score in both], read)
+
+
+def _is_request(query: AnalysedQuery) -> bool:
+    """Return whether a query gives a task or asks for general knowledge: what has to be known for it may be in memory."""
+    return is_task(query.spoken) or is_lookup(query.spoken)
 
 
 def _asks_companion(query: AnalysedQuery) -> bool:
@@ -183,12 +191,13 @@ def _adjusted(read: Floats, presented: _Presented, *, compare: bool, tells: bool
     """The reader's log-odds, where they are too low or too high for the kind of query.
 
     It learnt from questions, so its log-odds for search terms are too low but well ordered: to `compare`, the highest
-    counts as 0. Those for a query that `tells` something are too low as well.
+    counts as 0. Those of all but turns for a query that `tells` something are too low as well.
     """
     if compare and len(read):
         read = read - read.max()
     if tells:
-        read = read + TELLING
+        known = [each.kind != "turn" for each in presented.items[: len(read)]]
+        read = read + np.where(known, TELLING, 0.0).astype(np.float32)
     if presented.addressed:
         itself = [each.kind == "self" for each in presented.items[: len(read)]]
         read = read - np.where(itself, ADDRESSED, 0.0).astype(np.float32)

@@ -14,6 +14,7 @@ from hippocampe.language.ends import ends, names_one_hour
 from hippocampe.language.kin import Relative, are_two, relatives_in
 from hippocampe.language.named_things import Thing, may_name, things_in
 from hippocampe.language.person import is_for_speaker, names_all, of_speaker
+from hippocampe.language.questions import without_when
 from hippocampe.language.roles import has_role, speaker_swapped
 from hippocampe.language.statement import Statement, parse
 from hippocampe.language.subjects import proper_names_in
@@ -106,7 +107,11 @@ def _of_other(query: AnalysedQuery, told: frozenset[str], item: Recollection) ->
     if not told.isdisjoint(of_speaker(item.content)):
         return NO_ANSWER
     asked = query.features
-    if (_asks_value(query) or is_for_speaker(query.spoken)) and _tells_of_teller(item, query):
+    asks_value = _asks_value(query)
+    # "Priya leaves on the 21st" does not tell when Meher does.
+    of_named = asks_value and not (asked.asker or names_all(item.content))
+    of_asker = asks_value or is_for_speaker(query.spoken)
+    if of_named or (of_asker and _tells_of_teller(item, query)):
         return NO_ANSWER
     of_teller = ("speaker",) if asked.kin else ("own",) if asked.asker else OF_TELLER
     return item.score if parse(item.content).subject in of_teller else 1.0
@@ -114,8 +119,9 @@ def _of_other(query: AnalysedQuery, told: frozenset[str], item: Recollection) ->
 
 def _asks_value(query: AnalysedQuery) -> bool:
     """Return whether a question asks for a number or a time of a user: "what size am I?", "Ben finit quand ?"."""
-    said = parse(query.spoken)
-    return _asks_number_or_time(query) and not (query.features.kin or said.hedged or is_past(said))
+    if query.features.kin or not _asks_number_or_time(query):
+        return False
+    return not (parse(without_when(query.spoken)).hedged or is_past(parse(query.spoken)))
 
 
 def _asks_number_or_time(query: AnalysedQuery) -> bool:
