@@ -139,7 +139,7 @@ def test_a_turn_is_deleted_by_its_id_and_restored(
     assert not hippo.search_text(word, scope=scope)
     found = hippo.recall(said, scope=scope, collections=["turn"])
     assert [each.id for each in found] == [kept]
-    assert hippo.audit(scope=scope)[0].action == "delete"
+    assert hippo.audit(scope=scope)[0].action == "delete_turn"
     with pytest.raises(NotFound, match="forgotten already"):
         hippo.delete(turn, scope=scope, reason="again")
     hippo.restore(turn, scope=scope)
