@@ -258,7 +258,7 @@ def _apart_by_fact(
 ) -> tuple[list[Compared], tuple[Related, ...]]:
     """Leave to a person what a new statement may replace beside the likeliest one, if the two are not alike.
 
-    An update is of one fact. The rules know of which.
+    An update is of one fact. A rule knows the fact that it changes.
     """
     updated = {
         old.id: decision for old, _, decision in compared if decision.verdict is Verdict.UPDATED
