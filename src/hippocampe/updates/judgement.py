@@ -28,7 +28,7 @@ from hippocampe.types import Memory
 from hippocampe.updates.decide import Decision, Verdict, compare
 from hippocampe.updates.draft import Draft
 from hippocampe.updates.learnt import Floats, load_model
-from hippocampe.updates.nomination import nominate
+from hippocampe.updates.nomination import least_cosine, nominate
 from hippocampe.updates.speakers import Told, is_unclear, labels, may_be_same, speaker_of
 from hippocampe.updates.twins import twins_of
 from hippocampe.updates.weighing import Weighed, apart, lost_words, weigh
@@ -283,9 +283,7 @@ def _certainty(decision: Decision) -> float:
 def _are_alike(corpus: Corpus, change: UnitOfWork, one: str, other: str) -> bool:
     """Return whether two stored memories are near enough to tell one fact."""
     first, second = (change.dense("memory", id) for id in (one, other))
-    embedder = corpus.vocabulary.embedder
-    learnt = embedder.model == load_model().embedder
-    least = _ALIKE if learnt else embedder.dedup_threshold
+    least = least_cosine(corpus, _ALIKE)
     return first is not None and second is not None and float(first @ second) >= least
 
 

@@ -65,11 +65,15 @@ def _nearest(
         # Fall back to subjects and relations only.
         corpus.outages.failed("index", exc)
     cosines |= change.near("memory", prepared.dense, where)
-    embedder = corpus.vocabulary.embedder
-    learnt = embedder.model == load_model().embedder
-    threshold = LEAST_COSINE if learnt else embedder.dedup_threshold
+    threshold = least_cosine(corpus, LEAST_COSINE)
     near = [(cosine, id) for id, cosine in cosines.items() if cosine >= threshold]
     return {id: cosine for cosine, id in nlargest(MAX_BY_VECTOR, near)}
+
+
+def least_cosine(corpus: Corpus, least: float) -> float:
+    """A threshold that holds for the embedder of the learnt model; for another one, its threshold of duplicates."""
+    embedder = corpus.vocabulary.embedder
+    return least if embedder.model == load_model().embedder else embedder.dedup_threshold
 
 
 def _find(
