@@ -19,6 +19,7 @@ from hippocampe.engine.documents import memory_text
 from hippocampe.language.detect import language_of
 from hippocampe.language.grammar import stem
 from hippocampe.language.text import content_words, sentences
+from hippocampe.reader.network import Head
 from hippocampe.types import Recollection
 
 FEWEST: Final = 4
@@ -59,6 +60,34 @@ def is_certain(scores: Sequence[float]) -> bool:
     return best >= CERTAIN and max(others, default=0.0) <= UNLIKELY
 
 
+def read_pairs(
+    corpus: Corpus, head: Head, pairs: Sequence[tuple[str, str]], seconds: float, fewest: int = 1
+) -> Floats:
+    """The reader's logits for the first pairs, as many as there is time for: shape (pairs read, logits).
+
+    Args:
+        corpus: The corpus.
+        head: What is asked of each pair.
+        pairs: The pairs, of which those to read first come first.
+        seconds: Time that it may take.
+        fewest: Minimum number of pairs worth reading.
+
+    Raises:
+        NotRead: There is no time.
+        ModelUnavailable: The reader cannot be loaded.
+    """
+    reader = corpus.reader()
+    if seconds < fewest * reader.seconds_per_pair:
+        reader.seconds_per_pair *= RETRY_FACTOR
+        raise NotRead
+    if not _one_at_a_time.acquire(timeout=min(seconds, LOCK_TIMEOUT)):
+        raise NotRead
+    try:
+        return reader.read_pairs(head, pairs, seconds)
+    finally:
+        _one_at_a_time.release()
+
+
 def read(
     corpus: Corpus,
     queries: Sequence[str],
@@ -82,25 +111,14 @@ def read(
         NotRead: There is no time.
         ModelUnavailable: The reader cannot be loaded.
     """
-    reader = corpus.reader()
     fewest = min(FEWEST, len(items))
-    if seconds < fewest * len(queries) * reader.seconds_per_pair:
-        reader.seconds_per_pair *= RETRY_FACTOR
-        raise NotRead
-    if not _one_at_a_time.acquire(timeout=min(seconds, LOCK_TIMEOUT)):
-        raise NotRead
-    try:
-        asked = [_line(user, query) for query in queries]
-        told = [(at, _whole(item)) for at, item in enumerate(items)]
-        told += [
-            (at, alone)
-            for at, item in enumerate(items)
-            if (alone := _alone(item, queries)) is not None
-        ]
-        pairs = [(query, _line(items[at].author, text)) for at, text in told for query in asked]
-        odds = reader.read_pairs("answer", pairs, seconds)
-    finally:
-        _one_at_a_time.release()
+    asked = [line(user, query) for query in queries]
+    told = [(at, _whole(item)) for at, item in enumerate(items)]
+    told += [
+        (at, alone) for at, item in enumerate(items) if (alone := _alone(item, queries)) is not None
+    ]
+    pairs = [(query, line(items[at].author, text)) for at, text in told for query in asked]
+    odds = read_pairs(corpus, "answer", pairs, seconds, fewest * len(queries))
     whole = len(odds) // len(queries)
     if whole < fewest:
         raise NotRead
@@ -120,7 +138,7 @@ def _whole(item: Recollection) -> str:
 
 def _alone(item: Recollection, queries: Sequence[str]) -> str | None:
     """The passage of a result about the queries, without the rest; None if it says little else."""
-    said = _without_reply(item)
+    said = without_reply(item)
     return _passage(said or item.content, queries) or said
 
 
@@ -138,7 +156,7 @@ def _passage(text: str, queries: Sequence[str]) -> str | None:
     return told[best] if weights[best] else None
 
 
-def _without_reply(item: Recollection) -> str | None:
+def without_reply(item: Recollection) -> str | None:
     """The words of a turn without the reply; None for other texts.
 
     "She'll love it" hides from the reader that "I signed Zoe up for dance at 2 pm" tells a time.
@@ -147,6 +165,6 @@ def _without_reply(item: Recollection) -> str | None:
     return item.content[: reply.start()] if reply else None
 
 
-def _line(user: str | None, text: str) -> str:
+def line(user: str | None, text: str) -> str:
     """A text as the reader learnt to see it."""
     return f"{user}: {text}" if user else text

@@ -24,7 +24,7 @@ from hippocampe.language.search_terms import search_terms
 from hippocampe.language.statement import parse
 from hippocampe.language.tense import is_past
 from hippocampe.protocols import Vector
-from hippocampe.retrieval import results, scoring
+from hippocampe.retrieval import currency, reading, results, scoring
 from hippocampe.retrieval.answering import answer, is_to_companion
 from hippocampe.retrieval.parts import parts_of, session_start
 from hippocampe.retrieval.query import AnalysedQuery, analyse
@@ -337,9 +337,14 @@ def _find(
         items = [_recalled(item, float(covered[rows[item.id]])) for item in items]
     items = sorted(items, key=lambda item: -item.score)
     said = dict(zip((each.id for each in scored.items), read.log_odds.tolist(), strict=False))
-    items = results.by_currency(items, scored.undecided)
-    if said and not is_past(parse(query.spoken)):
-        items = results.without_replaced(items, scored.newer)
+    past, pairs = is_past(parse(query.spoken)), scored.undecided
+    if request.read and not past:
+        seconds = reading.SHARE_OF_TIME * stopwatch.seconds_left()
+        pairs = [*pairs, *currency.corrected_by_talk(corpus, items, seconds)]
+        stopwatch.end("currency")
+    items = currency.by_currency(items, pairs)
+    if said and not past:
+        items = currency.without_replaced(items, scored.newer)
     items = results.select(items, scored.ranked, request, scored.newer)
     return Found(
         items,

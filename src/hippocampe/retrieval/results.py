@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from itertools import compress, takewhile
 from operator import not_
 
-import numpy as np
 from sqlalchemy import Connection
 
 from hippocampe.engine.documents import piece_text
@@ -16,7 +15,6 @@ from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.subjects import proper_names_in
 from hippocampe.retrieval.candidates import Hits
 from hippocampe.retrieval.request import RecallRequest
-from hippocampe.retrieval.scoring import log_odds
 from hippocampe.store import associations, memories, message_rows, notes, turn_rows
 from hippocampe.store.driver import parts
 from hippocampe.store.message_rows import Spoken
@@ -34,13 +32,6 @@ same person, until both are read."""
 REPLIED_WITHIN = timedelta(minutes=5)
 MOST_FOLLOWING = 4
 """Live messages after one that may answer it."""
-_SAME_MATTER = 0.75
-"""Share of the remaining doubt that goes if one question finds both of an undecided pair: 85 % of those in the natural
-records of `benchmarks/learn_decide.py` are corrections, however little probable among all pairs."""
-
-_CLEARLY_BETTER = 1.0
-"""By so much more log-odds a replaced statement answers than what replaced it, if it is asked for what only it tells: so for
-16 of 18 questions of that kind on 15 pairs. For 12 of 17 that both answer, it is less. Chosen on these."""
 
 
 def of_single_search(
@@ -115,50 +106,6 @@ def successors(connection: Connection, found: Sequence[Recollection]) -> dict[st
     former = [each.memory for each in found if each.memory is not None and each.memory.former]
     newer = {each.id: _successor(connection, each) for each in former}
     return {id: memory for id, memory in newer.items() if memory is not None}
-
-
-def by_currency(
-    found: list[Recollection], pairs: Sequence[tuple[str, str, float]]
-) -> list[Recollection]:
-    """Results with the scores of undecided pairs by what is likely current.
-
-    If a newer memory replaces an older one with probability p, it answers with p times the probability of the older
-    one, which answers with 1 - p times its own. A newer one that answers by itself is about the same matter: it replaces
-    the older one all the more likely.
-    """
-    if not pairs:
-        return found
-    known = {each.id: each.memory for each in found if each.memory is not None}
-    scores = {each.id: each.score for each in found}
-    # A repeated statement held when it was repeated.
-    stated = {id: max(each.created_at, each.updated_at) for id, each in known.items()}
-    for one, other, probability in pairs:
-        older, newer = sorted((one, other), key=lambda id: (stated[id], id))
-        likely = probability + (1 - probability) * _SAME_MATTER * scores[newer]
-        scores[newer] = max(scores[newer], likely * scores[older])
-        scores[older] *= 1 - likely
-    weighed = [replace(each, score=scores[each.id]) for each in found]
-    return sorted(weighed, key=lambda each: -each.score)
-
-
-def without_replaced(found: list[Recollection], newer: Mapping[str, Memory]) -> list[Recollection]:
-    """Results that were read, where replaced statements that answer no better than what replaced them have lower scores.
-
-    One is kept for what its successor does not tell. It answers with its own probability times that of the successor being
-    no answer.
-
-    Args:
-        found: The results, best first.
-        newer: Their `successors`.
-    """
-    scores = {each.id: each.score for each in found}
-    for id in scores.keys() & newer.keys():
-        successor = scores.get(newer[id].id, 0.0)
-        own, other = log_odds(np.array([scores[id], successor], np.float32))
-        if own - other < _CLEARLY_BETTER:
-            scores[id] *= 1 - successor
-    weighed = [replace(each, score=scores[each.id]) for each in found]
-    return sorted(weighed, key=lambda each: -each.score)
 
 
 def select(

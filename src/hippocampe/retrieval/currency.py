@@ -1,0 +1,136 @@
+"""Currency: of results that contradict each other, the newer one holds.
+
+Memories are compared with each other when they are written, and the pairs that nothing decides are kept. Talk is compared
+with what is found beside it when a question finds both: "we moved to Nice" said in passing, and "I live in Lyon".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+
+from hippocampe.engine.corpus import Corpus
+from hippocampe.errors import ModelUnavailable
+from hippocampe.language.questions import stated_in
+from hippocampe.retrieval import reading
+from hippocampe.retrieval.scoring import log_odds
+from hippocampe.types import Memory, Recollection
+
+Pair = tuple[str, str, float]
+"""The ids of two results, and the probability that one replaces the other."""
+
+MOST_READ: Final = 6
+"""Maximum pairs that are read for a search."""
+ANSWERS: Final = 0.2
+"""Minimum score of both results of a pair that is read: only what may be injected misleads."""
+REPLACES: Final = 0.7
+"""Minimum probability, by the reader alone, that the newer one of two replaces the older one. Of the pairs of
+`benchmarks/data/diaries`, 68 of 80 updates reach it, and 6 of 129 others, which were written to mislead."""
+_SAME_MATTER: Final = 0.75
+"""Share of the remaining doubt that goes if one question finds both of an undecided pair: 85 % of those in the natural
+records of `benchmarks/learn_decide.py` are corrections, however little probable among all pairs."""
+_CLEARLY_BETTER: Final = 1.0
+"""By so much more log-odds a replaced statement answers than what replaced it, if it is asked for what only it tells: so for
+16 of 18 questions of that kind on 15 pairs. For 12 of 17 that both answer, it is less. Chosen on these."""
+_TALK: Final = frozenset({"turn", "live"})
+
+
+def corrected_by_talk(corpus: Corpus, items: Sequence[Recollection], seconds: float) -> list[Pair]:
+    """The pairs of likely results, at least one of them talk, of which the newer one replaces the older one.
+
+    Args:
+        corpus: The corpus.
+        items: The results.
+        seconds: Time that reading may take. Without it, or without the reader, no pair is found.
+    """
+    likely = [each for each in items if each.score >= ANSWERS and _is_told(each)]
+    likely.sort(key=_at)
+    pairs = [
+        (older, newer)
+        for older, newer in combinations(likely, 2)
+        if _at(older) < _at(newer) and not _TALK.isdisjoint((older.kind, newer.kind))
+    ]
+    pairs.sort(key=lambda pair: -pair[0].score * pair[1].score)
+    texts = [(_line(older), _line(newer)) for older, newer in pairs[:MOST_READ]]
+    try:
+        logits = reading.read_pairs(corpus, "relation", texts, seconds) if texts else ()
+    except (reading.NotRead, ModelUnavailable):
+        return []
+    found = zip(pairs, map(_share_of_update, logits), strict=False)
+    return [(older.id, newer.id, share) for (older, newer), share in found if share >= REPLACES]
+
+
+def _is_told(item: Recollection) -> bool:
+    """Return whether a result is a statement that was told at a known time, short enough to be read whole."""
+    if item.at is None or item.kind not in ("memory", *_TALK):
+        return False
+    return 0 < len(_stated(item)) <= reading.LONG
+
+
+def _stated(item: Recollection) -> str:
+    if item.memory is not None:
+        return item.content
+    return stated_in(reading.without_reply(item) or item.content)
+
+
+def _line(item: Recollection) -> str:
+    return reading.line(item.author, _stated(item))
+
+
+def _at(item: Recollection) -> datetime:
+    """When a result was told. A repeated statement held when it was repeated."""
+    if item.memory is not None:
+        return max(item.memory.created_at, item.memory.updated_at)
+    assert item.at is not None
+    return item.at
+
+
+def _share_of_update(logits: reading.Floats) -> float:
+    """The probability of `update`, the first of the relations."""
+    powers = np.exp(logits - logits.max())
+    return float(powers[0] / powers.sum())
+
+
+def by_currency(found: list[Recollection], pairs: Sequence[Pair]) -> list[Recollection]:
+    """Results with the scores of undecided pairs by what is likely current.
+
+    If the newer one replaces the older one with probability p, it answers with p times the probability of the older
+    one, which answers with 1 - p times its own. A newer one that answers by itself is about the same matter: it replaces
+    the older one all the more likely.
+    """
+    if not pairs:
+        return found
+    scores = {each.id: each.score for each in found}
+    told = {each.id: _at(each) for each in found if each.at is not None}
+    for one, other, probability in pairs:
+        older, newer = sorted((one, other), key=lambda id: (told[id], id))
+        likely = probability + (1 - probability) * _SAME_MATTER * scores[newer]
+        scores[newer] = max(scores[newer], likely * scores[older])
+        scores[older] *= 1 - likely
+    weighed = [replace(each, score=scores[each.id]) for each in found]
+    return sorted(weighed, key=lambda each: -each.score)
+
+
+def without_replaced(found: list[Recollection], newer: Mapping[str, Memory]) -> list[Recollection]:
+    """Results that were read, where replaced statements that answer no better than what replaced them have lower scores.
+
+    One is kept for what its successor does not tell. It answers with its own probability times that of the successor being
+    no answer.
+
+    Args:
+        found: The results, best first.
+        newer: Their `successors`.
+    """
+    scores = {each.id: each.score for each in found}
+    for id in scores.keys() & newer.keys():
+        successor = scores.get(newer[id].id, 0.0)
+        own, other = log_odds(np.array([scores[id], successor], np.float32))
+        if own - other < _CLEARLY_BETTER:
+            scores[id] *= 1 - successor
+    weighed = [replace(each, score=scores[each.id]) for each in found]
+    return sorted(weighed, key=lambda each: -each.score)
