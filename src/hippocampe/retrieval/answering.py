@@ -27,7 +27,7 @@ from hippocampe.language.statement import parse
 from hippocampe.language.tense import is_past
 from hippocampe.language.text import fold
 from hippocampe.language.values import with_ages
-from hippocampe.retrieval import limits, reading, scoring
+from hippocampe.retrieval import currency, limits, reading, scoring
 from hippocampe.retrieval.query import AnalysedQuery
 from hippocampe.retrieval.ranking import Scored
 from hippocampe.retrieval.request import RecallRequest
@@ -97,6 +97,10 @@ def answer(
     items, unread = scored.items, Answered(scored.items, np.zeros(0, np.float32))
     to_companion = _asks_companion(query)
     certain = not to_companion and reading.is_certain([score for *_, score in scored.ranked])
+    if certain:
+        # Talk that corrects it may answer too, and has to be read.
+        seconds = reading.SHARE_OF_TIME * stopwatch.seconds_left()
+        certain = not currency.corrections(corpus, scored, items, seconds)
     certain_of_many = certain and len(scored.ranked) >= reading.FEWEST_TO_BE_CERTAIN
     idle = query.features.nothing and not _is_request(query)
     if idle or certain_of_many or not items[: scored.read]:

@@ -18,16 +18,19 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.errors import ModelUnavailable
 from hippocampe.language.questions import stated_in
 from hippocampe.retrieval import reading
+from hippocampe.retrieval.ranking import Scored
 from hippocampe.retrieval.scoring import log_odds
 from hippocampe.types import Memory, Recollection
 
 Pair = tuple[str, str, float]
 """The ids of two results, and the probability that one replaces the other."""
 
-MOST_READ: Final = 6
+MOST_READ: Final = 4
 """Maximum pairs that are read for a search."""
 ANSWERS: Final = 0.2
-"""Minimum score of both results of a pair that is read: only what may be injected misleads."""
+"""Minimum score of a result that answers: less is not injected, and misleads nobody."""
+NEAR: Final = 0.3
+"""Minimum cosine of talk that may correct a result without answering the query: "sold the Polo" for "what do I drive?"."""
 REPLACES: Final = 0.7
 """Minimum probability, by the reader alone, that the newer one of two replaces the older one. Of the pairs of
 `benchmarks/data/diaries`, 68 of 80 updates reach it, and 6 of 129 others, which were written to mislead."""
@@ -40,29 +43,42 @@ _CLEARLY_BETTER: Final = 1.0
 _TALK: Final = frozenset({"turn", "live"})
 
 
-def corrected_by_talk(corpus: Corpus, items: Sequence[Recollection], seconds: float) -> list[Pair]:
-    """The pairs of likely results, at least one of them talk, of which the newer one replaces the older one.
+def corrections(
+    corpus: Corpus, scored: Scored, items: Sequence[Recollection], seconds: float
+) -> list[Pair]:
+    """The pairs of results, at least one of them talk, of which the newer one replaces an older one that answers.
 
     Args:
         corpus: The corpus.
+        scored: The results of ranking.
         items: The results.
         seconds: Time that reading may take. Without it, or without the reader, no pair is found.
     """
-    likely = [each for each in items if each.score >= ANSWERS and _is_told(each)]
-    likely.sort(key=_at)
+    told = sorted(filter(_is_told, items), key=_at)
     pairs = [
-        (older, newer)
-        for older, newer in combinations(likely, 2)
-        if _at(older) < _at(newer) and not _TALK.isdisjoint((older.kind, newer.kind))
+        (older, newer, relevance)
+        for older, newer in combinations(told, 2)
+        if older.score >= ANSWERS and (relevance := _relevance(scored, older, newer))
     ]
-    pairs.sort(key=lambda pair: -pair[0].score * pair[1].score)
-    texts = [(_line(older), _line(newer)) for older, newer in pairs[:MOST_READ]]
+    pairs = sorted(pairs, key=lambda pair: pair[2], reverse=True)[:MOST_READ]
+    texts = [(_line(older), _line(newer)) for older, newer, _ in pairs]
     try:
         logits = reading.read_pairs(corpus, "relation", texts, seconds) if texts else ()
     except (reading.NotRead, ModelUnavailable):
         return []
     found = zip(pairs, map(_share_of_update, logits), strict=False)
-    return [(older.id, newer.id, share) for (older, newer), share in found if share >= REPLACES]
+    return [(old.id, new.id, share) for (old, new, _), share in found if share >= REPLACES]
+
+
+def _relevance(scored: Scored, older: Recollection, newer: Recollection) -> float:
+    """The relevance to a query of reading a pair; 0 if the newer one cannot correct what answers it."""
+    if _at(older) == _at(newer) or _TALK.isdisjoint((older.kind, newer.kind)):
+        return 0.0
+    one, other = (scored.loaded.vectors[scored.rows[each.id]] for each in (older, newer))
+    nearness = float(one @ other)
+    if newer.score < ANSWERS and nearness < NEAR:
+        return 0.0
+    return older.score * max(newer.score, nearness)
 
 
 def _is_told(item: Recollection) -> bool:
@@ -99,21 +115,43 @@ def _share_of_update(logits: reading.Floats) -> float:
 def by_currency(found: list[Recollection], pairs: Sequence[Pair]) -> list[Recollection]:
     """Results with the scores of undecided pairs by what is likely current.
 
-    If the newer one replaces the older one with probability p, it answers with p times the probability of the older
+    If a newer memory replaces an older one with probability p, it answers with p times the probability of the older
     one, which answers with 1 - p times its own. A newer one that answers by itself is about the same matter: it replaces
     the older one all the more likely.
     """
     if not pairs:
         return found
     scores = {each.id: each.score for each in found}
-    told = {each.id: _at(each) for each in found if each.at is not None}
+    told = {each.id: _at(each) for each in found if each.memory is not None}
     for one, other, probability in pairs:
         older, newer = sorted((one, other), key=lambda id: (told[id], id))
-        likely = probability + (1 - probability) * _SAME_MATTER * scores[newer]
+        likely = _likely(probability, scores[newer])
         scores[newer] = max(scores[newer], likely * scores[older])
         scores[older] *= 1 - likely
-    weighed = [replace(each, score=scores[each.id]) for each in found]
-    return sorted(weighed, key=lambda each: -each.score)
+    return _with_scores(found, scores)
+
+
+def corrected(found: list[Recollection], pairs: Sequence[Pair]) -> list[Recollection]:
+    """Results with the scores of what talk corrects by what is likely current, as `by_currency`.
+
+    If the correction alone does not answer, both do: "what's my cat called?" needs "my cat is called Ink" beside "Ink died".
+
+    Args:
+        found: The results, best first.
+        pairs: Their `corrections`.
+    """
+    scores = {each.id: each.score for each in found}
+    for older, newer, probability in pairs:
+        answers = scores[newer] >= ANSWERS
+        likely = _likely(probability, scores[newer])
+        scores[newer] = max(scores[newer], likely * scores[older])
+        scores[older] *= 1 - likely if answers else 1
+    return _with_scores(found, scores)
+
+
+def _likely(probability: float, answers: float) -> float:
+    """The probability that one of two replaces the other, which answers the same query with some probability."""
+    return probability + (1 - probability) * _SAME_MATTER * answers
 
 
 def without_replaced(found: list[Recollection], newer: Mapping[str, Memory]) -> list[Recollection]:
@@ -132,5 +170,9 @@ def without_replaced(found: list[Recollection], newer: Mapping[str, Memory]) -> 
         own, other = log_odds(np.array([scores[id], successor], np.float32))
         if own - other < _CLEARLY_BETTER:
             scores[id] *= 1 - successor
+    return _with_scores(found, scores)
+
+
+def _with_scores(found: Sequence[Recollection], scores: Mapping[str, float]) -> list[Recollection]:
     weighed = [replace(each, score=scores[each.id]) for each in found]
     return sorted(weighed, key=lambda each: -each.score)

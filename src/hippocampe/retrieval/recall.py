@@ -337,14 +337,12 @@ def _find(
         items = [_recalled(item, float(covered[rows[item.id]])) for item in items]
     items = sorted(items, key=lambda item: -item.score)
     said = dict(zip((each.id for each in scored.items), read.log_odds.tolist(), strict=False))
-    past, pairs = is_past(parse(query.spoken)), scored.undecided
-    if request.read and not past:
+    items = currency.by_currency(items, scored.undecided)
+    if said and not is_past(parse(query.spoken)):
         seconds = reading.SHARE_OF_TIME * stopwatch.seconds_left()
-        pairs = [*pairs, *currency.corrected_by_talk(corpus, items, seconds)]
-        stopwatch.end("currency")
-    items = currency.by_currency(items, pairs)
-    if said and not past:
+        items = currency.corrected(items, currency.corrections(corpus, scored, items, seconds))
         items = currency.without_replaced(items, scored.newer)
+        stopwatch.end("currency")
     items = results.select(items, scored.ranked, request, scored.newer)
     return Found(
         items,
