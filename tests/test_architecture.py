@@ -37,7 +37,7 @@ ALLOWED: dict[str, str] = {
     "updates": "errors types protocols language store engine",
     "notes": "errors types config protocols system language store engine",
     "ingest": "errors types protocols system language validation store engine updates notes",
-    "retrieval": "errors types protocols system language validation store embed engine",
+    "retrieval": "errors types protocols system language validation store embed reader engine",
     "injection": "errors types config protocols system language validation store embed index engine"
     " reader updates notes retrieval",
     "curation": "errors types protocols language validation store index engine updates ingest"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Final
 
 import numpy as np
@@ -46,21 +46,25 @@ _TALK: Final = frozenset({"turn", "live"})
 def corrections(
     corpus: Corpus, scored: Scored, items: Sequence[Recollection], seconds: float
 ) -> list[Pair]:
-    """The pairs of results, at least one of them talk, of which the newer one replaces an older one that answers.
+    """Find the results that a newer one replaces, if one of the two is talk and the older one answers.
 
     Args:
         corpus: The corpus.
         scored: The results of ranking.
         items: The results.
         seconds: Time that reading may take. Without it, or without the reader, no pair is found.
+
+    Returns:
+        Pairs of an older and a newer result.
     """
-    told = sorted(filter(_is_told, items), key=_at)
+    told = sorted((each for each in items if _may_correct(each)), key=_at)
     pairs = [
         (older, newer, relevance)
         for older, newer in combinations(told, 2)
         if older.score >= ANSWERS and (relevance := _relevance(scored, older, newer))
     ]
-    pairs = sorted(pairs, key=lambda pair: pair[2], reverse=True)[:MOST_READ]
+    pairs.sort(key=lambda pair: pair[2], reverse=True)
+    pairs = list(islice((pair for pair in pairs if all(map(_is_short, pair[:2]))), MOST_READ))
     texts = [(_line(older), _line(newer)) for older, newer, _ in pairs]
     try:
         logits = reading.read_pairs(corpus, "relation", texts, seconds) if texts else ()
@@ -81,10 +85,12 @@ def _relevance(scored: Scored, older: Recollection, newer: Recollection) -> floa
     return older.score * max(newer.score, nearness)
 
 
-def _is_told(item: Recollection) -> bool:
-    """Return whether a result is a statement that was told at a known time, short enough to be read whole."""
-    if item.at is None or item.kind not in ("memory", *_TALK):
-        return False
+def _may_correct(item: Recollection) -> bool:
+    return item.at is not None and item.kind in ("memory", *_TALK)
+
+
+def _is_short(item: Recollection) -> bool:
+    """Return whether a result states something, and is short enough to be read whole."""
     return 0 < len(_stated(item)) <= reading.LONG
 
 
@@ -99,7 +105,7 @@ def _line(item: Recollection) -> str:
 
 
 def _at(item: Recollection) -> datetime:
-    """When a result was told. A repeated statement held when it was repeated."""
+    """The time when a result was told; of a repeated statement, when it was repeated."""
     if item.memory is not None:
         return max(item.memory.created_at, item.memory.updated_at)
     assert item.at is not None

@@ -68,7 +68,7 @@ def read_pairs(
     Args:
         corpus: The corpus.
         head: What is asked of each pair.
-        pairs: The pairs, of which those to read first come first.
+        pairs: The pairs, those to read first at the beginning.
         seconds: Time that it may take.
         fewest: Minimum number of pairs worth reading.
 

@@ -1,0 +1,105 @@
+"""Talk corrects what is known: the newer of two results that contradict each other answers."""
+
+import pytest
+
+from hippocampe import Hippocampe, Scope
+from hippocampe.testing.clock import FakeClock
+
+ANA, BEN = Scope(user="ana", channel="room"), Scope(user="ben", channel="room")
+CORRECTED = [
+    ("J'habite à Lyon, près de la gare", "on a déménagé à Nice finalement", "j'habite où déjà ?"),
+    ("I work as a nurse at St Mary's", "I quit the hospital, I'm a baker now", "what's my job?"),
+    ("my flight leaves at 9 on friday", "they moved my flight to 11", "when's my flight?"),
+    ("je lis Le Comte de Monte-Cristo", "fini monte-cristo, j'attaque Germinal", "je lis quoi ?"),
+]
+KEPT = [
+    ("my dentist is Dr Olowe", "my sister's dentist is Dr Finch", "who's my dentist?"),
+    ("I have a cat called Ink", "we got a dog too, Bone", "what's my cat called?"),
+    (
+        "la chorale répète le mardi",
+        "je peux pas venir à la chorale ce mardi",
+        "la chorale, c'est quand ?",
+    ),
+    ("j'ai une Twingo rouge", "j'ai lavé la Twingo ce matin", "c'est quoi ma voiture ?"),
+]
+
+
+def days_later(clock: FakeClock, days: int) -> None:
+    clock.advance(seconds=days * 86_400)
+
+
+def found(hippo: Hippocampe, question: str, scope: Scope = ANA) -> list[str]:
+    """What is injected for a question in another session, best first."""
+    injection = hippo.before_turn(question, scope=scope, keep=False)
+    items = sorted(injection.items, key=lambda item: -(item.score or 0))
+    return [item.content.partition("\n")[0] for item in items]
+
+
+@pytest.mark.parametrize("as_memory", [True, False], ids=["memory", "talk"])
+@pytest.mark.parametrize(("old", "new", "question"), CORRECTED)
+def test_newer_talk_replaces_what_it_corrects(
+    hippo: Hippocampe, clock: FakeClock, old: str, new: str, question: str, as_memory: bool
+) -> None:
+    if as_memory:
+        hippo.remember(old, scope=ANA)
+    else:
+        hippo.after_turn(old, "OK.", scope=ANA)
+    days_later(clock, 3)
+    hippo.after_turn(new, "OK.", scope=ANA)
+    days_later(clock, 3)
+    best, *others = found(hippo, question)
+    assert best == new
+    assert old not in others
+
+
+@pytest.mark.parametrize(("old", "new", "question"), KEPT)
+def test_talk_beside_a_statement_leaves_it(
+    hippo: Hippocampe, clock: FakeClock, old: str, new: str, question: str
+) -> None:
+    hippo.remember(old, scope=ANA)
+    days_later(clock, 3)
+    hippo.after_turn(new, "OK.", scope=ANA)
+    days_later(clock, 3)
+    assert old in found(hippo, question)
+
+
+def test_another_user_corrects_what_is_common_and_not_what_is_own(
+    hippo: Hippocampe, clock: FakeClock
+) -> None:
+    hippo.remember("I live in Lyon", scope=ANA)
+    hippo.remember("the party is at the bowling alley on the 20th", scope=ANA)
+    days_later(clock, 3)
+    hippo.after_turn("I moved to Nice", "OK.", scope=BEN)
+    hippo.after_turn("bowling alley is closed so the party's at ours", "OK.", scope=BEN)
+    days_later(clock, 3)
+    assert found(hippo, "where do I live?")[0] == "I live in Lyon"
+    assert found(hippo, "where's the party?")[0] == "bowling alley is closed so the party's at ours"
+
+
+def test_a_correction_that_does_not_answer_is_given_beside(
+    hippo: Hippocampe, clock: FakeClock
+) -> None:
+    hippo.remember("mon chat s'appelle Pistache", scope=ANA)
+    days_later(clock, 3)
+    hippo.after_turn("mon chat est mort cette nuit", "Je suis désolé.", scope=ANA)
+    days_later(clock, 3)
+    assert {"mon chat s'appelle Pistache", "mon chat est mort cette nuit"} <= {
+        *found(hippo, "il s'appelait comment, mon chat ?"),
+        *found(hippo, "il s'appelle comment mon chat ?"),
+    }
+
+
+def test_a_question_about_the_past_gets_what_held_then(hippo: Hippocampe, clock: FakeClock) -> None:
+    hippo.remember("I live in Lyon", scope=ANA)
+    days_later(clock, 3)
+    hippo.after_turn("I moved to Nice", "OK.", scope=ANA)
+    days_later(clock, 3)
+    assert "I live in Lyon" in found(hippo, "where did I live before?")
+
+
+def test_a_question_corrects_nothing(hippo: Hippocampe, clock: FakeClock) -> None:
+    hippo.remember("la cuisine de Mme Kervadec est à livrer le 18", scope=ANA)
+    days_later(clock, 3)
+    hippo.after_turn("la cuisine kervadec on la livre pas le 20 ?", "Le 18.", scope=ANA)
+    days_later(clock, 3)
+    assert found(hippo, "on livre quand chez mme kervadec ?")[0].endswith("le 18")
