@@ -113,6 +113,9 @@ def test_the_claim_of_somebody_else_replaces_nothing(old: str, new: str, *, clai
         ("We pay the agency 24 pounds", "We changed agency, it's Bluebird now", "the amount stays"),
         ("On paie l'agence 24 euros", "On a changé d'agence, c'est Azaé", "the amount stays"),
         ("We pay Kev 300 pounds a day", "Kev left", "update"),
+        ("I'm on the 7.15 train, gets me in for 8", "I get the 7.40 these days", "update"),
+        ("We're going to Nice in May", "Nice is cancelled, we're going to Wales instead", "update"),
+        ("On va à Nice en mai", "Nice est annulé, on ira en Bretagne", "update"),
     ],
 )
 def test_another_fact_about_the_same_stays(old: str, new: str, why: str) -> None:
