@@ -49,7 +49,7 @@ def with_attributes(text: str, question: str, asked: Mapping[str, str]) -> str:
 
 
 def state_asked(question: str) -> Relation | None:
-    """The state of which a question asks whose it is, one of few that exclude each other: "who's vegan?" asks for "vegan"."""
+    """Return the state whose holder a question asks for, if it is one of few that exclude each other: "who's vegan?" asks for "vegan"."""
     asked, found = _OF_WHOM.subn(_in_its_place, fold(question).strip(" ?!."))
     stated = relations_of(asked) if found else ()
     return next((each for each in stated if each.kind == "choice" and not each.negated), None)

@@ -91,7 +91,7 @@ def _naming_another(query: AnalysedQuery, items: Sequence[Recollection]) -> Iter
 
 
 def _in_another_state(query: AnalysedQuery, items: Sequence[Recollection]) -> Iterator[int]:
-    """The places of results that tell another state than the one of which a question asks whose it is: "who's single?"."""
+    """The places of results that tell another state than the one whose holder a question asks for: "who's single?"."""
     asked = state_asked(query.spoken)
     for place, item in enumerate(items if asked else ()):
         if asked and item.memory and is_in_another_state(item.content, asked):
