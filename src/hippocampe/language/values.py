@@ -69,7 +69,7 @@ def _ends_there(after: str) -> bool:
 
 @cache
 def _bare_age(language: str) -> re.Pattern[str]:
-    """An age without a unit, told by the word before it: "is 6"."""
+    """An age without a unit, recognised by the word before it: "is 6"."""
     before = "|".join(load(language, "questions")["before_age"])
     return re.compile(rf"((?:{before})\s)(\d{{1,3}})(?!\w)", re.IGNORECASE)
 
