@@ -2,7 +2,12 @@
 
 import pytest
 
-from hippocampe.language.attributes import attributes_asked, with_attributes
+from hippocampe.language.attributes import (
+    attributes_asked,
+    is_in_another_state,
+    state_asked,
+    with_attributes,
+)
 
 
 @pytest.mark.parametrize(
@@ -23,3 +28,32 @@ from hippocampe.language.attributes import attributes_asked, with_attributes
 )  # fmt: skip
 def test_who_is_told_in_other_words(question: str, told: str, given: str) -> None:
     assert with_attributes(told, question, attributes_asked(question)) == given
+
+
+@pytest.mark.parametrize(
+    ("question", "told", "another"),
+    [
+        ("who's vegan?", "Nora is vegetarian", True),
+        ("qui est végane ?", "Nora est végétarienne", True),
+        ("is anyone single?", "Tom is married to Ann", True),
+        ("est-ce que quelqu'un est gaucher ?", "Max est droitier", True),
+        ("who's unemployed?", "Owen has retired", True),
+        ("who's vegan?", "Nora is vegan", False),
+        # Who is vegan is vegetarian too.
+        ("who's vegetarian?", "Nora is vegan", False),
+        ("qui est végétarien ?", "Nora est végane", False),
+        ("who's vegan?", "Nora hates leeks", False),
+    ],
+)
+def test_another_state_is_no_answer(question: str, told: str, *, another: bool) -> None:
+    asked = state_asked(question)
+    assert asked is not None
+    assert is_in_another_state(told, asked) is another
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["who isn't vegan?", "qui n'est pas végane ?", "is Nora vegan?", "who's coming?", ""],
+)
+def test_no_state_is_asked_for(question: str) -> None:
+    assert state_asked(question) is None

@@ -88,6 +88,8 @@ def test_it_is_completed(
         # It asks something else too, of a time, of its speaker, or nobody was named.
         ("and who drives Jess?", {"jess"}, "where does Ben live?", {"ben"}, None),
         ("and when is the vet here?", (), "when does Hank come?", {"hank"}, None),
+        ("ok and how many gears", (), "is Hank's bike red?", {"hank"}, None),
+        ("et combien de vitesses ?", (), "le vélo de Tom est rouge ?", {"tom"}, None),
         ("and friday?", (), "who cooks with Ben on thursday?", {"ben"}, None),
         ("and mine?", (), "where's Ben's car?", {"ben"}, None),
         ("and the vet?", (), "when does the farrier come?", (), None),

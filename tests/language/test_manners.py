@@ -90,10 +90,18 @@ def test_a_name_alone_may_be_what_is_asked(message: str) -> None:
         ("how old is Otis?", "The boys are Otis (4) and Hal (11)", "The boys are Otis (4 years old) and Hal (11 years old)"),
         ("quel âge a Lou ?", "Nos filles sont Lou (7) et Maud (3)", "Nos filles sont Lou (7 ans) et Maud (3 ans)"),
         ("which school is it?", "Otis (4) is at Hill House", "Otis (4) is at Hill House"),
-        ("how old is Otis?", "Otis is 4 (so is Ivo)", "Otis is 4 (so is Ivo)"),
+        ("how old is Otis?", "Otis is 4 (so is Ivo)", "Otis is 4 years old (so is Ivo)"),
+        ("how old is nan", "nan's 83 and lives in Bath", "nan's 83 years old and lives in Bath"),
+        ("how old is Nina?", "Nina turned 40 in May", "Nina turned 40 years old in May"),
+        ("how old are the twins?", "The twins are 4", "The twins are 4 years old"),
+        ("how old is Otis?", "Otis's school is 4 miles away", "Otis's school is 4 miles away"),
+        ("how old is Otis?", "lunch is 12:30", "lunch is 12:30"),
+        ("quel âge a Lou ?", "Lou va sur ses 8", "Lou va sur ses 8 ans"),
+        ("quel âge a Lou ?", "Paul a 6 ans, Lou en a 8", "Paul a 6 ans, Lou en a 8 ans"),
+        ("quel âge a Lou ?", "Lou en a 8 autres", "Lou en a 8 autres"),
     ],
 )  # fmt: skip
-def test_an_age_behind_a_name_is_read_in_full(question: str, text: str, said: str) -> None:
+def test_an_age_is_read_in_full(question: str, text: str, said: str) -> None:
     assert with_ages(text, values_asked(question)) == said
 
 

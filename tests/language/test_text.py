@@ -229,6 +229,10 @@ def test_what_is_about_its_speaker(said: str, expected: bool) -> None:
         ("is there anyone there?", False),
         ("y a-t-il des végans ?", False),
         ("où habite t elle", False),
+        ("quand t'arrives ?", True),
+        # The "t" of a negation is no "tu".
+        ("is there anything she shouldn't eat?", False),
+        ("who can’t come on Sunday?", False),
     ],
 )
 def test_what_is_said_to_somebody(said: str, expected: bool) -> None:

@@ -221,6 +221,55 @@ def test_a_task_is_given_what_has_to_be_known_for_it(
     assert [given(each) for each in others] == [[]] * len(others)
 
 
+@pytest.mark.parametrize(
+    ("told", "question", "other"),
+    [
+        ("Nora is vegetarian", "who's vegetarian?", "who's vegan?"),
+        ("Nora est végétarienne", "qui est végétarien ?", "qui est végane ?"),
+    ],
+)
+def test_another_state_is_not_given(
+    hippo: Hippocampe, reading: None, told: str, question: str, other: str
+) -> None:
+    hippo.update_settings(scope=HOME, recent_hours=0, hook_timeout_ms=10_000)
+    for each in (told, "Staging is at stg.heron.dev", "Inès relit la sécurité"):
+        hippo.remember(each, scope=HOME)
+
+    def given(message: str) -> list[str]:
+        turn = hippo.before_turn(message, scope=HOME, keep=False)
+        return [each.content for each in turn.items]
+
+    assert given(question) == [told]
+    assert given(other) == []
+
+
+TEAM_RULES = {
+    "write me a commit message for the parser fix": "Please no emojis in commit messages",
+    "écris-moi un message de commit pour le correctif": "Pas d'emojis dans les messages de commit",
+}
+
+
+@pytest.mark.parametrize(("task", "rule"), TEAM_RULES.items())
+def test_a_task_is_given_the_rule_for_it_among_others(
+    hippo: Hippocampe, reading: None, task: str, rule: str
+) -> None:
+    hippo.update_settings(scope=HOME, recent_hours=0, hook_timeout_ms=10_000)
+    for each in (
+        rule,
+        "Standup is at 9:45",
+        "Inès relit la sécurité",
+        "Staging is at stg.heron.dev",
+    ):
+        hippo.remember(each, scope=HOME)
+
+    def given(message: str) -> list[str]:
+        turn = hippo.before_turn(message, scope=HOME, keep=False)
+        return [each.content for each in turn.items if each.score >= 0.5]
+
+    assert given(task) == [rule]
+    assert given("write a haiku about fog") == []
+
+
 def test_a_second_question_waits_for_no_one(
     known: Hippocampe, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -143,6 +143,11 @@ UPDATES = [
     ("Tom est en couple avec Julie", "Tom s'est séparé de Julie"),
     ("Tom est marié avec Julie", "Tom s'est séparé de Julie en mai"),
     ("Tom is dating Julie", "Tom split up with Julie"),
+    ("I'm dating Julie", "Julie and I have split up"),
+    ("Je suis en couple avec Léa", "Léa et moi on s'est séparés"),
+    # Where two moved to, each lives.
+    ("Owen lives in Hull", "Owen and Bea moved to Bath"),
+    ("Zoé habite à Pau", "Marc et Zoé ont déménagé à Brest"),
     # What one has.
     ("Mon code postal est 31000", "Mon code postal est 44000"),
     ("My zip code is 10001", "My zip code is 94110"),

@@ -90,11 +90,45 @@ def test_another_matter_of_another_person_asks_nobody(
         ("The delivery is on the 9th", "I say the delivery is on the 12th", False),
         ("I weigh 92 kilos", "The scale said 86 kilos", False),
         ("J'attends une réponse de la crèche", "La crèche a dit oui", False),
+        # What follows says why.
+        ("Ada has piano on Mondays", "dropped the piano, Ada says it was dull", False),
+        ("Nan has lunch delivered", "cancelled the lunch, she said it was cold", False),
     ],
 )
 def test_the_claim_of_somebody_else_replaces_nothing(old: str, new: str, *, claimed: bool) -> None:
     reason = concluded(old, new, {"update": 0.95})[1]
     assert reason.startswith("another's claim") == claimed
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("Owen is a roofer", "Owen and I split up", "one of the two"),
+        ("Léa est menuisière", "Léa et moi on s'est séparés", "one of the two"),
+        ("I live with Owen", "Owen and I split up", "update"),
+        ("My boyfriend is called Owen", "Owen and I split up", "update"),
+        ("Sara drives a Golf", "Sara's Golf is at the garage", "where it is"),
+        ("Sara roule en Golf", "La Golf de Sara est au garage", "where it is"),
+        ("We're waiting for the parcel", "The parcel is at the post office", "update"),
+        ("We pay the agency 24 pounds", "We changed agency, it's Bluebird now", "the amount stays"),
+        ("On paie l'agence 24 euros", "On a changé d'agence, c'est Azaé", "the amount stays"),
+        ("We pay Kev 300 pounds a day", "Kev left", "update"),
+        ("I'm on the 7.15 train, gets me in for 8", "I get the 7.40 these days", "update"),
+        ("We're going to Nice in May", "Nice is cancelled, we're going to Wales instead", "update"),
+        ("On va à Nice en mai", "Nice est annulé, on ira en Bretagne", "update"),
+    ],
+)
+def test_another_fact_about_the_same_stays(old: str, new: str, why: str) -> None:
+    assert concluded(old, new, {"update": 0.95})[1].startswith(why)
+
+
+def test_an_acronym_with_its_article_may_be_no_home() -> None:
+    for old, new in (
+        ("I live in Bath", "I've moved to the RUH, same job"),
+        ("J'habite à Pau", "J'ai déménagé au CHU"),
+    ):
+        assert decide(new, old).verdict is Verdict.UNSURE
+    assert decide("I moved to the UK", "I live in Spain").verdict is Verdict.UPDATED
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,21 @@ The attributes and their wordings are data: `relations.toml` of each language.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
 from hippocampe.language.lexicon import load_all, relation_schema
-from hippocampe.language.relations import relations_of
+from hippocampe.language.relations import Relation, relations_of
 from hippocampe.language.statement import parse
 from hippocampe.language.text import fold, words
 
 _OF_SPEAKER: Final = "user"
+_OF_WHOM: Final = re.compile(rf"^(?:{'|'.join(load_all('questions')['of_whom']['forms'])})")
+_MARITAL_STATUS, _MARRIED, _SPOUSE = "marital status", "married", "spouse"
+_IMPLIED: Final = {"vegan": "vegetarian"}
+"""The state that another one is a stricter form of."""
 
 
 def attributes_asked(question: str) -> Mapping[str, str]:
@@ -41,6 +46,28 @@ def with_attributes(text: str, question: str, asked: Mapping[str, str]) -> str:
             written = [word.surface for word in parse(text).words if word.norm in wanted]
             return f"{text} ({word}: {' '.join(written)})"
     return text
+
+
+def state_asked(question: str) -> Relation | None:
+    """Return the state whose holder a question asks for, if it is one of few that exclude each other: "who's vegan?" asks for "vegan"."""
+    asked, found = _OF_WHOM.subn(_in_its_place, fold(question).strip(" ?!."))
+    stated = relations_of(asked) if found else ()
+    return next((each for each in stated if each.kind == "choice" and not each.negated), None)
+
+
+def is_in_another_state(text: str, asked: Relation) -> bool:
+    """Return whether a text tells another state than the one asked for: "Nora is vegetarian", of "who's vegan?"."""
+    stated = relations_of(text)
+    told = [each.value for each in stated if each.name == asked.name]
+    if asked.name == _MARITAL_STATUS:
+        told += [_MARRIED for each in stated if each.name == _SPOUSE and not each.negated]
+    return bool(told) and asked.value not in (*told, *(_IMPLIED.get(each) for each in told))
+
+
+def _in_its_place(found: re.Match[str]) -> str:
+    """Somebody in the place of who is asked for."""
+    verb = found[found.lastindex] if found.lastindex else ""
+    return f"ann {verb}".rstrip()
 
 
 @cache

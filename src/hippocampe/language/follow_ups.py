@@ -192,7 +192,9 @@ def asked_of_another(question: str, before: str, names: Set[str], replaced: Set[
     written = _WRITTEN.findall(question)[len(words(opening[0])) :]
     spoken = {word for each in written for word in words(each)}
     content = spoken - _EMPTY_WORDS - times_in(question) - names
-    if not _VERBS.isdisjoint(spoken) or bool(names) == bool(content):
+    # "And how many seats?" asks something else, "and what about the vet?" does not.
+    asks_else = not names and bool(asks(" ".join(written)) - {"first_person"})
+    if not _VERBS.isdisjoint(spoken) or bool(names) == bool(content) or asks_else:
         return None
     if names:
         written = [each for each in written if not names.isdisjoint(words(each))]

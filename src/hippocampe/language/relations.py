@@ -16,7 +16,7 @@ from typing import Final
 from hippocampe.language.amounts import value_at
 from hippocampe.language.calendar import FULL_MONTHS, NUMBERS, ORDINALS
 from hippocampe.language.grammar import grammar
-from hippocampe.language.lexicon import load_all, words_of
+from hippocampe.language.lexicon import load_all, table_of, words_of
 from hippocampe.language.statement import Statement, is_hedged, is_name, is_time, parse
 from hippocampe.language.text import STOP_WORDS, fold
 from hippocampe.language.text_cache import text_cache
@@ -27,6 +27,7 @@ from hippocampe.language.word_classes import word_classes
 from hippocampe.language.wordings import Aspect, ValueKind, Wording, candidate_wordings
 
 _DETERMINERS: Final = words_of("determiners")
+_ARTICLES: Final = _DETERMINERS.union(table_of("merged"))
 _INDEFINITE: Final = words_of("indefinite")
 SPEAKER: Final = "user"
 """The subject of a relation in the first person."""
@@ -304,9 +305,11 @@ def _is_sure_name(
     if norms and norms[0] in _UNION and _is_any_name(statement, wording, joined):
         return False  # one of several
     if not _is_known(wording, head):
-        visited = wording.kind == "place" and _visits(head, rest)
-        if wording.joins or visited:
+        visited = _visits(head, rest) or _is_institution(statement, head)
+        if wording.joins or (wording.kind == "place" and visited):
             return False
+    if wording.aspect == "end" and norms and norms[0] in _DETERMINERS and not is_time(norms):
+        return False  # "Joe and I split up the bill"
     of_person = wording.aspect == "state" and "first_names" in wording.known
     if of_person and norms and not _lasts(norms):
         return False
@@ -351,6 +354,13 @@ def _visits(place: Sequence[Word], rest: Sequence[Word]) -> bool:
         norms[:1] and norms[0] in _DETERMINERS and not (is_time(norms) or rest[-1].capital)
     )
     return bool(purpose or of_something) and not purpose & _REASONS_TO_MOVE
+
+
+def _is_institution(statement: Statement, head: Sequence[Word]) -> bool:
+    """Return whether a place is an acronym with its article, where one works rather than lives: "the BRI", "au CHU"."""
+    at = next(at for at, word in enumerate(statement.core) if word is head[0])
+    determined = at > 0 and statement.core[at - 1].norm in _ARTICLES
+    return determined and len(head) == 1 and len(head[0].surface) > 1 and head[0].surface.isupper()
 
 
 def _is_any_name(statement: Statement, wording: Wording, words: Sequence[Word]) -> bool:

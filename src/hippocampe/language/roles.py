@@ -60,7 +60,12 @@ def has_role(statement: Statement) -> bool:
 
 
 def speaker_swapped(one: Statement, other: Statement) -> bool:
-    """Return whether the speaker does in one text what is done to the speaker in the other: "who lent me it?", "I lent it"."""
+    """Return whether the speaker does in one text what is done to the speaker in the other: "who lent me it?", "I lent it".
+
+    Not if both are about the speaker: "I get the 8.15", "I'm on the 7.40, it gets me in for 9".
+    """
+    if one.subject == other.subject == "speaker":
+        return False
     acts, undergoes = _verbs_of_speaker(one)
     acted, underwent = _verbs_of_speaker(other)
     swapped = acts & underwent | undergoes & acted

@@ -12,6 +12,7 @@ from typing import Final
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.mentions import ADDRESS
 from hippocampe.language.small_talk import is_small_talk
+from hippocampe.language.statement import parse
 from hippocampe.language.text import STOP_WORDS, fold, words_by_accent
 
 MAX_TERMS: Final = 4
@@ -22,6 +23,7 @@ MAX_WORDS: Final = 3
 _UNION: Final = words_of("union")
 _CHUNK = re.compile(rf"{ADDRESS.pattern}|[,;/&+]|[^\s,;/&+]+", re.IGNORECASE)
 """A sign or a word; an address is one word."""
+_AMOUNTS: Final = frozenset({"number", "money", "time"})
 _SENTENCE = re.compile(r"[?!…]|\.(?:\s|$)|:\s")
 
 
@@ -49,4 +51,11 @@ def _is_term(text: str) -> bool:
     if not 1 <= len(spoken) <= MAX_WORDS or not STOP_WORDS.isdisjoint(spoken):
         return False
     # "thanks love" is talk.
-    return not any(map(is_small_talk, spoken))
+    return not (any(map(is_small_talk, spoken)) or _is_amount(text))
+
+
+def _is_amount(text: str) -> bool:
+    """Return whether a text is only an amount in a unit, or a time of day, which is said in reply: "10 mins", "5pm"."""
+    tokens = parse(text).tokens
+    amounts = (each for each in tokens if each.kind in _AMOUNTS)
+    return len(tokens) == 1 and any(each.unit or each.kind == "time" for each in amounts)

@@ -11,10 +11,13 @@ from functools import cache
 from typing import Final
 
 from hippocampe.language.detect import language_of
-from hippocampe.language.lexicon import load, load_all
+from hippocampe.language.lexicon import load, load_all, words_of
+from hippocampe.language.statement import is_time
 from hippocampe.language.text import fold, words
 
 _AGE: Final = re.compile(r"(?<=[^\W\d] )\((\d{1,2})\)")
+_JOINING: Final = words_of("union") | words_of("coordinators")
+_TIME_WORDS: Final = 3
 _SYMBOLS: Final = re.compile(r"[€£$]")
 
 
@@ -36,16 +39,39 @@ def value_words(question: str) -> frozenset[str]:
 
 
 def with_ages(text: str, asked: int) -> str:
-    """Return `text` with the ages behind names in full, if an age is `asked` for: "Finn (6)" is "Finn (6 years old)".
+    """Return `text` with its ages in full, if an age is `asked` for: "Finn (6)" is "Finn (6 years old)", so is "Finn is 6".
 
     Args:
         text: The text.
         asked: The kinds of value that a question asks for, as bits.
     """
-    if not asked & _age() or "(" not in text:
+    if not asked & _age():
         return text
-    in_full = load(language_of(text), "questions")["age"]
-    return _AGE.sub(lambda found: f"({in_full.format(age=found[1])})", text)
+    language = language_of(text)
+    in_full: str = load(language, "questions")["age"]
+    text = _AGE.sub(lambda found: f"({in_full.format(age=found[1])})", text)
+
+    def aged(found: re.Match[str]) -> str:
+        bare = _ends_there(text[found.end() :])
+        return f"{found[1]}{in_full.format(age=found[2])}" if bare else found[0]
+
+    return _bare_age(language).sub(aged, text)
+
+
+def _ends_there(after: str) -> bool:
+    """Return whether the words behind a number count nothing: "is 6 and loves sharks", "turned 6 in May", not "is 6 minutes away"."""
+    if not re.match(r"\s+\w", after):
+        return not after[:1].isalnum() and re.match(r"[.,:'’/-]\d", after) is None
+    following = words(after)[:_TIME_WORDS]
+    starts = (following[:length] for length in range(1, len(following) + 1))
+    return following[0] in _JOINING or any(map(is_time, starts))
+
+
+@cache
+def _bare_age(language: str) -> re.Pattern[str]:
+    """An age without a unit, recognised by the word before it: "is 6"."""
+    before = "|".join(load(language, "questions")["before_age"])
+    return re.compile(rf"((?:{before})\s)(\d{{1,3}})(?!\w)", re.IGNORECASE)
 
 
 def values_stated(text: str) -> int:

@@ -117,6 +117,8 @@ def answer(
         return replace(unread, missing=("reader down",))
     rows = [scored.rows[item.id] for item in items]
     measured, odds = scored.measured[rows], scored.odds[rows]
+    if query.features.nothing:
+        odds = scoring.odds_for_task(measured, odds)
     tells = request.typed and not (topics or query.features.nothing) and is_telling(query.spoken)
     read = _adjusted(read, presented, compare=bool(topics), tells=tells)
     # The reader cannot raise talk to which a rule applies.

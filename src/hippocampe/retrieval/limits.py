@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence, Set
 from functools import cache, partial
 
 from hippocampe.engine.corpus import Corpus
+from hippocampe.language.attributes import is_in_another_state, state_asked
 from hippocampe.language.ends import ends, names_one_hour
 from hippocampe.language.kin import Relative, are_two, relatives_in
 from hippocampe.language.named_things import Thing, may_name, things_in
@@ -69,7 +70,7 @@ def highest(
             other = other or (of_relative and _is_same_of_speaker(asked, told))
         if other:
             limits[place] = NO_ANSWER
-    for place in _naming_another(query, items):
+    for place in (*_naming_another(query, items), *_in_another_state(query, items)):
         limits[place] = NO_ANSWER
     return limits
 
@@ -87,6 +88,14 @@ def _naming_another(query: AnalysedQuery, items: Sequence[Recollection]) -> Iter
         for place, (item, thing) in enumerate(zip(items, told, strict=True)):
             if thing and asked.words.isdisjoint(words(item.content)):
                 yield place
+
+
+def _in_another_state(query: AnalysedQuery, items: Sequence[Recollection]) -> Iterator[int]:
+    """The places of results that tell another state than the one whose holder a question asks for: "who's single?"."""
+    asked = state_asked(query.spoken)
+    for place, item in enumerate(items if asked else ()):
+        if asked and item.memory and is_in_another_state(item.content, asked):
+            yield place
 
 
 def _opening_thing(item: Recollection) -> Thing | None:

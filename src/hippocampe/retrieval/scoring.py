@@ -116,6 +116,21 @@ def rules_of_statements(measured: Floats) -> Floats:
     return _applied(measured) * _statements(measured)[:, None]
 
 
+def odds_for_task(measured: Floats, odds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The log-odds of each candidate for a message that needs no memory as a rule, but is read: shape (n,).
+
+    The reader tells the statements that bear on a task ("no emojis in commit messages") from all others: of these, the
+    rule does not count.
+
+    Args:
+        measured: Shape (n, len(SIGNALS)), from `signals.measure`.
+        odds: Shape (n,): from `odds_to_read`.
+    """
+    needless = load_model().weights[0, SIGNALS.index("asks_nothing")]
+    of_statement = float(needless[WEIGHT_KINDS.index("statement")])
+    return odds - of_statement * _statements(measured)
+
+
 def is_ruled_out(measured: Floats) -> NDArray[np.bool_]:
     """Return whether one of the `RULES` applies to each candidate that is talk: shape (n,).
 

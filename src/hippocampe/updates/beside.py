@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from hippocampe.language.lexicon import words_of
+from hippocampe.language.relations import SPEAKER, relations
 from hippocampe.language.statement import Statement
+from hippocampe.language.topics import topic, topics_of
 from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.alignment import Alignment
+from hippocampe.updates.outcomes import may_end
+from hippocampe.updates.plans import differing, is_a_place
+
+_COUPLE: Final = "partner"
+"""The topic of `_OF_COUPLES`."""
+_OF_COUPLES: Final = frozenset({"partner", "spouse"})
+_OF_SPEAKER: Final = frozenset({"first_person", "own"})
 
 
 def beside(aligned: Alignment) -> str | None:
@@ -13,7 +24,47 @@ def beside(aligned: Alignment) -> str | None:
     old, new = aligned.old, aligned.new
     if _is_claimed(new, old) and not _is_claimed(old, new):
         return "another's claim"
+    if _is_of_the_other(aligned):
+        return "one of the two"
+    if _only_tells_where(aligned):
+        return "where it is"
     return "an addition" if aligned.open_old and _adds(new) and not _adds(old) else None
+
+
+def _is_of_the_other(aligned: Alignment) -> bool:
+    """Return whether the new statement ends what is between two people, and the old one tells something else of one of them.
+
+    "Joe and I split up" leaves "Joe is a carpenter".
+    """
+    old, new = aligned.old, aligned.new
+    if any(topics_of(norm) & topic(_COUPLE) for norm in old.norms):
+        return False
+    speaks = any(token.roles & _OF_SPEAKER for token in old.tokens)
+    for each in relations(new):
+        both = (each.subject, each.value.split()[0])
+        # "Mon frère a quitté l'armée" leaves nobody.
+        person = not new.lowercase or word_classes().has("first_names", both[1])
+        if each.negated and each.sure and person and each.name in _OF_COUPLES:
+            named = [speaks if one == SPEAKER else one in old.norms for one in both]
+            if not all(named):
+                return True
+    return False
+
+
+def _only_tells_where(aligned: Alignment) -> bool:
+    """Return whether the new statement tells where something is, and the old one that somebody has or does something with it.
+
+    "Sara's Golf is at the garage" leaves "Sara drives a Golf".
+    """
+    old, new = aligned.old, aligned.new
+    subject = {token.stem for token in new.tokens[: new.verb]}
+    things = [token for at, token in enumerate(old.tokens) if at in old.content and at > old.verb]
+    if new.signs or not things or not subject.issuperset(each.stem for each in things):
+        return False
+    lost, came = differing(aligned)
+    is_there = any("be" in token.roles for token in new.tokens[new.verb : new.verb + 1])
+    done = bool(lost) and all(at == old.verb for _, at in lost)
+    return is_there and done and is_a_place(came) and not may_end(old)
 
 
 def _is_claimed(statement: Statement, other: Statement) -> bool:
@@ -27,6 +78,8 @@ def _is_claimed(statement: Statement, other: Statement) -> bool:
     last = statement.verb + ("auxiliary" in tokens[at - 1].roles)  # "has said"
     if not length or at > last or classes.match("no_hedges", norms, at):
         return False
+    if _follows_news(statement, at):
+        return False
     # Who claims it is named in front of "says", and behind "according to".
     people = [token for token in tokens[:at] or tokens[length:] if not token.roles]
     people = people if at else people[:1]
@@ -34,6 +87,14 @@ def _is_claimed(statement: Statement, other: Statement) -> bool:
     if not people or not named.isdisjoint(other.norms):
         return False
     return not at or _is_clause(statement, at + length)
+
+
+def _follows_news(statement: Statement, at: int) -> bool:
+    """Return whether a clause without its subject stands before the one that ends at a position: "cancelled the lunches, she said …"."""
+    paused = {word.norm for word in statement.words if word.pause}
+    first = statement.tokens[0]
+    is_subject = bool(first.roles or first.name or first.kin)
+    return not is_subject and any(each.norm in paused for each in statement.tokens[1:at])
 
 
 def _is_clause(statement: Statement, start: int) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import pairwise
+from itertools import groupby, pairwise
 from types import MappingProxyType
 from typing import Final, Literal
 
@@ -32,6 +32,7 @@ from hippocampe.updates.supersession import ValueChange, value_change
 
 __all__ = ["Decision", "Verdict", "compare", "decide"]
 
+_UNION: Final = words_of("union")
 _WITH: Final = words_of("beside")
 _TRADES: Final = frozenset(fold(trade) for trade in load_all("relations")["macros"]["WORKER"])
 
@@ -246,7 +247,18 @@ def _same_subject(now: Relation, new: Statement, then: Relation, old: Statement)
     if (now.subject, then.subject, now.kind) == ("we", "user", "place"):
         # Where we moved to, I live; but a team moves to a program as well.
         return any(word_classes().has(name, *now.value.split()) for name in ("towns", "countries"))
-    return bool(_subjects(now, new) & _subjects(then, old))
+    subjects = _subjects(now, new)
+    # "Ann and Tom moved to York" tells where Ann lives.
+    subjects = subjects.union(*map(_members, subjects))
+    return bool(subjects & _subjects(then, old))
+
+
+def _members(subject: str) -> frozenset[str]:
+    """The people of a subject that names several: "ann and tom"."""
+    together = [
+        list(each) for union, each in groupby(subject.split(), _UNION.__contains__) if not union
+    ]
+    return frozenset(" ".join(each) for each in together)
 
 
 def _subjects(relation: Relation, statement: Statement) -> frozenset[str]:

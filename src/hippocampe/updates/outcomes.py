@@ -94,6 +94,11 @@ def outcome(new: Statement, old: Statement) -> str | None:
     return _first_told(of_the_same, aligned)
 
 
+def may_end(statement: Statement) -> bool:
+    """Return whether a statement tells a state that an event ends: "we are waiting for the parcel"."""
+    return any(statement.stems & state for state, _ in _OUTCOMES)
+
+
 def _first_told(events: Sequence[_Event], aligned: Alignment) -> str | None:
     return next(filter(None, (each.told(aligned) for each in events)), None)
 

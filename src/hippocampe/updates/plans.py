@@ -22,6 +22,7 @@ from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.alignment import Alignment
 
 _CHANGED: Final = frozenset({"became", "correction", "now"})
+_ENDS: Final = frozenset({"ended", "no_longer"})
 _DATES: Final = {"date", "month", "year"}
 _TIMES: Final = _DATES | {"time", "weekday"}
 _PAST_FORMS: Final = words_of("past_forms")
@@ -193,13 +194,13 @@ def share_to_merge(aligned: Alignment) -> float:
 def _is_elsewhere(aligned: Alignment, lost: Sequence[_Place], came: Sequence[_Place]) -> bool:
     """Return whether two statements differ in a place alone, and the new one says that it changed: "parks at the station now"."""
     changed = not _CHANGED.isdisjoint(aligned.new.signs - aligned.old.signs)
-    return changed and _is_a_place(lost) and _is_a_place(came)
+    return changed and is_a_place(lost) and is_a_place(came)
 
 
 def tells_when_or_where(aligned: Alignment) -> bool:
     """Return whether one statement tells when something is and the other where: "starts at 7", "is at the library now"."""
     lost, came = differing(aligned)
-    return (_is_when(lost) and _is_a_place(came)) or (_is_a_place(lost) and _is_when(came))
+    return (_is_when(lost) and is_a_place(came)) or (is_a_place(lost) and _is_when(came))
 
 
 def _is_when(places: Sequence[_Place]) -> bool:
@@ -208,7 +209,7 @@ def _is_when(places: Sequence[_Place]) -> bool:
     return bool(values) and all(is_hour(*each) for each in values)
 
 
-def _is_a_place(places: Sequence[_Place]) -> bool:
+def is_a_place(places: Sequence[_Place]) -> bool:
     """Return whether some words are a place behind the verb: "with my brother"."""
     if not places or any(each.tokens[at].kind != "word" for each, at in places):
         return False
@@ -254,12 +255,22 @@ def _tells_a_difference(aligned: Alignment) -> bool:
 
 
 def _keeps_its_amount(aligned: Alignment) -> bool:
-    """Return whether the old statement tells how much money something is, and the new one neither that nor a change."""
+    """Return whether the old statement tells how much money something is, and the new one neither that nor a change of it.
+
+    Another name alone changes no amount: "we pay the agency 24 pounds", "we changed agency, it's Bluebird now".
+    """
     old, new = aligned.old, aligned.new
+    money = any(token.kind == "money" for token in old.tokens)
+    if not money or new.negations or any(each.kind in _NUMBERS for each in new.tokens):
+        return False
     verb = old.tokens[old.verb : old.verb + 1]
     measures = any(each.roles & {"be", "have"} for each in verb)
-    tells = new.signs or new.negations or any(each.kind in _NUMBERS for each in new.tokens)
-    return measures and any(token.kind == "money" for token in old.tokens) and not tells
+    named, renamed = (
+        any(side.tokens[at].name for at in open_)
+        for side, open_ in ((old, aligned.open_old), (new, aligned.open_new))
+    )
+    renames = renamed and not named and new.signs.isdisjoint(_ENDS)
+    return renames or (measures and not new.signs)
 
 
 def _prepositions(statement: Statement) -> set[str]:

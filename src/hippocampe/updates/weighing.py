@@ -24,7 +24,7 @@ from hippocampe.language.negation import are_contraries, may_reverse
 from hippocampe.language.relations import TASTE, Relation, relations
 from hippocampe.language.roles import roles_swapped
 from hippocampe.language.secrets import MASKED
-from hippocampe.language.statement import CHANGE, Statement
+from hippocampe.language.statement import CHANGE, Statement, parse
 from hippocampe.language.tense import Tense, is_past, tense_of
 from hippocampe.language.text import fold, keywords
 from hippocampe.language.tokens import Token
@@ -450,7 +450,11 @@ def _will_end(aligned: Alignment) -> bool:
     """Return whether the new statement tells an end to come of what the old one tells: "I will quit judo"."""
     new, old = aligned.new, aligned.old
     to_come = tense_of(new) is Tense.FUTURE and tense_of(old) is not Tense.FUTURE
-    return to_come and "ended" in new.signs - old.signs
+    if not to_come or "ended" not in new.signs - old.signs:
+        return False
+    # "The trip is cancelled, we're going to Wales instead".
+    first = parse(new.text.partition(",")[0])
+    return "ended" not in first.signs or tense_of(first) is Tense.FUTURE
 
 
 def contrast_of(aligned: Alignment) -> str:
