@@ -13,6 +13,8 @@ ONCE = [
     ("Je joue au tennis", "J'ai perdu au tennis"),
     ("Je travaille chez Orange", "J'ai quitté Orange à 18h aujourd'hui"),
     ("J'ai une maison à Nice", "J'ai quitté la maison à 8h"),
+    ("Je fais les marchés le samedi matin", "je fais pas de marché samedi"),
+    ("La chorale répète le jeudi à 20h", "la répétition est annulée jeudi"),
     ("Ma sœur habite à Metz", "Ma sœur est en vacances à Metz"),
     ("L'utilisateur a un budget de 900 euros", "L'utilisateur a dépassé son budget"),
     ("Je prends de la metformine", "J'ai pris ma metformine ce matin"),
@@ -23,6 +25,7 @@ ONCE = [
     ("I have to walk the dog every day", "I walked the dog"),
     ("Tom plays the drums", "Tom sold his drums"),
     ("I work at Google", "I left Google at 6 pm today"),
+    ("The choir rehearses every Thursday at 8", "no rehearsal this Thursday"),
     ("My sister lives in Leeds", "My sister is visiting Leeds"),
     ("The train ticket is 40 euros", "The train ticket went up by 5 euros"),
 ]
@@ -34,6 +37,8 @@ OVER = [
     ("Je dois acheter mes médicaments", "J'ai acheté mes médicaments"),
     ("Je fais du tennis le mardi", "J'ai arrêté le tennis"),
     ("J'ai une trompette", "J'ai vendu ma trompette"),
+    ("J'ai une 206 garée rue des Lilas", "J'ai vendu la 206"),
+    ("Je fais les marchés le samedi matin", "je fais plus les marchés le samedi"),
     (
         "Le devis de la cuisine s'élève à 8 900 €",
         "Le montant du devis de la cuisine est de 9 640 €",
@@ -43,6 +48,7 @@ OVER = [
     ("I run every morning", "I stopped running"),
     ("I work at Google", "I left Google in May"),
     ("I own a trumpet", "I sold my trumpet"),
+    ("I have a 206 parked behind the bakery", "I sold the 206"),
     ("Zoé is getting a puppy", "Zoé got her puppy"),
     ("The site is up", "The site is down"),
     ("I do evening classes in pottery", "I binned the pottery course, I couldn't stand the cold"),

@@ -7,7 +7,12 @@ import pytest
 from hippocampe import Hippocampe, Scope
 from hippocampe.language.statement import parse
 from hippocampe.updates.alignment import align
-from hippocampe.updates.plans import may_both_hold, share_to_merge, share_to_review
+from hippocampe.updates.plans import (
+    may_both_hold,
+    share_to_merge,
+    share_to_review,
+    tells_when_or_where,
+)
 
 SCOPE = Scope(space="plans")
 
@@ -230,3 +235,16 @@ def test_such_a_pair_waits_for_a_person_and_the_newer_one_answers_first(
     assert [found.content for found in hippo.recall(question, scope=SCOPE)] == [new, old]
     hippo.settle(before.id, told.memory.id, scope=SCOPE, keep=told.memory.id)
     assert [found.content for found in hippo.recall(question, scope=SCOPE)] == [new]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "apart"),
+    [
+        ("Le cours d'anglais est à 18h", "Le cours d'anglais est à la médiathèque", True),
+        ("Le jardinier passe un jour sur deux", "Le jardinier passe à partir de demain", False),
+        ("Le cours d'anglais est à 18h", "Le cours d'anglais commence à partir de lundi", False),
+        ("The class is at 7", "The class is at the library now", True),
+    ],
+)
+def test_the_day_from_which_something_holds_is_no_place(old: str, new: str, *, apart: bool) -> None:
+    assert tells_when_or_where(align(parse(old), parse(new))) is apart

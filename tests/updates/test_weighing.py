@@ -132,6 +132,25 @@ def test_an_acronym_with_its_article_may_be_no_home() -> None:
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "one"),
+    [
+        ("Two goats graze there, Biquette and Cornelius", "Cornelius died", True),
+        ("On a deux chèvres, Biquette et Cornélius", "Cornélius est mort", True),
+        ("Inès et Malo prennent le car de 8h", "Malo ne prend plus le car", True),
+        ("Ma sœur est prof et mon frère éboueur", "Mon frère a pris sa retraite", True),
+        ("My sister teaches and my brother drives a van", "My brother has retired", True),
+        ("Inès et Malo prennent le car de 8h", "Malo et Inès ne prennent plus le car", False),
+        ("Inès et Malo sont ensemble", "Malo a quitté Inès", False),
+        ("Inès vit à Metz et Nancy", "Inès vit à Toul", False),
+        ("We're off to Rome and Naples", "We're off to Rome, in fact", False),
+    ],
+)
+def test_news_of_one_of_two_leaves_what_is_told_of_both(old: str, new: str, *, one: bool) -> None:
+    reason = concluded(old, new, {"update": 0.95})[1]
+    assert reason.startswith("one of two") == one
+
+
+@pytest.mark.parametrize(
     ("old", "new", "added"),
     [
         ("Only admins can delete projects", "Since release 5 owners may delete projects too", True),

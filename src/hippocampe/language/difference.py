@@ -88,6 +88,21 @@ def other_unit(new: Statement, old: Statement) -> bool:
     return bool(ours and theirs) and ours.isdisjoint(theirs)
 
 
+def numbered_things(statement: Statement, end: int | None = None) -> dict[str, str]:
+    """The numbers of things that their number names, "box 12", by the stem of the noun in front of each.
+
+    Args:
+        statement: The statement.
+        end: The position of the first token that does not count.
+    """
+    tokens = statement.tokens[:end]
+    return {
+        tokens[at - 1].stem: number.value
+        for at, number in enumerate(tokens)
+        if number.kind == "number" and not number.unit and at - 1 in statement.content
+    }
+
+
 def names_another(new: Statement, old: Statement) -> bool:
     """Return whether each of two statements has a name, a number or a date that the other lacks."""
     found = _different(new, old)

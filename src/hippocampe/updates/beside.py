@@ -1,12 +1,17 @@
-"""Tell a new statement that leaves an older one as it is, however much the two share: another's claim, an addition."""
+"""Tell a new statement that leaves an older one, or a part of it, as it is, however much the two share: another's claim, an
+addition, one of two people.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
+from hippocampe.language.kin import are_two
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.relations import SPEAKER, relations
 from hippocampe.language.statement import Statement
+from hippocampe.language.tokens import Token
 from hippocampe.language.topics import topic, topics_of
 from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.alignment import Alignment
@@ -18,6 +23,9 @@ _COUPLE: Final = "partner"
 _OF_COUPLES: Final = frozenset({"partner", "spouse"})
 _OF_SPEAKER: Final = frozenset({"first_person", "own"})
 
+_UNION: Final = words_of("union")
+_BEFORE_PERSON: Final = frozenset({"own", "others_own", "definite"})
+
 
 def beside(aligned: Alignment) -> str | None:
     """Return why the older statement still holds beside the new one; None if it may not."""
@@ -28,6 +36,8 @@ def beside(aligned: Alignment) -> str | None:
         return "one of the two"
     if _only_tells_where(aligned):
         return "where it is"
+    if _is_of_one_of_two(aligned):
+        return "one of two"
     return "an addition" if aligned.open_old and _adds(new) and not _adds(old) else None
 
 
@@ -120,3 +130,51 @@ def _adds(statement: Statement) -> bool:
         if not degree or after is None or after.roles or verbal:
             return True
     return False
+
+
+def _is_of_one_of_two(aligned: Alignment) -> bool:
+    """Return whether the new statement is about one of two whom the old one tells of, without the other: "Tic died", "my cats Tic
+    and Tac".
+    """
+    new = aligned.new
+    about = next(filter(_is_somebody, new.tokens[: new.verb]), None)
+    if about is None:
+        return False
+    for pair in _pairs(aligned.old):
+        same = [_are_same(each, about) for each in pair]
+        if any(same) and not all(same):
+            other = pair[same.index(False)]
+            return not any(_are_same(other, each) for each in new.tokens)
+    return False
+
+
+def _pairs(statement: Statement) -> Iterator[tuple[Token, Token]]:
+    """Two names or relatives that a statement joins: side by side, or each at the beginning of its clause: "Nadia is the treasurer
+    and Kim the secretary"."""
+    tokens = statement.tokens
+    for at, token in enumerate(tokens):
+        second = _somebody_at(tokens, at + 1) if token.norm in _UNION and at else None
+        if second is None:
+            continue
+        if _is_somebody(tokens[at - 1]):
+            yield tokens[at - 1], tokens[second]
+        elif (first := _somebody_at(tokens, 0)) is not None and second + 1 < len(tokens):
+            yield tokens[first], tokens[second]
+
+
+def _somebody_at(tokens: tuple[Token, ...], at: int) -> int | None:
+    """The place of a name or a relative at a place, or behind its determiner."""
+    if at < len(tokens) and tokens[at].roles & _BEFORE_PERSON:
+        at += 1
+    return at if at < len(tokens) and _is_somebody(tokens[at]) else None
+
+
+def _is_somebody(token: Token) -> bool:
+    return token.name or bool(token.kin)
+
+
+def _are_same(one: Token, other: Token) -> bool:
+    """Return whether two words name one person: "mum" and "mother"."""
+    if one.kin and other.kin:
+        return not are_two(one.kin, other.kin)
+    return one.norm == other.norm

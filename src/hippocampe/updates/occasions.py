@@ -26,6 +26,8 @@ def occasion(aligned: Alignment) -> str | None:
         return "a thing is no activity"
     if classes.occurs("visits", new.norms) and not classes.occurs("visits", old.norms):
         return "a visit"
+    if _is_off_once(new, old):
+        return "off this time"
     return "left for the day" if is_left_for_the_day(new, old) else None
 
 
@@ -48,6 +50,19 @@ def is_left_for_the_day(new: Statement, old: Statement) -> bool:
     return left and _has_time(new.tokens) and not _has_time(old.tokens)
 
 
+def _is_off_once(new: Statement, old: Statement) -> bool:
+    """Return whether what is done every week is not done this week: "I'm not working Saturday"; not "no longer"."""
+    if "no_longer" in new.signs or _DENIED.isdisjoint(new.signs):
+        return False
+    weekly = {each.stem for at, each in enumerate(old.tokens) if is_each_week(old.tokens, at)}
+    once = {
+        each.stem
+        for at, each in enumerate(new.tokens)
+        if each.kind == "weekday" and not is_each_week(new.tokens, at)
+    }
+    return not weekly.isdisjoint(once)
+
+
 def _has_time(tokens: Sequence[Token]) -> bool:
     return any(token.kind == "time" for token in tokens)
 
@@ -65,4 +80,5 @@ def _recurs(statement: Statement) -> bool:
     return takes and any(topics_of(norm) & topic("medication") for norm in statement.norms)
 
 
+_DENIED: Final = frozenset({"negation", "ended"})
 _DAYS: Final = {"date", "number", "rank"}

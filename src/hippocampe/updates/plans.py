@@ -214,8 +214,11 @@ def is_a_place(places: Sequence[_Place]) -> bool:
     if not places or any(each.tokens[at].kind != "word" for each, at in places):
         return False
     statement, first = places[0]
-    before = statement.tokens[max(statement.verb + 1, first - 2) : first]
-    return any(token.norm in _LOCATED for token in before)
+    start, norms = max(statement.verb + 1, first - 2), [each.norm for each in statement.tokens]
+    return any(
+        norms[at] in _LOCATED and not word_classes().match("beginning", norms, at)
+        for at in range(start, first)
+    )
 
 
 def _is_of_what_was_told(aligned: Alignment, lost: Sequence[_Place]) -> bool:

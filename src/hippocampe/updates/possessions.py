@@ -93,7 +93,7 @@ def is_another_one(aligned: Alignment) -> bool:
     things = _things(old)
     stems = {token.stem: token.norm for token in new.tokens if token.kind == "word"}
     of_many = any(stems.get(each.stem, each.norm) != each.norm for each in things)
-    repeated = set(old.values) <= set(new.values)
+    repeated = {each.stem for each in things if each.kind != "word"} <= set(new.values)
     named = any(new.tokens[at].name for at in aligned.open_new)
     other = named and any(old.tokens[at].name for at in aligned.open_old if at > old.verb)
     several = _is_of_several(things) and not repeated

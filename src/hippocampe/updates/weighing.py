@@ -16,7 +16,12 @@ from typing import Final
 
 import numpy as np
 
-from hippocampe.language.difference import SWAPPED, is_about_another, other_unit
+from hippocampe.language.difference import (
+    SWAPPED,
+    is_about_another,
+    numbered_things,
+    other_unit,
+)
 from hippocampe.language.ends import tells_one_end
 from hippocampe.language.equated import equated_names
 from hippocampe.language.lexicon import load_all, words_of
@@ -395,18 +400,8 @@ def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> s
 
 def _is_of_another_number(aligned: Alignment) -> bool:
     """Return whether each is about a thing that its number names, and the numbers differ: "Box 12 weighs…", "Box 13"."""
-    ours, theirs = map(_numbered, (aligned.new, aligned.old))
+    ours, theirs = (numbered_things(each, each.verb) for each in (aligned.new, aligned.old))
     return any(thing in theirs and theirs[thing] != number for thing, number in ours.items())
-
-
-def _numbered(statement: Statement) -> dict[str, str]:
-    """The numbers of things before the verb, by the noun in front of each."""
-    tokens = statement.tokens[: statement.verb]
-    return {
-        tokens[at - 1].stem: number.value
-        for at, number in enumerate(tokens)
-        if number.kind == "number" and not number.unit and at - 1 in statement.content
-    }
 
 
 def _is_in_another_unit(aligned: Alignment) -> bool:
