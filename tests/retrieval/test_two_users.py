@@ -278,6 +278,23 @@ def test_one_end_of_something_does_not_tell_the_other(
 
 @pytest.mark.usefixtures("reading")
 @pytest.mark.parametrize(
+    ("fact", "asked", "of_another"),
+    [
+        ("la classe 2 a piscine le lundi", "elle a piscine quand la classe 2 ?", "elle a piscine quand la classe 4 ?"),
+        ("group 2 swims on Mondays at 4", "when does group 2 swim?", "when does group 5 swim?"),
+        ("les groupes 2 et 5 nagent le lundi", "il nage quand le groupe 5 ?", "il nage quand le groupe 3 ?"),
+    ],
+)  # fmt: skip
+def test_a_thing_of_another_number_is_no_answer(
+    hippo: Hippocampe, fact: str, asked: str, of_another: str
+) -> None:
+    hippo.remember(fact, scope=ALEX)
+    assert searched(hippo, asked, ALEX) == [fact]
+    assert searched(hippo, of_another, replace(ALEX, channel="yard")) == []
+
+
+@pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize(
     ("fact", "own", "of_third", "of_teller"),
     [
         ("My daughter Isla is allergic to penicillin", "what's my daughter allergic to?", "what is priya's daughter allergic to?", "what is bea's daughter allergic to?"),

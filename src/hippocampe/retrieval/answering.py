@@ -95,16 +95,23 @@ def answer(
         topics: The search terms that make up the query, if any.
     """
     items, unread = scored.items, Answered(scored.items, np.zeros(0, np.float32))
+    idle = query.features.nothing and not _is_request(query)
+    if idle or not items[: scored.read]:
+        return unread
+    rows = [scored.rows[item.id] for item in items]
+    measured, odds = scored.measured[rows], scored.odds[rows]
+    of_other = scoring.is_of_other(measured).tolist()
+    highest = np.array(limits.highest(corpus, query, request, items, of_other))
+    ranked = np.array([x.score for x in items], np.float32)
+    best = int(ranked.argmax())
     to_companion = _asks_companion(query)
     certain = not to_companion and reading.is_certain([score for *_, score in scored.ranked])
-    if certain:
+    if certain and ranked[best] <= highest[best]:
         # Talk that corrects it may answer too, and has to be read.
         seconds = reading.SHARE_OF_TIME * stopwatch.seconds_left()
         certain = not currency.corrections(corpus, scored, items, seconds)
-    certain_of_many = certain and len(scored.ranked) >= reading.FEWEST_TO_BE_CERTAIN
-    idle = query.features.nothing and not _is_request(query)
-    if idle or certain_of_many or not items[: scored.read]:
-        return unread
+        if certain and len(scored.ranked) >= reading.FEWEST_TO_BE_CERTAIN:
+            return unread
     presented = _presented(corpus, query, request, items[: scored.read], to_companion)
     try:
         factor = SEVERAL_FACTOR if query.several else 1
@@ -115,8 +122,6 @@ def answer(
         return replace(unread, missing=("not read",))
     except ModelUnavailable:
         return replace(unread, missing=("reader down",))
-    rows = [scored.rows[item.id] for item in items]
-    measured, odds = scored.measured[rows], scored.odds[rows]
     if query.features.nothing:
         odds = scoring.odds_for_task(measured, odds)
     tells = request.typed and not (topics or query.features.nothing) and is_telling(query.spoken)
@@ -127,11 +132,7 @@ def answer(
         # Their words match all the same: only the reader sees whose favourite colour is asked for.
         of_user = [x.kind != "self" and parse(x.content).subject in limits.OF_TELLER for x in items]
         odds = np.where(of_user, np.minimum(odds, 0), odds)
-    ranked = np.array([x.score for x in items], np.float32)
-    scores = scoring.with_reader(ranked, odds, read)
-    of_other = scoring.is_of_other(measured).tolist()
-    scores = np.minimum(scores, limits.highest(corpus, query, request, items, of_other))
-    best = int(ranked.argmax())
+    scores = np.minimum(scoring.with_reader(ranked, odds, read), highest)
     if certain and scores[best] >= CONFIRMED:
         scores = np.where(np.arange(len(scores)) == best, scores, np.minimum(scores, ranked))
     stopwatch.end("reader")

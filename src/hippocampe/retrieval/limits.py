@@ -6,11 +6,13 @@ Tom a drill" for one to "who lent me something?".
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from functools import cache, partial
 
 from hippocampe.engine.corpus import Corpus
 from hippocampe.language.attributes import is_in_another_state, state_asked
+from hippocampe.language.difference import numbered_things
 from hippocampe.language.ends import ends, names_one_hour
 from hippocampe.language.kin import Relative, are_two, relatives_in
 from hippocampe.language.named_things import Thing, may_name, things_in
@@ -70,9 +72,28 @@ def highest(
             other = other or (of_relative and _is_same_of_speaker(asked, told))
         if other:
             limits[place] = NO_ANSWER
-    for place in (*_naming_another(query, items), *_in_another_state(query, items)):
+    for place in (
+        *_naming_another(query, items),
+        *_in_another_state(query, items),
+        *_of_another_number(asked, items),
+    ):
         limits[place] = NO_ANSWER
     return limits
+
+
+def _of_another_number(asked: Statement, items: Sequence[Recollection]) -> Iterator[int]:
+    """The places of results about a thing of another number than the one that a question asks about: "team 1", "team 3"."""
+    things = numbered_things(asked)
+    for place, item in enumerate(items if things else ()):
+        told = parse(item.content)
+        own = numbered_things(told)
+        # "Teams 1 and 3" is about both.
+        besides = Counter(token.value for token in told.tokens) - Counter(own.values())
+        if any(
+            own.get(each, number) != number and number not in besides
+            for each, number in things.items()
+        ):
+            yield place
 
 
 def _naming_another(query: AnalysedQuery, items: Sequence[Recollection]) -> Iterator[int]:
