@@ -137,6 +137,26 @@ def test_places(written: str, place: bool) -> None:
     assert traits.has_place(written) is place
 
 
+@pytest.mark.parametrize(
+    ("question", "health"),
+    [
+        ("comment va tonton Marcel en ce moment ?", "tonton Marcel, quels soucis de santé ?"),
+        ("et elle va comment ta cousine", "ta cousine, quels soucis de santé ?"),
+        ("Éva va comment ?", "Éva, quels soucis de santé ?"),
+        ("how's my uncle doing these days?", "what health problems does my uncle have?"),
+        ("how are the twins", "what health problems do the twins have?"),
+        ("comment ça va ?", None),
+        ("comment va se passer la visite ?", None),
+        ("comment vas-tu ?", None),
+        ("how's it going?", None),
+        ("how is the jam made?", None),
+        ("how are you?", None),
+    ],
+)
+def test_how_somebody_is_asks_for_their_health(question: str, health: str | None) -> None:
+    assert questions.of_health(question) == health
+
+
 def test_idioms_are_said_in_plain_words() -> None:
     assert (
         questions.rewrite_idioms("What does Tom do for a living?") == "What does Tom do as a job?"

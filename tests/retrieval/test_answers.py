@@ -145,3 +145,29 @@ def test_who_somebody_is_to_the_asker_is_answered_with_nobody_else(
     (nearest, *_) = hippo.recall(asked, scope=home)
     assert nearest.content == told[1]
     assert nearest.score > 0.1
+
+
+@pytest.mark.parametrize(
+    ("told", "others", "asked"),
+    [
+        (
+            "Tonton Marcel s'est fait opérer du genou en mai",
+            ("Tonton Marcel élève des abeilles", "Le jardin de Marcel donne sur la voie ferrée"),
+            "comment va Marcel ?",
+        ),
+        (
+            "Aunt Rose had a stroke in the spring",
+            ("Aunt Rose keeps bees", "Rose has a garden by the railway"),
+            "how's Rose doing?",
+        ),
+    ],
+)
+def test_how_somebody_is_is_answered_by_their_health(
+    hippo: Hippocampe, reading: None, told: str, others: tuple[str, str], asked: str
+) -> None:
+    home = Scope(user="ada", channel="home")
+    for statement in (told, *others):
+        hippo.remember(statement, scope=home)
+    given = hippo.before_turn(asked, scope=home).trace.considered
+    found = [each for each in given if each.path == "search" and each.outcome == "injected"]
+    assert [each.recollection.content for each in found] == [told]

@@ -28,6 +28,7 @@ TABLES_OF_WORDS: Final = frozenset(
         *(
             "questions.idioms",
             "questions.counting",
+            "questions.health",
             "questions.haste",
             "questions.glued",
             "questions.memory.macros",

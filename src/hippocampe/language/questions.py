@@ -47,8 +47,11 @@ _COUNTING: Final = tuple(
     (re.compile(rf"\b{counting}", re.IGNORECASE), listing)
     for counting, listing in table_of("counting", file="questions").items()
 )
-
-
+_NOW: Final = rf"(?:\s*,?\s*(?:{'|'.join(_QUESTIONS['now'])}))?"
+_HEALTH: Final = tuple(
+    (re.compile(rf"^(?:{FILLER}\W+)*{doing}{_NOW}\W*$", re.IGNORECASE), health)
+    for doing, health in table_of("health", file="questions").items()
+)
 _IN_FULL: Final = table_of("haste", file="questions")
 _HASTE: Final = re.compile(rf"\b(?:{'|'.join(map(re.escape, _IN_FULL))})\b", re.IGNORECASE)
 
@@ -196,6 +199,14 @@ def listing(question: str) -> str | None:
         # "Do we know how many chairs the church has?" is about the church.
         if (found := counting.search(question)) and is_first_person(question[found.start() :]):
             return counting.sub(which, question, count=1)
+    return None
+
+
+def of_health(question: str) -> str | None:
+    """Return the question for the health of somebody, if a question asks how they are: "what health problems does Dad have?"."""
+    for doing, health in _HEALTH:
+        if (found := doing.match(question.strip())) and not is_small_talk(question):
+            return found.expand(health)
     return None
 
 

@@ -23,7 +23,15 @@ from hippocampe.language.follow_ups import (
 )
 from hippocampe.language.names import named_in
 from hippocampe.language.open_questions import speaks_of_memory
-from hippocampe.language.questions import asked_in, asks, is_about_told, is_telling, listing, refers
+from hippocampe.language.questions import (
+    asked_in,
+    asks,
+    is_about_told,
+    is_telling,
+    listing,
+    of_health,
+    refers,
+)
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.statement import parse
 from hippocampe.language.subjects import fold_subjects, proper_names_in
@@ -55,16 +63,22 @@ def parts_of(corpus: Corpus, message: str, request: RecallRequest, now: datetime
     all that was said: "When is swimming?", "What time?" becomes "swimming What time?". Both may have been said in the last
     turns, if the request `follows` them. One about a relative gets their name: "Where does my sister live?"
     becomes "Where does Beth live?". One that names somebody with aliases is searched for with these too. One for how many is
-    searched for as the one for which, too: "How many books did I read?".
+    searched for as the one for which, too: "How many books did I read?". "How is Dad?" asks for his health first.
     """
     parts: list[Part] = []
     for question in asked_in(message):
         for named in (question, *_by_other_names(corpus, question, request)):
             complete = _complete(corpus, named, message, request, now)
-            parts += [*complete, *((which,) for part in complete if (which := listing(part[-1])))]
+            parts += [_with_health(part) for part in complete]
+            parts += [(which,) for part in complete if (which := listing(part[-1]))]
         if _around(question, message) and is_about_told(question):
             parts.append((message,))
     return list(dict.fromkeys(parts))
+
+
+def _with_health(part: Part) -> Part:
+    health = of_health(part[0])
+    return (health, *part) if health else part
 
 
 def said_before(corpus: Corpus, request: RecallRequest, now: datetime) -> str:
