@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from functools import cache, partial
+from itertools import pairwise
 
 from hippocampe.engine.corpus import Corpus
 from hippocampe.language.attributes import is_in_another_state, state_asked
@@ -23,6 +24,7 @@ from hippocampe.language.statement import Statement, parse
 from hippocampe.language.subjects import proper_names_in
 from hippocampe.language.tense import is_past
 from hippocampe.language.text import fold, words
+from hippocampe.language.values import value_words, values_stated
 from hippocampe.retrieval.query import AnalysedQuery
 from hippocampe.retrieval.relatives import are_relatives, asks_more, may_share_child
 from hippocampe.retrieval.request import RecallRequest
@@ -76,6 +78,7 @@ def highest(
         *_naming_another(query, items),
         *_in_another_state(query, items),
         *_of_another_number(asked, items),
+        *_of_another_relative(query, items),
     ):
         limits[place] = NO_ANSWER
     return limits
@@ -94,6 +97,44 @@ def _of_another_number(asked: Statement, items: Sequence[Recollection]) -> Itera
             for each, number in things.items()
         ):
             yield place
+
+
+def _of_another_relative(query: AnalysedQuery, items: Sequence[Recollection]) -> Iterator[int]:
+    """The places of results that tell of somebody else the value that a question asks for, of the asker or a relative.
+
+    "My brother was born on 3 May" and "Ann's birthday is on 3 May" do not tell "my birthday", nor does the one Dad's.
+    """
+    values, kin = query.features.values, _kin(query.spoken)
+    own = not kin and _has_own(query.spoken)
+    if not values or not (own or (kin and query.features.kin)):
+        return
+    for place, item in enumerate(items):
+        told = _kin(item.content)
+        another = len(told) == 1 and all(are_two(each, *told) for each in kin)
+        another = another or (own and _is_of_named(item.content))
+        if another and values_stated(item.content) & values and not _has_own(item.content):
+            yield place
+
+
+def _has_own(text: str) -> bool:
+    """Return whether a text names a value of its speaker: "my birthday"."""
+    tokens, values = parse(text).tokens, value_words(text)
+    return any("own" in one.roles and two.norm in values for one, two in pairwise(tokens))
+
+
+def _is_of_named(text: str) -> bool:
+    """Return whether a text names a value of somebody by their name: "Ann's birthday", "l'anniversaire d'Anne"."""
+    tokens, values = parse(text).tokens, value_words(text)
+    return any(
+        "of" in link.roles
+        and ((one.norm in values and two.name) or (one.name and two.norm in values))
+        for one, link, two in zip(tokens, tokens[1:], tokens[2:], strict=False)
+    )
+
+
+def _kin(text: str) -> frozenset[str]:
+    """The relatives that a text names, as keys of the table `kin`."""
+    return frozenset(token.kin for token in parse(text).tokens if token.kin)
 
 
 def _naming_another(query: AnalysedQuery, items: Sequence[Recollection]) -> Iterator[int]:
