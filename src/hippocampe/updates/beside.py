@@ -133,9 +133,7 @@ def _adds(statement: Statement) -> bool:
 
 
 def _is_of_one_of_two(aligned: Alignment) -> bool:
-    """Return whether the new statement is about one of two whom the old one tells of, without the other: "Tic died", "my cats Tic
-    and Tac".
-    """
+    """Return whether the new statement is about one alone of two whom the old one tells of: "Tic died", "my cats Tic and Tac"."""
     new = aligned.new
     about = next(filter(_is_somebody, new.tokens[: new.verb]), None)
     if about is None:
@@ -149,8 +147,10 @@ def _is_of_one_of_two(aligned: Alignment) -> bool:
 
 
 def _pairs(statement: Statement) -> Iterator[tuple[Token, Token]]:
-    """Two names or relatives that a statement joins: side by side, or each at the beginning of its clause: "Nadia is the treasurer
-    and Kim the secretary"."""
+    """Two names or relatives that a statement joins, side by side or each at the beginning of its clause.
+
+    "Nadia is the treasurer and Kim the secretary".
+    """
     tokens = statement.tokens
     for at, token in enumerate(tokens):
         second = _somebody_at(tokens, at + 1) if token.norm in _UNION and at else None
