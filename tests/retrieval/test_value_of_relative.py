@@ -46,3 +46,18 @@ def test_what_somebody_else_has_is_neither_that_of_a_relative_nor_of_the_asker(
     first, *others = hippo.recall(question, scope=ME)
     assert first.content == answer
     assert all(each.score < 0.1 for each in others)
+
+
+@pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize(
+    ("told", "question"),
+    [
+        ("L'anniversaire de Sol c'est le 8 août", "c'est quand mon anniversaire"),
+        ("Sol's birthday is on 8 August", "when is my birthday?"),
+    ],
+)
+def test_what_is_told_of_the_asker_by_name_is_theirs(
+    hippo: Hippocampe, told: str, question: str
+) -> None:
+    hippo.remember(told, scope=ME)
+    assert hippo.recall(question, scope=ME)[0].score > 0.5

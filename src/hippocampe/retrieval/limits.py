@@ -108,7 +108,10 @@ def _of_another_relative(query: AnalysedQuery, items: Sequence[Recollection]) ->
     own = not kin and _has_own(query.spoken)
     if not values or not (own or (kin and query.features.kin)):
         return
+    names = {word for name in query.features.asker for word in words(name)} if own else set[str]()
     for place, item in enumerate(items):
+        if not names.isdisjoint(words(item.content)):
+            continue
         told = _kin(item.content)
         another = len(told) == 1 and all(are_two(each, *told) for each in kin)
         another = another or (own and _is_of_named(item.content))
