@@ -2,15 +2,19 @@
 
 import pytest
 
+from conftest import FakeClock
 from hippocampe import Hippocampe, Scope
-from hippocampe.testing.clock import FakeClock
 
 ANA, BEN = Scope(user="ana", channel="room"), Scope(user="ben", channel="room")
 CORRECTED = [
     ("J'habite à Lyon, près de la gare", "on a déménagé à Nice finalement", "j'habite où déjà ?"),
     ("I work as a nurse at St Mary's", "I quit the hospital, I'm a baker now", "what's my job?"),
     ("my flight leaves at 9 on friday", "they moved my flight to 11", "when's my flight?"),
-    ("je lis Le Comte de Monte-Cristo", "fini monte-cristo, j'attaque Germinal", "je lis quoi ?"),
+    (
+        "la réunion est jeudi à 14h",
+        "la réunion est décalée à vendredi",
+        "elle est quand la réunion ?",
+    ),
 ]
 KEPT = [
     ("my dentist is Dr Olowe", "my sister's dentist is Dr Finch", "who's my dentist?"),
@@ -20,8 +24,17 @@ KEPT = [
         "je peux pas venir à la chorale ce mardi",
         "la chorale, c'est quand ?",
     ),
-    ("j'ai une Twingo rouge", "j'ai lavé la Twingo ce matin", "c'est quoi ma voiture ?"),
+    (
+        "mon chien s'appelle Filou",
+        "j'ai promené Filou ce matin",
+        "il s'appelle comment mon chien ?",
+    ),
 ]
+
+
+@pytest.fixture(autouse=True)
+def unhurried(hippo: Hippocampe, reading: None) -> None:
+    hippo.update_settings(scope=ANA, recent_hours=0, hook_timeout_ms=10_000)
 
 
 def days_later(clock: FakeClock, days: int) -> None:
