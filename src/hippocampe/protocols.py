@@ -23,6 +23,8 @@ T = TypeVar("T")
 
 KINDS = ("memory", "turn", "live", "note")
 """The kinds of points in an index, each in its own collection."""
+TALK = ("turn", "live")
+"""The kinds that are talk."""
 
 _POINT_ID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 

@@ -11,11 +11,10 @@ from hippocampe.language.questions import is_question, only_asks
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.statement import parse
 from hippocampe.language.text import fold
+from hippocampe.protocols import TALK
 from hippocampe.store.turn_rows import Turn
 from hippocampe.types import Memory, Recollection, Scope, Settings
 
-TALK = ("turn", "live")
-"""The kinds of recollections that are talk."""
 _TELLER = frozenset({"speaker", "own"})
 """Subjects of statements about their teller: "I", "my brother"."""
 _AUTHOR = re.compile(r"^[^:\n]{1,40} ?: ")

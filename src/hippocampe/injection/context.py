@@ -13,7 +13,7 @@ from typing import TypedDict
 from sqlalchemy import Connection
 
 from hippocampe.engine.corpus import Corpus
-from hippocampe.injection.asker import TALK, Asker, concerns
+from hippocampe.injection.asker import Asker, concerns
 from hippocampe.injection.context_cache import ContextCache, ContextItem
 from hippocampe.injection.events import Events
 from hippocampe.language import open_questions
@@ -23,6 +23,7 @@ from hippocampe.language.person import is_about_speaker
 from hippocampe.language.subjects import fold_subjects, subjects_of
 from hippocampe.language.temporal.window import TimeWindow
 from hippocampe.language.text import STOP_WORDS, fold, keywords, words
+from hippocampe.protocols import TALK
 from hippocampe.retrieval import results
 from hippocampe.store import always_on, embeddings, message_rows, turn_rows
 from hippocampe.types import Memory, Recollection, Route, Scope, Settings

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from sqlalchemy import Connection
 
-from hippocampe.injection.asker import TALK, Asker, concerns, without_author
+from hippocampe.injection.asker import Asker, concerns, without_author
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.names import with_other_names
 from hippocampe.language.open_questions import OpenQuestion
@@ -17,7 +17,7 @@ from hippocampe.language.temporal.habits import names_of_days, recurring
 from hippocampe.language.temporal.window import TimeWindow, parse_window
 from hippocampe.language.tense import is_over
 from hippocampe.language.text import words
-from hippocampe.protocols import Filter
+from hippocampe.protocols import TALK, Filter
 from hippocampe.retrieval import results
 from hippocampe.store import always_on, memories, message_rows, turn_rows
 from hippocampe.types import Recollection

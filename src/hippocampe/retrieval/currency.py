@@ -17,8 +17,9 @@ import numpy as np
 from hippocampe.engine.corpus import Corpus
 from hippocampe.errors import ModelUnavailable
 from hippocampe.language.questions import stated_in
+from hippocampe.protocols import TALK
 from hippocampe.retrieval import reading
-from hippocampe.retrieval.ranking import Scored
+from hippocampe.retrieval.ranking import NEAR, Scored
 from hippocampe.retrieval.scoring import log_odds
 from hippocampe.types import Memory, Recollection
 
@@ -29,8 +30,6 @@ MOST_READ: Final = 4
 """Maximum pairs that are read for a search."""
 ANSWERS: Final = 0.2
 """Minimum score of a result that answers: less is not injected, and misleads nobody."""
-NEAR: Final = 0.3
-"""Minimum cosine of talk that may correct a result without answering the query: "sold the Polo" for "what do I drive?"."""
 REPLACES: Final = 0.6
 """Minimum probability, by the reader alone, that the newer one of two replaces the older one. Of the pairs of
 `benchmarks/data/diaries`, 69 of 80 updates reach it, and 4 of 129 others, which were written to mislead."""
@@ -40,7 +39,6 @@ records of `benchmarks/learn_decide.py` are corrections, however little probable
 _CLEARLY_BETTER: Final = 1.0
 """By so much more log-odds a replaced statement answers than what replaced it, if it is asked for what only it tells: so for
 16 of 18 questions of that kind on 15 pairs. For 12 of 17 that both answer, it is less. Chosen on these."""
-_TALK: Final = frozenset({"turn", "live"})
 
 
 def corrections(
@@ -76,7 +74,8 @@ def corrections(
 
 def _relevance(scored: Scored, older: Recollection, newer: Recollection) -> float:
     """The relevance to a query of reading a pair; 0 if the newer one cannot correct what answers it."""
-    if _at(older) == _at(newer) or _TALK.isdisjoint((older.kind, newer.kind)):
+    is_talk = older.kind in TALK or newer.kind in TALK
+    if _at(older) == _at(newer) or not is_talk:
         return 0.0
     one, other = (scored.loaded.vectors[scored.rows[each.id]] for each in (older, newer))
     nearness = float(one @ other)
@@ -86,7 +85,7 @@ def _relevance(scored: Scored, older: Recollection, newer: Recollection) -> floa
 
 
 def _may_correct(item: Recollection) -> bool:
-    return item.at is not None and item.kind in ("memory", *_TALK)
+    return item.at is not None and item.kind in ("memory", *TALK)
 
 
 def _is_short(item: Recollection) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +12,16 @@ from hippocampe.embed.word_space import Floats
 from hippocampe.engine.caches import CachedRows
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.stopwatch import Stopwatch
+from hippocampe.protocols import TALK
 from hippocampe.retrieval import candidates, features, reading, results, scoring, signals
 from hippocampe.retrieval.query import AnalysedQuery
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.types import Memory, Recollection
+
+CORRECTING: Final = 2
+"""Maximum talk that is read because it may correct the best result: "sold the Polo" for "what car do I drive?"."""
+NEAR: Final = 0.15
+"""Minimum cosine of talk and what it may correct: with its reply, "sold the Polo" has .29 to "my car is a Polo"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +77,10 @@ def rank(
         scores, rivals = scoring.score(measured)
         odds = scoring.odds_to_read(measured, scores)
         latest = -loaded.features.at
-        request = replace(request, read=_worth_reading(odds, loaded.kinds, request))
-        to_read: list[int] = np.lexsort((latest, -odds)).tolist()[: request.read]
+        best: list[int] = np.lexsort((latest, -odds)).tolist()
+        to_read = best[: _worth_reading(odds, loaded.kinds, request)]
+        to_read += _correcting(loaded, to_read)
+        request = replace(request, read=len(to_read))
         others: list[int] = np.lexsort((latest, -scores)).tolist()
         order = dict.fromkeys([*to_read, *others])
         probabilities: list[float] = scores.tolist()
@@ -86,6 +95,17 @@ def rank(
     return Scored(
         items, ranked, loaded, measured, odds, rivals, rows, request.read, undecided, newer
     )
+
+
+def _correcting(loaded: features.LoadedCandidates, to_read: Sequence[int]) -> list[int]:
+    """The rows of the talk nearest to the best of the results to read, and newer: it may correct it in other words."""
+    if not to_read:
+        return []
+    best, at = to_read[0], loaded.features.at
+    nearness = loaded.vectors @ loaded.vectors[best]
+    newer = np.isin(loaded.kinds, TALK) & (at > at[best]) & (nearness >= NEAR)
+    nearest = np.flatnonzero(newer)[np.argsort(-nearness[newer])]
+    return [row for row in nearest.tolist() if row not in to_read][:CORRECTING]
 
 
 def _worth_reading(odds: NDArray[np.float64], kinds: Sequence[str], request: RecallRequest) -> int:
