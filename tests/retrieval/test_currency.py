@@ -116,3 +116,28 @@ def test_a_question_corrects_nothing(hippo: Hippocampe, clock: FakeClock) -> Non
     hippo.after_turn("la cuisine kervadec on la livre pas le 20 ?", "Le 18.", scope=ANA)
     days_later(clock, 3)
     assert found(hippo, "on livre quand chez mme kervadec ?")[0].endswith("le 18")
+
+
+@pytest.mark.parametrize(
+    ("told", "reply", "question"),
+    [
+        (
+            "I leave for Ireland in May",
+            "Congrats, Ana! That's amazing news",
+            "when do I leave for Ireland?",
+        ),
+        (
+            "je pars en Irlande en mai",
+            "oh bravo Ana, quelle super nouvelle",
+            "je pars quand en Irlande ?",
+        ),
+    ],
+)
+def test_a_reply_to_anything_is_no_correction(
+    hippo: Hippocampe, clock: FakeClock, told: str, reply: str, question: str
+) -> None:
+    hippo.remember(told, scope=ANA)
+    days_later(clock, 3)
+    hippo.after_turn(reply, "OK.", scope=BEN)
+    days_later(clock, 3)
+    assert found(hippo, question) == [told]

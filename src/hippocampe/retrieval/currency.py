@@ -17,6 +17,7 @@ import numpy as np
 from hippocampe.engine.corpus import Corpus
 from hippocampe.errors import ModelUnavailable
 from hippocampe.language.questions import stated_in
+from hippocampe.language.statement import parse
 from hippocampe.protocols import TALK
 from hippocampe.retrieval import reading
 from hippocampe.retrieval.ranking import NEAR, Scored
@@ -33,6 +34,8 @@ ANSWERS: Final = 0.2
 REPLACES: Final = 0.6
 """Minimum probability, by the reader alone, that the newer one of two replaces the older one. Of the pairs of
 `benchmarks/data/diaries`, 69 of 80 updates reach it, and 4 of 129 others, which were written to mislead."""
+REPLACES_SURELY: Final = 0.85
+"""The same of a newer one that does not answer, as most replies in a chat do not."""
 _SAME_MATTER: Final = 0.75
 """Share of the remaining doubt that goes if one question finds both of an undecided pair: 85 % of those in the natural
 records of `benchmarks/learn_decide.py` are corrections, however little probable among all pairs."""
@@ -62,14 +65,18 @@ def corrections(
         if older.score >= ANSWERS and (relevance := _relevance(scored, older, newer))
     ]
     pairs.sort(key=lambda pair: pair[2], reverse=True)
-    pairs = list(islice((pair for pair in pairs if all(map(_is_short, pair[:2]))), MOST_READ))
+    pairs = list(islice((pair for pair in pairs if _is_readable(*pair[:2])), MOST_READ))
     texts = [_lines(older, newer) for older, newer, _ in pairs]
     try:
         logits = reading.read_pairs(corpus, "relation", texts, seconds) if texts else ()
     except (reading.NotRead, ModelUnavailable):
         return []
     found = zip(pairs, map(_share_of_update, logits), strict=False)
-    return [(old.id, new.id, share) for (old, new, _), share in found if share >= REPLACES]
+    return [
+        (older.id, newer.id, share)
+        for (older, newer, _), share in found
+        if share >= (REPLACES if newer.score >= ANSWERS else REPLACES_SURELY)
+    ]
 
 
 def _relevance(scored: Scored, older: Recollection, newer: Recollection) -> float:
@@ -88,9 +95,20 @@ def _may_correct(item: Recollection) -> bool:
     return item.at is not None and item.kind in ("memory", *TALK)
 
 
-def _is_short(item: Recollection) -> bool:
-    """Return whether a result states something, and is short enough to be read whole."""
-    return 0 < len(_stated(item)) <= reading.LONG
+def _is_readable(older: Recollection, newer: Recollection) -> bool:
+    """Return whether both of a pair state something, short enough to be read whole, and about the same thing.
+
+    That is so if both answer the same query. "Congrats, that's great news" is a reply to anything.
+    """
+    texts = _stated(older), _stated(newer)
+    if not all(0 < len(text) <= reading.LONG for text in texts):
+        return False
+    return newer.score >= ANSWERS or not _words(texts[0]).isdisjoint(_words(texts[1]))
+
+
+def _words(text: str) -> frozenset[str]:
+    statement = parse(text)
+    return frozenset(statement.tokens[at].stem for at in statement.content)
 
 
 def _stated(item: Recollection) -> str:
