@@ -27,7 +27,7 @@ from hippocampe.types import Memory, Recollection
 Pair = tuple[str, str, float]
 """The ids of two results, and the probability that one replaces the other."""
 
-MOST_READ: Final = 4
+MOST_READ: Final = 2
 """Maximum pairs that are read for a search."""
 ANSWERS: Final = 0.2
 """Minimum score of a result that answers: less is not injected, and misleads nobody."""

@@ -18,7 +18,7 @@ from hippocampe.retrieval.query import AnalysedQuery
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.types import Memory, Recollection
 
-CORRECTING: Final = 2
+CORRECTING: Final = 1
 """Maximum talk that is read because it may correct the best result: "sold the Polo" for "what car do I drive?"."""
 NEAR: Final = 0.15
 """Minimum cosine of talk and what it may correct: with its reply, "sold the Polo" has .29 to "my car is a Polo"."""
