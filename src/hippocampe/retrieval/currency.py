@@ -31,6 +31,8 @@ MOST_READ: Final = 2
 """Maximum pairs that are read for a search."""
 ANSWERS: Final = 0.2
 """Minimum score of a result that answers: less is not injected, and misleads nobody."""
+SHORT: Final = 160
+"""Maximum characters of each text of a pair: what corrects in passing is short, and long texts take several times as long."""
 REPLACES: Final = 0.6
 """Minimum probability, by the reader alone, that the newer one of two replaces the older one. Of the pairs of
 `benchmarks/data/diaries`, 69 of 80 updates reach it, and 4 of 129 others, which were written to mislead."""
@@ -96,12 +98,12 @@ def _may_correct(item: Recollection) -> bool:
 
 
 def _is_readable(older: Recollection, newer: Recollection) -> bool:
-    """Return whether both of a pair state something, short enough to be read whole, and about the same thing.
+    """Return whether both of a pair state something, short enough to be read fast, and about the same thing.
 
     That is so if both answer the same query. "Congrats, that's great news" is a reply to anything.
     """
     texts = _stated(older), _stated(newer)
-    if not all(0 < len(text) <= reading.LONG for text in texts):
+    if not all(0 < len(text) <= SHORT for text in texts):
         return False
     return newer.score >= ANSWERS or not _words(texts[0]).isdisjoint(_words(texts[1]))
 
