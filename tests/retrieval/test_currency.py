@@ -37,8 +37,12 @@ def unhurried(hippo: Hippocampe, reading: None) -> None:
     hippo.update_settings(scope=ANA, recent_hours=0, hook_timeout_ms=10_000)
 
 
-def days_later(clock: FakeClock, days: int) -> None:
-    clock.advance(seconds=days * 86_400)
+def say_between(hippo: Hippocampe, clock: FakeClock, *said: str, scope: Scope = ANA) -> None:
+    """Say something some days after what is known, and some days before what follows."""
+    clock.advance(days=3)
+    for each in said:
+        hippo.after_turn(each, "OK.", scope=scope)
+    clock.advance(days=3)
 
 
 def found(hippo: Hippocampe, question: str, scope: Scope = ANA) -> list[str]:
@@ -57,9 +61,7 @@ def test_newer_talk_replaces_what_it_corrects(
         hippo.remember(old, scope=ANA)
     else:
         hippo.after_turn(old, "OK.", scope=ANA)
-    days_later(clock, 3)
-    hippo.after_turn(new, "OK.", scope=ANA)
-    days_later(clock, 3)
+    say_between(hippo, clock, new)
     best, *others = found(hippo, question)
     assert best == new
     assert old not in others
@@ -70,9 +72,7 @@ def test_talk_beside_a_statement_leaves_it(
     hippo: Hippocampe, clock: FakeClock, old: str, new: str, question: str
 ) -> None:
     hippo.remember(old, scope=ANA)
-    days_later(clock, 3)
-    hippo.after_turn(new, "OK.", scope=ANA)
-    days_later(clock, 3)
+    say_between(hippo, clock, new)
     assert old in found(hippo, question)
 
 
@@ -81,10 +81,9 @@ def test_another_user_corrects_what_is_common_and_not_what_is_own(
 ) -> None:
     hippo.remember("I live in Lyon", scope=ANA)
     hippo.remember("the party is at the bowling alley on the 20th", scope=ANA)
-    days_later(clock, 3)
-    hippo.after_turn("I moved to Nice", "OK.", scope=BEN)
-    hippo.after_turn("bowling alley is closed so the party's at ours", "OK.", scope=BEN)
-    days_later(clock, 3)
+    say_between(
+        hippo, clock, "I moved to Nice", "bowling alley is closed so the party's at ours", scope=BEN
+    )
     assert found(hippo, "where do I live?")[0] == "I live in Lyon"
     assert found(hippo, "where's the party?")[0] == "bowling alley is closed so the party's at ours"
 
@@ -93,9 +92,7 @@ def test_a_correction_that_does_not_answer_is_given_beside(
     hippo: Hippocampe, clock: FakeClock
 ) -> None:
     hippo.remember("mon chat s'appelle Pistache", scope=ANA)
-    days_later(clock, 3)
-    hippo.after_turn("mon chat est mort cette nuit", "Je suis désolé.", scope=ANA)
-    days_later(clock, 3)
+    say_between(hippo, clock, "mon chat est mort cette nuit")
     assert {"mon chat s'appelle Pistache", "mon chat est mort cette nuit"} <= {
         *found(hippo, "il s'appelait comment, mon chat ?"),
         *found(hippo, "il s'appelle comment mon chat ?"),
@@ -104,17 +101,13 @@ def test_a_correction_that_does_not_answer_is_given_beside(
 
 def test_a_question_about_the_past_gets_what_held_then(hippo: Hippocampe, clock: FakeClock) -> None:
     hippo.remember("I live in Lyon", scope=ANA)
-    days_later(clock, 3)
-    hippo.after_turn("I moved to Nice", "OK.", scope=ANA)
-    days_later(clock, 3)
+    say_between(hippo, clock, "I moved to Nice")
     assert "I live in Lyon" in found(hippo, "where did I live before?")
 
 
 def test_a_question_corrects_nothing(hippo: Hippocampe, clock: FakeClock) -> None:
     hippo.remember("la cuisine de Mme Kervadec est à livrer le 18", scope=ANA)
-    days_later(clock, 3)
-    hippo.after_turn("la cuisine kervadec on la livre pas le 20 ?", "Le 18.", scope=ANA)
-    days_later(clock, 3)
+    say_between(hippo, clock, "la cuisine kervadec on la livre pas le 20 ?")
     assert found(hippo, "on livre quand chez mme kervadec ?")[0].endswith("le 18")
 
 
@@ -137,7 +130,5 @@ def test_a_reply_to_anything_is_no_correction(
     hippo: Hippocampe, clock: FakeClock, told: str, reply: str, question: str
 ) -> None:
     hippo.remember(told, scope=ANA)
-    days_later(clock, 3)
-    hippo.after_turn(reply, "OK.", scope=BEN)
-    days_later(clock, 3)
+    say_between(hippo, clock, reply, scope=BEN)
     assert found(hippo, question) == [told]

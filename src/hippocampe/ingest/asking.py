@@ -30,7 +30,7 @@ def worth_asking(new: str, old: str, reason: str) -> bool:
     if one.language != other.language and set(one.values) == set(other.values):
         # Their later updates replace both: see `hippocampe.updates.twins`.
         return True
-    if reason.startswith(_DOUBTS) and len(_stems(one) & _stems(other)) > 1:
+    if reason.startswith(_DOUBTS) and len(one.content_stems & other.content_stems) > 1:
         return True
     if reason.startswith(_PERHAPS) and likely is None:
         return True
@@ -38,15 +38,11 @@ def worth_asking(new: str, old: str, reason: str) -> bool:
     for each in (one, other):
         # At the beginning, it looks like a name in the other: "Ibuprofen makes me sick", "I take ibuprofen".
         if not each.lowercase:
-            common |= _matter(each) & _stems(one) & _stems(other)
+            common |= _matter(each) & one.content_stems & other.content_stems
     if not common and not _differ_in_values_alone(one, other):
         least = _LIKELY_CHANGED if _changes(one, other) else _LIKELY_ALONE
         return likely is not None and likely >= least
     return likely is None or likely >= _LIKELY or 2 * len(common) >= len(_matter(one))
-
-
-def _stems(reading: Statement) -> set[str]:
-    return {reading.tokens[at].stem for at in reading.content}
 
 
 def _changes(new: Statement, old: Statement) -> bool:
@@ -60,7 +56,7 @@ def _changes(new: Statement, old: Statement) -> bool:
 
 def _differ_in_values_alone(one: Statement, other: Statement) -> bool:
     """Return whether two statements are the same but for numbers, dates and times: "Yoga is at 9", "Yoga is at 10"."""
-    common = _stems(one) & _stems(other)
+    common = one.content_stems & other.content_stems
     tokens = [each.tokens[at] for each in (one, other) for at in each.content]
     return all(token.kind != "word" or token.stem in common for token in tokens)
 

@@ -166,6 +166,11 @@ class Statement:
         return content_of(self.tokens)
 
     @cached_property
+    def content_stems(self) -> frozenset[str]:
+        """The stems of the tokens that carry meaning."""
+        return frozenset(self.tokens[at].stem for at in self.content)
+
+    @cached_property
     def verb(self) -> int:
         """Position of the first verb; the subject is before it."""
         return first_verb(self.tokens, grammar(self.language))

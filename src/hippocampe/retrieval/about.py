@@ -24,7 +24,7 @@ from hippocampe.language.statement import parse
 from hippocampe.language.subjects import proper_names_in, subjects_of
 from hippocampe.language.text import STOP_WORDS, content_words, fold, words, written_words
 from hippocampe.language.values import values_asked, values_stated
-from hippocampe.protocols import Filter
+from hippocampe.protocols import TALK, Filter
 from hippocampe.retrieval import recall
 from hippocampe.retrieval.lookup import names
 from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS, RecallRequest
@@ -218,7 +218,7 @@ def _by_meaning(corpus: Corpus, topic: _Topic, scope: Scope) -> Iterator[Receipt
         request = RecallRequest(
             Scope(space=scope.space, user=user),
             limit=MAX_BY_MEANING,
-            collections=(*MEMORY_COLLECTIONS, "turn", "live"),
+            collections=(*MEMORY_COLLECTIONS, *TALK),
         )
         try:
             hits = recall.search(corpus, text, request, explain=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -100,14 +101,19 @@ def answer(
         return unread
     rows = [scored.rows[item.id] for item in items]
     measured, odds = scored.measured[rows], scored.odds[rows]
+
+    @cache
+    def highest() -> list[float]:
+        of_other = scoring.is_of_other(measured).tolist()
+        return limits.highest(corpus, query, request, items, of_other)
+
     ranked = np.array([x.score for x in items], np.float32)
     best = int(ranked.argmax())
     to_companion = _asks_companion(query)
     certain = not to_companion and reading.is_certain([score for *_, score in scored.ranked])
-    if certain and ranked[best] <= _highest(corpus, query, request, items, measured)[best]:
+    if certain and ranked[best] <= highest()[best]:
         # Talk that corrects it may answer too, and has to be read.
-        seconds = reading.SHARE_OF_TIME * stopwatch.seconds_left()
-        certain = not currency.corrections(corpus, scored, items, seconds)
+        certain = not currency.corrections(corpus, query, scored, items, stopwatch)
         if certain and len(scored.ranked) >= reading.FEWEST_TO_BE_CERTAIN:
             return unread
     presented = _presented(corpus, query, request, items[: scored.read], to_companion)
@@ -130,24 +136,12 @@ def answer(
         # Their words match all the same: only the reader sees whose favourite colour is asked for.
         of_user = [x.kind != "self" and parse(x.content).subject in limits.OF_TELLER for x in items]
         odds = np.where(of_user, np.minimum(odds, 0), odds)
-    highest = _highest(corpus, query, request, items, measured)
-    scores = np.minimum(scoring.with_reader(ranked, odds, read), highest)
+    scores = np.minimum(scoring.with_reader(ranked, odds, read), highest())
     if certain and scores[best] >= CONFIRMED:
         scores = np.where(np.arange(len(scores)) == best, scores, np.minimum(scores, ranked))
     stopwatch.end("reader")
     both = zip(items, scores.tolist(), strict=True)
     return Answered([replace(item, score=score) for item, score in both], read)
-
-
-def _highest(
-    corpus: Corpus,
-    query: AnalysedQuery,
-    request: RecallRequest,
-    items: Sequence[Recollection],
-    measured: Floats,
-) -> list[float]:
-    of_other = scoring.is_of_other(measured).tolist()
-    return limits.highest(corpus, query, request, items, of_other)
 
 
 def _is_request(query: AnalysedQuery) -> bool:

@@ -15,11 +15,14 @@ from typing import Final
 import numpy as np
 
 from hippocampe.engine.corpus import Corpus
+from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.errors import ModelUnavailable
 from hippocampe.language.questions import stated_in
 from hippocampe.language.statement import parse
+from hippocampe.language.tense import is_past
 from hippocampe.protocols import TALK
 from hippocampe.retrieval import reading
+from hippocampe.retrieval.query import AnalysedQuery
 from hippocampe.retrieval.ranking import NEAR, Scored
 from hippocampe.retrieval.scoring import log_odds
 from hippocampe.types import Memory, Recollection
@@ -47,19 +50,26 @@ _CLEARLY_BETTER: Final = 1.0
 
 
 def corrections(
-    corpus: Corpus, scored: Scored, items: Sequence[Recollection], seconds: float
+    corpus: Corpus,
+    query: AnalysedQuery,
+    scored: Scored,
+    items: Sequence[Recollection],
+    stopwatch: Stopwatch,
 ) -> list[Pair]:
     """Find the results that a newer one replaces, if one of the two is talk and the older one answers.
 
     Args:
         corpus: The corpus.
+        query: The query.
         scored: The results of ranking.
         items: The results.
-        seconds: Time that reading may take. Without it, or without the reader, no pair is found.
+        stopwatch: Limits the time for reading. Without any, or without the reader, no pair is found.
 
     Returns:
-        Pairs of an older and a newer result.
+        Pairs of an older and a newer result; none for a query about the past, when the older one held.
     """
+    if is_past(parse(query.spoken)):
+        return []
     told = sorted((each for each in items if _may_correct(each)), key=_at)
     pairs = [
         (older, newer, relevance)
@@ -69,6 +79,7 @@ def corrections(
     pairs.sort(key=lambda pair: pair[2], reverse=True)
     pairs = list(islice((pair for pair in pairs if _is_readable(*pair[:2])), MOST_READ))
     texts = [_lines(older, newer) for older, newer, _ in pairs]
+    seconds = reading.SHARE_OF_TIME * stopwatch.seconds_left()
     try:
         logits = reading.read_pairs(corpus, "relation", texts, seconds) if texts else ()
     except (reading.NotRead, ModelUnavailable):
@@ -105,12 +116,8 @@ def _is_readable(older: Recollection, newer: Recollection) -> bool:
     texts = _stated(older), _stated(newer)
     if not all(0 < len(text) <= SHORT for text in texts):
         return False
-    return newer.score >= ANSWERS or not _words(texts[0]).isdisjoint(_words(texts[1]))
-
-
-def _words(text: str) -> frozenset[str]:
-    statement = parse(text)
-    return frozenset(statement.tokens[at].stem for at in statement.content)
+    one, other = map(parse, texts)
+    return newer.score >= ANSWERS or not one.content_stems.isdisjoint(other.content_stems)
 
 
 def _stated(item: Recollection) -> str:
@@ -141,46 +148,32 @@ def _share_of_update(logits: reading.Floats) -> float:
     return float(powers[0] / powers.sum())
 
 
-def by_currency(found: list[Recollection], pairs: Sequence[Pair]) -> list[Recollection]:
-    """Results with the scores of undecided pairs by what is likely current.
+def by_currency(
+    found: list[Recollection], pairs: Sequence[Pair], least: float = 0.0
+) -> list[Recollection]:
+    """Results with the scores of pairs by what is likely current.
 
-    If a newer memory replaces an older one with probability p, it answers with p times the probability of the older
+    If the newer one replaces the older one with probability p, it answers with p times the probability of the older
     one, which answers with 1 - p times its own. A newer one that answers by itself is about the same matter: it replaces
-    the older one all the more likely.
-    """
-    if not pairs:
-        return found
-    scores = {each.id: each.score for each in found}
-    told = {each.id: _at(each) for each in found if each.memory is not None}
-    for one, other, probability in pairs:
-        older, newer = sorted((one, other), key=lambda id: (told[id], id))
-        likely = _likely(probability, scores[newer])
-        scores[newer] = max(scores[newer], likely * scores[older])
-        scores[older] *= 1 - likely
-    return _with_scores(found, scores)
-
-
-def corrected(found: list[Recollection], pairs: Sequence[Pair]) -> list[Recollection]:
-    """Results with the scores of what talk corrects by what is likely current, as `by_currency`.
-
-    If the correction alone does not answer, both do: "what's my cat called?" needs "my cat is called Ink" beside "Ink died".
+    the older one all the more likely. One that does not answer leaves the older one as it is: "what's my cat called?" needs
+    "my cat is called Ink" beside "Ink died".
 
     Args:
         found: The results, best first.
-        pairs: Their `corrections`.
+        pairs: Undecided pairs, or `corrections`.
+        least: Minimum score of a newer one that answers.
     """
-    scores = {each.id: each.score for each in found}
-    for older, newer, probability in pairs:
-        answers = scores[newer] >= ANSWERS
-        likely = _likely(probability, scores[newer])
-        scores[newer] = max(scores[newer], likely * scores[older])
-        scores[older] *= 1 - likely if answers else 1
+    if not pairs:
+        return found
+    told, scores = {each.id: each for each in found}, {each.id: each.score for each in found}
+    for one, other, probability in pairs:
+        older, newer = sorted((one, other), key=lambda id: (_at(told[id]), id))
+        answers = scores[newer]
+        likely = probability + (1 - probability) * _SAME_MATTER * answers
+        scores[newer] = max(answers, likely * scores[older])
+        if answers >= least:
+            scores[older] *= 1 - likely
     return _with_scores(found, scores)
-
-
-def _likely(probability: float, answers: float) -> float:
-    """The probability that one of two replaces the other, which answers the same query with some probability."""
-    return probability + (1 - probability) * _SAME_MATTER * answers
 
 
 def without_replaced(found: list[Recollection], newer: Mapping[str, Memory]) -> list[Recollection]:

@@ -24,7 +24,7 @@ from hippocampe.language.search_terms import search_terms
 from hippocampe.language.statement import parse
 from hippocampe.language.tense import is_past
 from hippocampe.protocols import Vector
-from hippocampe.retrieval import currency, reading, results, scoring
+from hippocampe.retrieval import currency, results, scoring
 from hippocampe.retrieval.answering import answer, is_to_companion
 from hippocampe.retrieval.parts import parts_of, session_start
 from hippocampe.retrieval.query import AnalysedQuery, analyse
@@ -338,11 +338,12 @@ def _find(
     items = sorted(items, key=lambda item: -item.score)
     said = dict(zip((each.id for each in scored.items), read.log_odds.tolist(), strict=False))
     items = currency.by_currency(items, scored.undecided)
-    if said and not is_past(parse(query.spoken)):
-        seconds = reading.SHARE_OF_TIME * stopwatch.seconds_left()
-        items = currency.corrected(items, currency.corrections(corpus, scored, items, seconds))
-        items = currency.without_replaced(items, scored.newer)
+    if said:
+        pairs = currency.corrections(corpus, query, scored, items, stopwatch)
+        items = currency.by_currency(items, pairs, currency.ANSWERS)
         stopwatch.end("currency")
+    if said and not is_past(parse(query.spoken)):
+        items = currency.without_replaced(items, scored.newer)
     items = results.select(items, scored.ranked, request, scored.newer)
     return Found(
         items,

@@ -86,8 +86,7 @@ def _is_instead(aligned: Alignment) -> bool:
     replaces = [word_classes().occurs("instead", each.norms) for each in (new, old)]
     if replaces != [True, False] or new.hedged:
         return False
-    shared = old.stems.intersection(new.tokens[at].stem for at in new.content)
-    return bool(shared) and bool(aligned.open_old)
+    return bool(old.stems & new.content_stems) and bool(aligned.open_old)
 
 
 def _is_fulfilled(aligned: Alignment) -> bool:
