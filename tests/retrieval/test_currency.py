@@ -92,7 +92,9 @@ def test_a_correction_that_does_not_answer_is_given_beside(
     hippo: Hippocampe, clock: FakeClock
 ) -> None:
     hippo.remember("mon chat s'appelle Pistache", scope=ANA)
-    say_between(hippo, clock, "mon chat est mort cette nuit")
+    clock.advance(days=3)
+    hippo.after_turn("mon chat est mort cette nuit", "Je suis désolé.", scope=ANA)
+    clock.advance(days=3)
     assert {"mon chat s'appelle Pistache", "mon chat est mort cette nuit"} <= {
         *found(hippo, "il s'appelait comment, mon chat ?"),
         *found(hippo, "il s'appelle comment mon chat ?"),
