@@ -6,13 +6,12 @@ Also run by the process that others are forked from, where it must not be loaded
 from collections.abc import Callable
 from typing import Any
 
-from hippocampe.injection import turn, warmup
+from hippocampe.injection import warmup
 from hippocampe.retrieval import recall
 from hippocampe.updates import judgement
 
 READ = {
     (recall, "READ"): recall.READ,
-    (turn, "READ"): turn.READ,
     (judgement, "read_pairs"): judgement.read_pairs,
     (warmup, "load_reader"): warmup.load_reader,
 }

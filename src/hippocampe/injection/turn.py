@@ -37,9 +37,6 @@ from hippocampe.types import Injection, Scope, Settings, Trace
 
 SEARCH_LIMIT = 20
 """Search hits that are considered."""
-READ, READ_WITHIN = 12, 3.5
-"""Search hits that are read with the message: at most so many, and none that is far less likely than the best. Of the
-3,244 questions held out, as many get their answer as with the first 10, and a fifth fewer are read."""
 MIN_SHOWN = 8
 """Hits always in the trace, even below the threshold, so that near misses can be inspected."""
 COLLECTIONS = ("memory", "self", "summary", "turn", "live", "note")
@@ -65,8 +62,8 @@ def search_request(scope: Scope, settings: Settings) -> RecallRequest:
         min_score=least_score("live", settings),
         min_results=MIN_SHOWN,
         collections=tuple(name for name in COLLECTIONS if name != "note" or notes),
-        read=READ,
-        read_within=READ_WITHIN,
+        read=recall.READ,
+        read_within=recall.READ_WITHIN,
         typed=True,
         follows=True,
         channel=scope.channel if settings.channel_scope else None,

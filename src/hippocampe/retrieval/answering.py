@@ -36,6 +36,8 @@ from hippocampe.types import Recollection
 
 SEVERAL_FACTOR: Final = 2
 """The factor of the time to read for a query that asks for what several texts tell."""
+ENOUGH: Final = 0.7
+"""Minimum score of one of the results that are read first; then no others are read."""
 CONFIRMED: Final = 0.5
 """Minimum score, after reading, of the one result that ranking is certain of; then no other can be raised."""
 TELLING: Final = 1.5
@@ -117,26 +119,36 @@ def answer(
         if certain and len(scored.ranked) >= reading.FEWEST_TO_BE_CERTAIN:
             return unread
     presented = _presented(corpus, query, request, items[: scored.read], to_companion)
-    try:
-        factor = SEVERAL_FACTOR if query.several else 1
-        seconds = factor * reading.SHARE_OF_TIME * stopwatch.seconds_left()
-        user = request.scope.user
-        read = reading.read(corpus, presented.queries, user, presented.items, seconds)
-    except reading.NotRead:
-        return replace(unread, missing=("not read",))
-    except ModelUnavailable:
-        return replace(unread, missing=("reader down",))
     if query.features.nothing:
         odds = scoring.odds_for_task(measured, odds)
-    tells = request.typed and not (topics or query.features.nothing) and is_telling(query.spoken)
-    read = _adjusted(read, presented, compare=bool(topics), tells=tells)
-    # The reader cannot raise talk to which a rule applies.
-    read = np.where(scoring.is_ruled_out(measured[: len(read)]), np.minimum(read, 0), read)
     if to_companion:
         # Their words match all the same: only the reader sees whose favourite colour is asked for.
         of_user = [x.kind != "self" and parse(x.content).subject in limits.OF_TELLER for x in items]
         odds = np.where(of_user, np.minimum(odds, 0), odds)
-    scores = np.minimum(scoring.with_reader(ranked, odds, read), highest())
+    tells = request.typed and not (topics or query.features.nothing) and is_telling(query.spoken)
+
+    def weighed(logits: Floats) -> tuple[Floats, Floats]:
+        read = _adjusted(logits, presented, compare=bool(topics), tells=tells)
+        # The reader cannot raise talk to which a rule applies.
+        read = np.where(scoring.is_ruled_out(measured[: len(read)]), np.minimum(read, 0), read)
+        return read, np.minimum(scoring.with_reader(ranked, odds, read), highest())
+
+    try:
+        factor = SEVERAL_FACTOR if query.several else 1
+        logits = reading.read(
+            corpus,
+            presented.queries,
+            request.scope.user,
+            presented.items,
+            factor * reading.SHARE_OF_TIME * stopwatch.seconds_left(),
+            first=scored.first,
+            is_enough=lambda logits: float(weighed(logits)[1].max()) >= ENOUGH,
+        )
+    except reading.NotRead:
+        return replace(unread, missing=("not read",))
+    except ModelUnavailable:
+        return replace(unread, missing=("reader down",))
+    read, scores = weighed(logits)
     if certain and scores[best] >= CONFIRMED:
         scores = np.where(np.arange(len(scores)) == best, scores, np.minimum(scores, ranked))
     stopwatch.end("reader")

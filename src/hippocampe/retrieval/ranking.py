@@ -29,14 +29,16 @@ class Scored:
     """Scored candidates.
 
     Attributes:
-        items: The first of them, loaded: those to read, best first, then the others, best first.
+        items: The first of them, loaded: those to read first, those to read if none of these is likely, and the others,
+            each best first.
         ranked: All of them in the same order.
         odds: Their log-odds if they are read, as from `scoring.odds_to_read`.
         loaded: All of them with their features.
         measured: Their signals, shape (n, signals).
         rivals: As from `scoring.score`.
         rows: The row of each of them in `measured`, by id.
-        read: The number of the first to read.
+        first: The number of those to read first.
+        read: The number of all to read.
         undecided: As from `results.undecided`.
         newer: As from `results.successors`.
     """
@@ -48,6 +50,7 @@ class Scored:
     odds: NDArray[np.float64]
     rivals: Floats
     rows: Mapping[str, int]
+    first: int
     read: int
     undecided: Sequence[tuple[str, str, float]]
     newer: Mapping[str, Memory]
@@ -78,23 +81,23 @@ def rank(
         odds = scoring.odds_to_read(measured, scores)
         latest = -loaded.features.at
         best: list[int] = np.lexsort((latest, -odds)).tolist()
-        to_read = best[: _worth_reading(odds, loaded.kinds, request)]
-        to_read += _correcting(loaded, to_read)
-        request = replace(request, read=len(to_read))
+        likely = best[: _worth_reading(odds, loaded.kinds, request)]
+        likely += _correcting(loaded, likely)
+        first, to_read = len(likely), list(dict.fromkeys([*likely, *best[: request.read]]))
         others: list[int] = np.lexsort((latest, -scores)).tolist()
         order = dict.fromkeys([*to_read, *others])
         probabilities: list[float] = scores.tolist()
         ranked = [(loaded.ids[i], loaded.kinds[i], probabilities[i]) for i in order]
-        ranked = results.live_among(ranked, request.read)
+        ranked = results.live_among(ranked, first)
         stopwatch.end("score")
+        request = replace(request, read=len(to_read))
         items = results.load(connection, ranked, request, now)
         undecided = results.undecided(connection, items, request.scope.space)
         newer = results.successors(connection, items)
         stopwatch.end("read")
     rows = {id: row for row, id in enumerate(loaded.ids)}
-    return Scored(
-        items, ranked, loaded, measured, odds, rivals, rows, request.read, undecided, newer
-    )
+    read = first, len(to_read)
+    return Scored(items, ranked, loaded, measured, odds, rivals, rows, *read, undecided, newer)
 
 
 def _correcting(loaded: features.LoadedCandidates, to_read: Sequence[int]) -> list[int]:
@@ -109,7 +112,7 @@ def _correcting(loaded: features.LoadedCandidates, to_read: Sequence[int]) -> li
 
 
 def _worth_reading(odds: NDArray[np.float64], kinds: Sequence[str], request: RecallRequest) -> int:
-    """The number of results to read: the likely ones, and the best of live talk, about which the odds say little."""
+    """The number of results to read first: the likely ones, and the best of live talk, about which the odds say little."""
     likely = int((odds >= odds.max() - request.read_within).sum())
     live = min(kinds.count("live"), results.LIVE_READ)
     return min(request.read, max(likely, reading.FEWEST) + live)

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from threading import Lock
 from typing import Final
 
+import numpy as np
+
 from hippocampe.embed.word_space import Floats
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.documents import memory_text
+from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.language.detect import language_of
 from hippocampe.language.grammar import stem
 from hippocampe.language.text import content_words, sentences
@@ -94,8 +98,11 @@ def read(
     user: str | None,
     items: Sequence[Recollection],
     seconds: float,
+    *,
+    first: int,
+    is_enough: Callable[[Floats], bool],
 ) -> Floats:
-    """Log-odds that each text answers one of the queries: for the first results, as many as there is time for.
+    """Log-odds that each text answers one of the queries: for as many results as there is time for.
 
     Args:
         corpus: The corpus.
@@ -103,6 +110,8 @@ def read(
         user: Who asks.
         items: The results, best first.
         seconds: Time that it may take.
+        first: The number of results to read first.
+        is_enough: Given the log-odds of these, whether the others need not be read.
 
     Returns:
         Shape (at most items,).
@@ -111,6 +120,23 @@ def read(
         NotRead: There is no time.
         ModelUnavailable: The reader cannot be loaded.
     """
+    stopwatch = Stopwatch()
+    found = _read(corpus, queries, user, items[:first], seconds)
+    if len(found) < first or len(items) == first or is_enough(found):
+        return found
+    seconds -= stopwatch.total() / 1000
+    with suppress(NotRead):
+        found = np.concatenate([found, _read(corpus, queries, user, items[first:], seconds)])
+    return found
+
+
+def _read(
+    corpus: Corpus,
+    queries: Sequence[str],
+    user: str | None,
+    items: Sequence[Recollection],
+    seconds: float,
+) -> Floats:
     fewest = min(FEWEST, len(items))
     asked = [line(user, query) for query in queries]
     told = [(at, _whole(item)) for at, item in enumerate(items)]

@@ -36,7 +36,8 @@ class RecallRequest:
         min_score: Results below it are dropped, except the best `min_results`.
         ids: The memories that match a metadata filter.
         read: How many of the first results the reader reads with the query, at most.
-        read_within: It skips those whose log-odds are lower than the best by more than this.
+        read_within: It first reads those whose log-odds are not lower than the best by more than this, and the others if
+            none of these is likely.
         typed: Whether somebody typed the query: it is spelled as the texts are, and its questions are searched for.
         follows: Whether the query may refer to the last turn of its channel: "and where does she live?".
         admits: Whether a loaded item may be a result; others are dropped before the first ones are read.
