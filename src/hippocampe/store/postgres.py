@@ -240,14 +240,11 @@ class PostgresStore(Store):
             try:
                 connection.exec_driver_sql(statement, parameters)
                 return connection
-            except DBAPIError as exc:
+            except BaseException as exc:
                 connection.close()
                 # The server was restarted: the pool drops its connections, and the next one is new.
-                if last or not exc.connection_invalidated:
+                if last or not (isinstance(exc, DBAPIError) and exc.connection_invalidated):
                     raise
-            except BaseException:
-                connection.close()
-                raise
         raise AssertionError
 
     def keeps_spaces_apart(self) -> bool:
