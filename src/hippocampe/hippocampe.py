@@ -890,10 +890,6 @@ class JoinedHippocampe(Hippocampe):
         return False
 
     @property
-    def read_only(self) -> bool:
-        return False
-
-    @property
     def channels(self) -> channel_history.ChannelHistories:
         return self._channels
 
