@@ -141,23 +141,6 @@ class PostgresStore(Store):
         full_text.index_messages(engine)
         return engine
 
-    @classmethod
-    def connect(
-        cls,
-        url: str,
-        folder: Path,
-        *,
-        clock: Callable[[], datetime] | None = None,
-        prepared: bool = False,
-    ) -> "PostgresStore":
-        """Open a database; create or upgrade its tables if needed. The arguments are those of the class.
-
-        Raises:
-            StoreTooNew: A later version wrote it.
-            StoreError: It cannot be reached or written.
-        """
-        return cls(url, folder, clock=clock, prepared=prepared)._opened()
-
     def _prepare(self) -> None:
         self._check_encoding()
         self._upgrade()
