@@ -45,7 +45,7 @@ class Tier:
 
         if not self._made:
             # Making the tables takes longer than copying them.
-            PostgresStore.connect(self.database.create(_TEMPLATE), Path()).close()
+            PostgresStore(self.database.create(_TEMPLATE), Path()).opened().close()
             self._made = True
         with self.database.admin() as connection:
             connection.execute(

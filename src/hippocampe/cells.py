@@ -61,14 +61,10 @@ class Division:
             pinned[space] = cell
         return replace(self, pinned=pinned)
 
-    def marked(self, **marks: Mapping[str, int]) -> "Division":
-        """The division with other marks: `moving`, `stale`."""
-        return replace(self, **marks)
-
     def settled(self, space: str, *, stale: int) -> "Division":
         """The division after the end of a move: the copy of the space in the cell `stale` is not in force."""
         moving = {name: at for name, at in self.moving.items() if name != space}
-        return self.marked(moving=moving, stale={**self.stale, space: stale})
+        return replace(self, moving=moving, stale={**self.stale, space: stale})
 
 
 def hashed(space: str, count: int) -> int:

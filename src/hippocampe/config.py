@@ -177,7 +177,7 @@ class Config:
     def _check_upstreams(self) -> None:
         for name, variable in _UPSTREAM_URLS.items():
             url = self._chosen(name, variable)
-            if url is not None and _address(url) is None:
+            if url is not None and web_address(url) is None:
                 raise InvalidInput(
                     f"{name} must be http:// or https:// with a host, without a user or a query, such as "
                     f"https://api.openai.com/v1: the key goes to {name.replace('url', 'key')}."
@@ -238,7 +238,7 @@ class Config:
             raise InvalidInput(
                 "qdrant_url needs database_url: the index of a folder is in the folder."
             )
-        parts = [_address(url) for url in self.qdrant_urls]
+        parts = [web_address(url) for url in self.qdrant_urls]
         # Its gRPC, which is used, has no paths.
         if not all(each and each.path in ("", "/") for each in parts):
             raise InvalidInput(
@@ -309,7 +309,7 @@ def is_database_url(text: str) -> bool:
     return text.startswith(("postgresql://", "postgres://"))
 
 
-def _address(url: str) -> SplitResult | None:
+def web_address(url: str) -> SplitResult | None:
     """Parse an HTTP URL; None if it is not one, or has a user, a query or a fragment."""
     try:
         parts = urlsplit(url)
@@ -335,7 +335,7 @@ def _checked_origins(origins: object) -> tuple[str, ...]:
 
 
 def _check_url(url: str, insecure: bool) -> None:
-    parts = _address(url)
+    parts = web_address(url)
     if parts is None:
         raise InvalidInput(
             "obsidian_url must be https:// with a host, without a user or a query, such as "

@@ -692,14 +692,13 @@ class Hippocampe(Verbs, Here):
         self._maintenance = None
         self._note_sync = note_sync
         self._follow = opening.Following(corpus) if corpus.store.read_only else None
+        self._runner = Runner(lambda: self._context)
         if config.background and not corpus.store.read_only:
             self._maintenance = maintenance.Maintenance(
                 lambda: self._context,
                 self._turns.retrievals,
                 config.flush_seconds,
             )
-        self._runner = Runner(lambda: self._context)
-        if config.background and not corpus.store.read_only:
             self._runner.start()
         self._sharing = None
         if corpus.store.shared:
@@ -888,10 +887,6 @@ class JoinedHippocampe(Hippocampe):
 
     @property
     def warming(self) -> bool:
-        return False
-
-    @property
-    def read_only(self) -> bool:
         return False
 
     @property

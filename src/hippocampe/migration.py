@@ -75,9 +75,8 @@ def migrate(source: Config, target: Config, progress: Progress | None = None) ->
 
 def _open(config: Config) -> Store:
     if config.database_url is not None:
-        return PostgresStore.connect(
-            config.database_url, config.folder, prepared=config.prepares_statements
-        )
+        url, prepared = config.database_url, config.prepares_statements
+        return PostgresStore(url, config.folder, prepared=prepared).opened()
     return Store.open(config.database, config.folder)
 
 

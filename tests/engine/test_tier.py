@@ -728,7 +728,7 @@ def test_a_database_that_cannot_hold_every_text_is_refused(encoding: str, tmp_pa
         )
     try:
         with pytest.raises(StoreError, match=f"has the encoding {encoding}, .* ENCODING 'UTF8'"):
-            PostgresStore.connect(server.url(name), tmp_path)
+            PostgresStore(server.url(name), tmp_path).opened()
         with server.admin(name) as connection:
             assert (
                 connection.execute("SELECT 1 FROM pg_tables WHERE tablename = 'memory'").fetchone()

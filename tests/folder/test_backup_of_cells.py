@@ -2,6 +2,7 @@
 
 import shutil
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -161,7 +162,7 @@ def test_a_slow_copy_outlasts_a_move(data: Path, tmp_path: Path) -> None:
 
 def test_a_move_that_had_not_ended_is_undone_in_the_copy(data: Path) -> None:
     divided = Divided(data)
-    divided.write(divided.read().marked(moving={HERE: 1}))
+    divided.write(replace(divided.read(), moving={HERE: 1}))
     made = Divided(back_up_cells(data, copy)).read()
     assert (made.cell_of(HERE), made.moving, made.stale) == (0, {}, {HERE: 1})
 

@@ -125,20 +125,20 @@ def test_a_cell_refuses_the_spaces_of_others(hashed: None, folder: Path) -> None
             hippo.remember("le chat dort", scope=Scope(space=theirs))
         # While a space is moved, it is read and not written.
         own = Scope(space=SPACES[0])
-        divided.write(divided.read().marked(moving={own.space: 1}))
+        divided.write(replace(divided.read(), moving={own.space: 1}))
         assert hippo.recall("chat", scope=own)
         with pytest.raises(SpaceElsewhere, match="being moved"):
             hippo.remember("le chat mange", scope=own)
-        divided.write(divided.read().marked(moving={}))
+        divided.write(replace(divided.read(), moving={}))
         assert hippo.remember("le chat mange", scope=own).action == "inserted"
         # An erasure does not reach the copy that a move has left.
-        divided.write(divided.read().marked(stale={own.space: 1}))
+        divided.write(replace(divided.read(), stale={own.space: 1}))
         id = hippo.recall("chat", scope=own)[0].id
         assert hippo.erase(id=id, scope=own, dry_run=True).ids
         with pytest.raises(StoreBusy, match=r"nothing was erased.* cell 1"):
             hippo.erase(id=id, scope=own)
         assert hippo.get(id, scope=own)
-        divided.write(divided.read().marked(stale={}))
+        divided.write(replace(divided.read(), stale={}))
         assert hippo.erase(id=id, scope=own).ids
 
 

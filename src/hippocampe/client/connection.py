@@ -6,14 +6,15 @@ import selectors
 import shutil
 import socket
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
-from urllib.parse import SplitResult, urlencode, urlsplit
+from urllib.parse import urlencode
 
 from hippocampe.client.caller import Caller, result_of
 from hippocampe.client.reaching import Unreached
 from hippocampe.client.wire import error_of
+from hippocampe.config import web_address
 from hippocampe.errors import HippocampeError, InvalidInput, ServerUnavailable
 from hippocampe.types import Progress
 
@@ -34,7 +35,12 @@ class Connection(Caller[http.client.HTTPConnection]):
     """
 
     def __init__(self, address: str, secret: str | None) -> None:
-        parts = _checked(address)
+        parts = web_address(address)
+        if parts is None:
+            raise InvalidInput(
+                "the URL of the server cannot be used: give http:// or https:// with a host, such as "
+                "http://127.0.0.1:8765."
+            )
         super().__init__(address.rstrip("/"))
         self._secure = parts.scheme == "https"
         self._host, self._port = parts.hostname or "", parts.port
@@ -149,19 +155,6 @@ def _is_open(own: http.client.HTTPConnection) -> bool:
             return True
     own.close()
     return False
-
-
-def _checked(address: str) -> SplitResult:
-    with suppress(ValueError):
-        parts = urlsplit(address)
-        # Accessing the port checks it.
-        plain = parts.port != 0 and not (parts.username or parts.query or parts.fragment)
-        if parts.scheme in ("http", "https") and parts.hostname and plain:
-            return parts
-    raise InvalidInput(
-        "the URL of the server cannot be used: give http:// or https:// with a host, such as "
-        "http://127.0.0.1:8765."
-    )
 
 
 def _error(response: http.client.HTTPResponse) -> HippocampeError:

@@ -94,8 +94,9 @@ class Connection:
             EmbedderUnavailable: There was no usable answer in time.
         """
         deadline = time.monotonic() + self._timeout
-        pause = FIRST_PAUSE_SECONDS
-        for left in reversed(range(ATTEMPTS)):
+        left, pause = ATTEMPTS, FIRST_PAUSE_SECONDS
+        while True:
+            left -= 1
             try:
                 return _vectors(self._post(texts, kind, deadline))
             except _Failed as failure:
@@ -111,8 +112,6 @@ class Connection:
                 break
             time.sleep(wait)
             pause *= 2
-        else:
-            raise AssertionError("the last attempt returns or breaks")
         # Outside the handlers: a chained exception could show the key.
         raise EmbedderUnavailable(f"{self._provider}:{self._name} {reason}.")
 

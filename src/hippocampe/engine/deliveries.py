@@ -137,13 +137,10 @@ def _deliver(writer: Writer, space: str | None, rows: Sequence[Pending]) -> None
                     known.delivered[row.seq] = at
 
 
-def refill(writer: Writer, progress: Progress | None = None) -> tuple[str, ...]:
+def refill(writer: Writer, progress: Progress | None = None) -> None:
     """Give the index all items again, and remove the others, while all processes read and write.
 
     If it is interrupted, the index stays marked as incomplete, and any process fills it.
-
-    Returns:
-        No kinds: a server builds its graphs by itself.
 
     Raises:
         EmbedderUnavailable: Some items cannot be embedded; the index has the others.
@@ -162,7 +159,6 @@ def refill(writer: Writer, progress: Progress | None = None) -> tuple[str, ...]:
         _refill(writer, progress)
     if away is not None:
         raise away
-    return ()
 
 
 def _refill(writer: Writer, progress: Progress | None) -> None:

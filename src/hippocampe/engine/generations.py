@@ -44,7 +44,9 @@ def refill(
     """
     corpus = writer.corpus
     if corpus.store.shared:
-        return deliveries.refill(writer, progress)
+        # A server builds its graphs by itself.
+        deliveries.refill(writer, progress)
+        return ()
     embed_missing(writer, progress)
     without: list[str] = []
     for kind in TABLES:
@@ -154,7 +156,6 @@ def build_from_order(order: dict[str, Any]) -> None:
             Path(order["target"]),
             dimensions=order["dimensions"],
             points=stored_points(connection, order["kind"], order["model"]),
-            graph=True,
         )
 
 

@@ -194,7 +194,7 @@ def _settled(divided: Divided) -> Division:
     """The division; of moves that a crash interrupted, the target has a stale copy."""
     found = divided.read()
     if found.moving:
-        found = found.marked(moving={}, stale={**found.stale, **found.moving})
+        found = replace(found, moving={}, stale={**found.stale, **found.moving})
         divided.write(found)
     return found
 

@@ -201,10 +201,8 @@ def open_folder(
             from hippocampe.store.postgres import PostgresStore
 
             # Many processes share it. The folder is of this process: it is not locked.
-            prepared = config.prepares_statements
-            store = PostgresStore.connect(
-                config.database_url, config.folder, clock=clock, prepared=prepared
-            )
+            url, prepared = config.database_url, config.prepares_statements
+            store = PostgresStore(url, config.folder, clock=clock, prepared=prepared).opened()
             opened.callback(store.close)
             if not store.keeps_spaces_apart():
                 log.warning(

@@ -69,8 +69,8 @@ def shared(index: Index) -> "QdrantIndex":
     return index
 
 
-def build_generation(target: Path, *, dimensions: int, points: Iterable[Point], graph: bool) -> int:
-    """Fill a generation from a process that does not have the index open; see `OwnIndex.build`."""
+def build_generation(target: Path, *, dimensions: int, points: Iterable[Point]) -> None:
+    """Fill a generation, with its graph, from a process that does not have the index open; see `OwnIndex.build`."""
     from hippocampe.index.edge import EdgeIndex
 
-    return EdgeIndex.build(target, dimensions=dimensions, points=points, graph=graph)
+    EdgeIndex.build(target, dimensions=dimensions, points=points, graph=True)

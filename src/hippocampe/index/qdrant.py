@@ -191,9 +191,7 @@ class QdrantIndex:
         last = {point.id: point for point in indexable(points)}
         gone = [id for id in removed if is_point_id(id)]
         operations: list[Any] = [
-            models.UpsertOperation(
-                upsert=models.PointsList(points=[encoding.point_of(kind, each) for each in batch])
-            )
+            _upsert([encoding.point_of(kind, each) for each in batch])
             for batch in parts(list(last.values()), BATCH)
         ]
         operations += [
@@ -202,16 +200,19 @@ class QdrantIndex:
         ]
         self._check_open()
         for operation in operations:
-            self._call(
-                f"points of kind {kind!r} cannot be indexed",
-                lambda node, operation=operation: node.batch_update_points(
-                    self.collection,
-                    [operation],
-                    wait=True,
-                    ordering=models.WriteOrdering.MEDIUM,
-                    timeout=WRITE_SECONDS,
-                ),
-            )
+            self._write(f"points of kind {kind!r} cannot be indexed", operation)
+
+    def _write(self, what: str, operation: Any) -> None:
+        self._call(
+            what,
+            lambda node: node.batch_update_points(
+                self.collection,
+                [operation],
+                wait=True,
+                ordering=models.WriteOrdering.MEDIUM,
+                timeout=WRITE_SECONDS,
+            ),
+        )
 
     def flush(self) -> float:
         """See `Index.flush`: the server does so by itself."""
@@ -273,16 +274,7 @@ class QdrantIndex:
 
     def _put_state(self, state: str) -> None:
         mark = models.PointStruct(id=_MARK, vector={}, payload={_STATE: state})
-        self._call(
-            "the collection cannot be opened",
-            lambda node: node.upsert(
-                self.collection,
-                [mark],
-                wait=True,
-                ordering=models.WriteOrdering.MEDIUM,
-                timeout=WRITE_SECONDS,
-            ),
-        )
+        self._write("the collection cannot be opened", _upsert([mark]))
 
     # The server
 
@@ -405,6 +397,10 @@ class QdrantIndex:
                 node.create_payload_index(
                     self.collection, name, schema, wait=True, timeout=CHANGE_SECONDS
                 )
+
+
+def _upsert(points: list[models.PointStruct]) -> models.UpsertOperation:
+    return models.UpsertOperation(upsert=models.PointsList(points=points))
 
 
 def _request(search: Search) -> models.QueryRequest | None:

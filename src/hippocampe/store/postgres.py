@@ -141,23 +141,6 @@ class PostgresStore(Store):
         full_text.index_messages(engine)
         return engine
 
-    @classmethod
-    def connect(
-        cls,
-        url: str,
-        folder: Path,
-        *,
-        clock: Callable[[], datetime] | None = None,
-        prepared: bool = False,
-    ) -> "PostgresStore":
-        """Open a database; create or upgrade its tables if needed. The arguments are those of the class.
-
-        Raises:
-            StoreTooNew: A later version wrote it.
-            StoreError: It cannot be reached or written.
-        """
-        return cls(url, folder, clock=clock, prepared=prepared)._opened()
-
     def _prepare(self) -> None:
         self._check_encoding()
         self._upgrade()
@@ -240,14 +223,11 @@ class PostgresStore(Store):
             try:
                 connection.exec_driver_sql(statement, parameters)
                 return connection
-            except DBAPIError as exc:
+            except BaseException as exc:
                 connection.close()
                 # The server was restarted: the pool drops its connections, and the next one is new.
-                if last or not exc.connection_invalidated:
+                if last or not (isinstance(exc, DBAPIError) and exc.connection_invalidated):
                     raise
-            except BaseException:
-                connection.close()
-                raise
         raise AssertionError
 
     def keeps_spaces_apart(self) -> bool:

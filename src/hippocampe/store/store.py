@@ -98,9 +98,10 @@ class Store:
             StoreReadOnly: It cannot be written; with `read_only`: it cannot be read without writing.
             StoreMissing: With `read_only`: there is no database.
         """
-        return cls(path, folder, read_only=read_only, clock=clock)._opened()
+        return cls(path, folder, read_only=read_only, clock=clock).opened()
 
-    def _opened(self) -> Self:
+    def opened(self) -> Self:
+        """Create or upgrade the tables if needed, and return the store; close it if that fails."""
         try:
             self._prepare()
         except BaseException:

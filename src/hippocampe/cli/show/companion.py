@@ -5,7 +5,17 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from hippocampe.cli.show.layout import count, label, lines, local_time, reader, say, table, text
+from hippocampe.cli.show.layout import (
+    count,
+    label,
+    lines,
+    local_time,
+    named,
+    reader,
+    say,
+    table,
+    text,
+)
 from hippocampe.cli.terminal import Shown
 from hippocampe.types import Memory
 
@@ -26,9 +36,7 @@ def own_statements(
     shown: list[Shown] = []
     for (collection, category), group in groups.items():
         name = label("category", f"{collection}/{category}")
-        shown.append(
-            text(say("{key}: {value}", key=name, value=reader().number(len(group))), "bold")
-        )
+        shown.append(text(named(name, reader().number(len(group))), "bold"))
         for memory in group:
             shown.append(f"  {memory.content}")
             shown.append(text(f"  {memory.id}", "dim"))
@@ -56,12 +64,7 @@ def seeded(done: "Seeded", timezone: str) -> Shown:
         at = local_time(done.before, timezone)
         return say("Nothing was planted: this space was seeded on {time}.", time=at)
     planted = [
-        "  "
-        + say(
-            "{key}: {value}",
-            key=label("category", f"{memory.collection}/{memory.category}"),
-            value=memory.content,
-        )
+        f"  {named(label('category', f'{memory.collection}/{memory.category}'), memory.content)}"
         for memory in done.planted
     ]
     return lines(say("planted: {what}", what=count(len(done.planted), "statement")), *planted)

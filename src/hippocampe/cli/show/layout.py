@@ -41,6 +41,11 @@ def say(text: str, **values: object) -> str:
     return reader().say(text, **values)
 
 
+def named(name: str, value: str) -> str:
+    """A value after its name: `forgotten: …`."""
+    return say("{key}: {value}", key=name, value=value)
+
+
 def label(kind: str, value: str) -> str:
     """The name of a value."""
     return reader().label(kind, value)

@@ -14,6 +14,7 @@ from hippocampe.cli.show.layout import (
     lines,
     listing,
     local_time,
+    named,
     pairs,
     reader,
     reasons,
@@ -138,16 +139,12 @@ def memory(item: Memory, timezone: str) -> Shown:
 def changed(action: str, item: Memory | Recollection) -> Shown:
     """The change of one memory or turn: `forgotten: …`."""
     content = stated(item) if isinstance(item, Memory) else spoken(item)
-    return lines(
-        say("{key}: {value}", key=label("change", action), value=content),
-        text(item.id, "dim"),
-    )
+    return lines(named(label("change", action), content), text(item.id, "dim"))
 
 
 def remembered(result: Remembered, replaced: Sequence[Memory]) -> Shown:
     """The action of `remember`, the replaced memories and the reason."""
-    action = label("change", result.action)
-    shown = [say("{key}: {value}", key=action, value=stated(result.memory))]
+    shown = [named(label("change", result.action), stated(result.memory))]
     if MASKED in result.memory.content:
         shown.append(say("A secret in it was masked."))
     shown += [
@@ -162,7 +159,7 @@ def remembered_many(results: Sequence[Remembered]) -> Shown:
     """The numbers of inserted, updated and reinforced statements."""
     counts = Counter(result.action for result in results)
     actions = ", ".join(f"{counts[each]:,} {label('change', each)}" for each in get_args(Action))
-    return say("{key}: {value}", key=count(len(results), "statement"), value=actions)
+    return named(count(len(results), "statement"), actions)
 
 
 def history(found: History, timezone: str) -> Shown:
@@ -250,7 +247,7 @@ def receipt(
             )
         )
     change = label("planned" if done.dry_run else "change", verb)
-    shown.append(say("{key}: {value}", key=change, value=counted(done.counts)))
+    shown.append(named(change, counted(done.counts)))
     if done.settings:
         names = ", ".join(done.settings)
         shown.append(say("still named in settings: {names} (see hippocampe settings)", names=names))

@@ -12,6 +12,7 @@ from hippocampe.cli.show.layout import (
     lines,
     listing,
     local_time,
+    named,
     reader,
     say,
     text,
@@ -121,15 +122,8 @@ def extracted(done: Distilled) -> Shown:
 def _distilled(done: Distilled, verb: str) -> Shown:
     made = count(done.turns, "turn") if done.turns else count(len(done.remembered), "statement")
     return lines(
-        say(
-            "{key}: {value}",
-            key=label("change", verb),
-            value=f"{count(done.messages, 'message')}, {made}",
-        ),
-        *(
-            say("{key}: {value}", key=label("change", each.action), value=each.memory.content)
-            for each in done.remembered
-        ),
+        named(label("change", verb), f"{count(done.messages, 'message')}, {made}"),
+        *(named(label("change", each.action), each.memory.content) for each in done.remembered),
     )
 
 
@@ -169,15 +163,12 @@ def imported(done: Imported) -> Shown:
 
 def previewed(found: "ImportPreview", timezone: str, user: str | None) -> Shown:
     """The contents of a file before its import: numbers, time, first items, problems."""
-    shown = [say("{key}: {value}", key=found.programs, value=counted(found.counts) or "0")]
+    shown = [named(found.programs, counted(found.counts) or "0")]
     if found.first_at is not None and found.last_at is not None:
         first, last = (local_time(at, timezone) for at in (found.first_at, found.last_at))
         shown.append(say("From {first} to {last}", first=first, last=last))
     items = [*((each.at, each.content) for each in found.statements)]
-    items += [
-        (each.at, say("{key}: {value}", key=each.author_for(user), value=each.content))
-        for each in found.first
-    ]
+    items += [(each.at, named(each.author_for(user), each.content)) for each in found.first]
     first = [
         "  ".join([*([local_time(at, timezone)] if at else []), beginning(content)])
         for at, content in items

@@ -12,6 +12,7 @@ from hippocampe.cli.show.layout import (
     lines,
     listing,
     local_time,
+    named,
     reader,
     say,
     text,
@@ -134,7 +135,7 @@ def checks(found: Sequence["Check"]) -> Shown:
     return grid(
         (
             say("ok") if check.ok else say("problem"),
-            say("{key}: {value}", key=by.label("check", check.name), value=by.error(check.seen)),
+            named(by.label("check", check.name), by.error(check.seen)),
         )
         for check in found
     )

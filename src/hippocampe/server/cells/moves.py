@@ -16,7 +16,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from secrets import token_hex
 from typing import Any
 
@@ -125,7 +125,7 @@ class Mover:
     async def _copied(self, space: str, source: int, target: int) -> int:
         """Copy the rows; if that fails, writes go on at the source."""
         division = self._divided.read()
-        self._divided.write(division.marked(moving={**division.moving, space: target}))
+        self._divided.write(replace(division, moving={**division.moving, space: target}))
         path = self._divided.root / FOLDER / f"{PREFIX}{token_hex(8)}.db"
         where = {"space": space, "path": str(path)}
         try:
@@ -167,7 +167,7 @@ class Mover:
             await self._step(cell, "remove", {"spaces": spaces})
             division = self._divided.read()
             left = {name: at for name, at in division.stale.items() if name not in spaces}
-            self._divided.write(division.marked(stale=left))
+            self._divided.write(replace(division, stale=left))
 
     async def _step(self, cell: int, name: str, arguments: dict[str, Any] | None) -> Any:
         try:

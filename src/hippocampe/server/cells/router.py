@@ -13,7 +13,7 @@ from typing import Any, cast
 from urllib.parse import parse_qs, unquote_to_bytes
 
 import httpx
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
@@ -229,7 +229,7 @@ class Router:
             if each is not None and each.status_code == 200
         }
         if found:
-            return httpx.Response(200, headers=TEXT, content=_merged_metrics(found))
+            return httpx.Response(200, headers=TEXT, content=generate_latest(_Metrics(found)))
         refusal = next((each for each in answers if each is not None), None)
         if refusal is None:
             raise ServerUnavailable("no cell answers: see the log of the server.")
@@ -305,13 +305,6 @@ class _Metrics(Collector):
                         sample._replace(labels={**sample.labels, "cell": str(cell)})
                     )
         yield from families.values()
-
-
-def _merged_metrics(texts: Mapping[int, str]) -> bytes:
-    """Merge the metrics of cells, by number, in the text format of Prometheus."""
-    registry = CollectorRegistry()
-    registry.register(_Metrics(texts))
-    return generate_latest(registry)
 
 
 def _merged_readiness(states: Sequence[Mapping[str, Any] | None]) -> dict[str, Any]:

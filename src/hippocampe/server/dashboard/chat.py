@@ -134,19 +134,10 @@ def _speaker(page: Visit, user: str) -> Scope:
 def _ways(page: Visit) -> dict[str, Any]:
     """The lines that give this server a model, and its missing package."""
     ways = model_ways(page) if page.hippo.sync.config.model is None else ()
-    lines = {
-        way.says: "\n".join(
-            (
-                *way.before,
-                " ".join(
-                    (
-                        *(f"{name}={value}" for name, value in way.variables.items()),
-                        page.serving("model", way.model),
-                    )
-                ),
-            )
-        )
-        for way in ways
-    }
+    lines: dict[str, str] = {}
+    for way in ways:
+        variables = [f"{name}={value}" for name, value in way.variables.items()]
+        start = " ".join([*variables, page.serving("model", way.model)])
+        lines[way.says] = "\n".join([*way.before, start])
     missing = find_spec("pydantic_ai") is None
     return {"ways": lines, "install": install_line("companion") if missing else None}

@@ -107,10 +107,6 @@ class _Data(Collector):
         self._reading = threading.Lock()
         self._known: tuple[float, list[GaugeMetricFamily]] | None = None
 
-    def describe(self) -> list[GaugeMetricFamily]:
-        """Declare nothing at registration."""
-        return []
-
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """The current or cached metrics; without those of the data while the store is down."""
         with self._reading:

@@ -7,10 +7,10 @@ from pydantic import BaseModel
 
 from hippocampe.companion.memory_tools import FactType
 from hippocampe.hippocampe import Hippocampe
-from hippocampe.server.api.arguments import Step, arguments_of
+from hippocampe.server.api.arguments import Body, Step, arguments_of
 from hippocampe.server.mcp.answers import Forgotten, Found, Stored, answers_for
 from hippocampe.server.mcp.caller import SOURCE, Caller
-from hippocampe.server.mcp.tool import Arguments, MemoryTool, arguments_model
+from hippocampe.server.mcp.tool import MemoryTool, arguments_model
 from hippocampe.types import Receipt, Remembered
 from hippocampe.verbs import VERBS
 
@@ -20,7 +20,7 @@ _LIMIT = {"ge": 1, "le": 50, "description": "At most this many, 1 to 50."}
 
 def _tool(
     name: str, verb: Step, title: str, description: str, /, **arguments: Mapping[str, Any]
-) -> MemoryTool[Arguments]:
+) -> MemoryTool:
     """Make a tool of a verb.
 
     Args:
@@ -32,7 +32,7 @@ def _tool(
     fields = arguments_of(verb, **arguments)
     effect = "deletes" if declared.operation == "delete_memory" else "adds"
 
-    async def run(caller: Caller, arguments: Arguments) -> tuple[str, BaseModel]:
+    async def run(caller: Caller, arguments: Body) -> tuple[str, BaseModel]:
         scope = caller.scope if declared.writes else caller.everywhere
         call = getattr(caller.memory, declared.name)
         result = await call(**arguments.arguments(), scope=scope)

@@ -14,10 +14,10 @@ from hippocampe.companion.memory_tools import (
     wordings,
 )
 from hippocampe.hippocampe import Hippocampe
-from hippocampe.server.api.arguments import Fields, arguments_of
+from hippocampe.server.api.arguments import Body, Fields, arguments_of
 from hippocampe.server.mcp.answers import Deleted, Found, Stored, answers_for, of_item
 from hippocampe.server.mcp.caller import Caller
-from hippocampe.server.mcp.tool import Arguments, MemoryTool, arguments_model
+from hippocampe.server.mcp.tool import MemoryTool, arguments_model
 from hippocampe.types import CATEGORIES, Memory
 
 TITLES = {
@@ -62,10 +62,10 @@ _ARGUMENTS: Fields = {
 _RESULTS: Mapping[str, type[BaseModel]] = {"reads": Found, "adds": Stored, "deletes": Deleted}
 
 
-def _tool(tool: CompanionTool) -> MemoryTool[Arguments]:
+def _tool(tool: CompanionTool) -> MemoryTool:
     wording = wordings("en")[tool.name]
 
-    async def run(caller: Caller, arguments: Arguments) -> tuple[str, BaseModel]:
+    async def run(caller: Caller, arguments: Body) -> tuple[str, BaseModel]:
         outcome = await tool.run(caller.access, **dict(arguments))
         answers = await answers_for(caller)
         if isinstance(outcome, StoreOutcome):

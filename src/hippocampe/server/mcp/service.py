@@ -27,7 +27,7 @@ ONE = "hippocampe://memories/"
 RECENT_LIMIT = 20
 REMEMBER = "remember_conversation"
 
-TOOL_SETS: Mapping[ToolSet, tuple[MemoryTool[Any], ...]] = {
+TOOL_SETS: Mapping[ToolSet, tuple[MemoryTool, ...]] = {
     "companion": companion_tools.TOOLS,
     "assistant": assistant_tools.TOOLS,
     "all": (*companion_tools.TOOLS, *assistant_tools.TOOLS),
@@ -142,7 +142,7 @@ _REMEMBER = mcp.Prompt(
 _INPUT_SCHEMAS = {each.name: each.described().input_schema for each in TOOL_SETS["all"]}
 
 
-def _tools(caller: Caller) -> dict[str, MemoryTool[Any]]:
+def _tools(caller: Caller) -> dict[str, MemoryTool]:
     """The tools that a caller may use, by name."""
     return {
         each.name: each

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
 from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
 from pydantic import BaseModel, Field, ValidationError, create_model
@@ -13,14 +13,8 @@ from hippocampe.server.api.arguments import Body, Fields
 from hippocampe.server.http.faults import faults
 from hippocampe.server.mcp.caller import Caller
 
-A = TypeVar("A", bound="Arguments")
 
-
-class Arguments(Body):
-    """The arguments of a tool; unknown ones are refused."""
-
-
-def arguments_model(name: str, fields: Fields) -> type[Arguments]:
+def arguments_model(name: str, fields: Fields) -> type[Body]:
     """Make the form of the arguments of a tool. A text that a model has to give is not empty."""
     made: dict[str, Any] = {}
     for each, (kind, field) in fields.items():
@@ -28,11 +22,11 @@ def arguments_model(name: str, fields: Fields) -> type[Arguments]:
         if text and "default" not in field:
             field["min_length"] = 1
         made[each] = (kind, Field(**field))
-    return create_model(name, __base__=Arguments, **made)
+    return create_model(name, __base__=Body, **made)
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryTool(Generic[A]):
+class MemoryTool:
     """A tool on a memory.
 
     Attributes:
@@ -46,9 +40,9 @@ class MemoryTool(Generic[A]):
     title: str
     description: str
     effect: Effect
-    arguments: type[A]
+    arguments: type[Body]
     result: type[BaseModel]
-    run: Callable[[Caller, A], Awaitable[tuple[str, BaseModel]]]
+    run: Callable[[Caller, Body], Awaitable[tuple[str, BaseModel]]]
     verb: str = ""
 
     def described(self) -> Tool:
