@@ -184,7 +184,7 @@ def share_to_merge(aligned: Alignment) -> float:
     values = gone and came and all(_is_value(*each) for each in came)
     # Of two numbers, the other one still holds.
     one = sum(old.tokens[at].kind in _NUMBERS for old, at in gone) <= 1
-    of_it = _is_of_what_was_told(aligned, lost)
+    of_it = _is_of_what_was_told(aligned, lost) and not _is_of_a_part(aligned.old, lost)
     if values and one and of_it and _says_changed(aligned):
         return _SAID
     return _SAID_OF_PLACES if _is_elsewhere(aligned, lost, came) else 1
@@ -231,6 +231,14 @@ def _is_of_what_was_told(aligned: Alignment, lost: Sequence[_Place]) -> bool:
     things = [at for at in new.content if not new.tokens[at].name and at not in aligned.open_new]
     told = all(_is_value(old, at) or old.tokens[at].stem in old.verbs for _, at in lost)
     return bool(things) or told
+
+
+def _is_of_a_part(old: Statement, lost: Sequence[_Place]) -> bool:
+    """Return whether a lost word says of which part the number of the old statement is: "the kitchen budget is 18k"."""
+    measures = any(token.kind in _NUMBERS for token in old.tokens)
+    return measures and any(
+        at < old.verb and old.tokens[at].kind == "word" and not _is_value(old, at) for _, at in lost
+    )
 
 
 def amount_kept(aligned: Alignment) -> str | None:

@@ -199,11 +199,15 @@ def conclude(
         # Masked secrets look the same: "the gate code is …" is not "the door code is …".
         return apart(rule)
     told, known = tense_of(aligned.new), tense_of(aligned.old)
-    goes_back = told < known and not (aligned.open_old or aligned.open_new)
+    goes_back = told < known and not aligned.open_new
     done = goes_back and _is_done(aligned)
     if why is None and goes_back and not (done or _tells_otherwise(aligned)):
-        # "I have been ill" neither repeats nor ends "I am ill".
-        return apart(rule)
+        if not aligned.open_old:
+            # "I have been ill" neither repeats nor ends "I am ill".
+            return apart(rule)
+        if not word_classes().occurs("owed", aligned.old.norms):
+            # "He has walked" after "he walks to work".
+            why = "perhaps once"
     if outcome == "same" and aligned.old.language != aligned.new.language:
         # An update in either language then replaces both: see `twins`.
         why = why or "in another language"
