@@ -388,6 +388,11 @@ def test_an_end_or_another_matter_replaces(old: str, new: str) -> None:
         ("We pay 12 euros a month for the box", "We now pay 15 euros a month for the box", True),
         ("The heating at the hut is on", "The heating at the hut is off", True),
         ("I get on the bus at the hut", "I get off the bus at the hut", False),
+        ("The tank behind the barn is empty", "The tank behind the barn is full", True),
+        ("La cuve du fond est vide", "La cuve du fond est pleine", True),
+        # What had not been done is done, by somebody.
+        ("The leak in flat 3 is not repaired", "The plumber has repaired the leak in flat 3", True),
+        ("La fuite du T3 n'est pas réparée", "Le plombier a réparé la fuite du T3", True),
         ("Le chauffage du refuge est allumé", "Le chauffage du refuge est éteint", True),
         ("The vault is locked", "The vault is unlocked", True),
         ("The lamp at the hut is broken", "The lamp at the hut is repaired", True),

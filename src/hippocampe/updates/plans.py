@@ -13,10 +13,11 @@ from typing import Final
 from hippocampe.language.calendar import WEEKDAYS
 from hippocampe.language.ends import is_hour
 from hippocampe.language.grammar import grammar
-from hippocampe.language.lexicon import words_of
+from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.statement import Statement
 from hippocampe.language.temporal.grammar import HABIT, HABITS
 from hippocampe.language.tense import Tense, is_past, tense_of
+from hippocampe.language.text import fold
 from hippocampe.language.tokens import Token
 from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.alignment import Alignment
@@ -40,6 +41,7 @@ _SAID: Final = 0.6
 _SAID_OF_PLACES: Final = 0.8
 """The same for another place, which may be one of several."""
 _LOCATED: Final = words_of("located")
+_NEW: Final = frozenset(map(fold, load_all("relations")["macros"]["NEW"]))
 _FAR_APART: Final = 6 * 60
 """Minutes between two times of one day that tell of two occasions, "a pill at 8" and "a pill at 20": few plans move so far."""
 
@@ -187,7 +189,21 @@ def share_to_merge(aligned: Alignment) -> float:
     of_it = _is_of_what_was_told(aligned, lost) and not _is_of_a_part(aligned.old, lost)
     if values and one and of_it and _says_changed(aligned):
         return _SAID
-    return _SAID_OF_PLACES if _is_elsewhere(aligned, lost, came) else 1
+    elsewhere = _is_elsewhere(aligned, lost, came) or _is_a_new_one(aligned, lost, came)
+    return _SAID_OF_PLACES if elsewhere else 1
+
+
+def _is_a_new_one(aligned: Alignment, lost: Sequence[_Place], came: Sequence[_Place]) -> bool:
+    """Return whether a name alone differs, and the new statement says that it is of a new one: "my new doctor is Dr Bell"."""
+    tokens = aligned.new.tokens
+    named = [at for _, at in came if tokens[at].norm not in _NEW]
+    names = lost and named and all(each.tokens[at].name for each, at in lost)
+    if not names or not all(tokens[at].name for at in named):
+        return False
+    return any(
+        one.norm in _NEW and at in aligned.new.content and at not in aligned.open_new
+        for at, one in enumerate(tokens, start=1)
+    )
 
 
 def _is_elsewhere(aligned: Alignment, lost: Sequence[_Place], came: Sequence[_Place]) -> bool:

@@ -213,7 +213,7 @@ def conclude(
         why = why or "in another language"
     likely = merge_probability(shares, evidence)
     changed = _says_changed(aligned, evidence) and shares[UPDATE] >= thresholds["merge"]
-    clear = done or changed or _reverses(aligned)
+    clear = done or changed or _reverses(aligned) or _is_no_longer_denied(aligned)
     if clear:
         outcome, likely = "update", merge
     least = _threshold(aligned, evidence, thresholds, clear=clear)
@@ -253,6 +253,13 @@ def _tells_otherwise(aligned: Alignment) -> bool:
     denied = {"negation", "no_longer"} & (new.signs - old.signs)
     changed = bool(old.negations) and not new.negations and bool(CHANGE & (new.signs - old.signs))
     return tense_of(new) is Tense.PRESENT and (bool(denied) or changed)
+
+
+def _is_no_longer_denied(aligned: Alignment) -> bool:
+    """Return whether what had not happened has, all of it: "the leak isn't repaired", "the plumber has repaired the leak"."""
+    old, new = aligned.old, aligned.new
+    happened = is_past(new) and not (new.negations or aligned.open_old)
+    return happened and bool(old.negations) and not old.unclear
 
 
 def _is_done(aligned: Alignment) -> bool:
