@@ -127,6 +127,8 @@ ENDS = [
 GOES_ON = [
     ("I don't have a doctor", "havent got a doctor yet"),
     ("Ida attend un colis", "Ida a accouché"),
+    ("Ida is expecting in August", "Ida came to the rehearsal"),
+    ("Ida attend son tour", "Ida est arrivée à la répétition"),
     ("Ida hates her stepfather", "Ida made peace with her neighbour"),
     ("Mia déteste son frère", "Mia s'est réconciliée avec sa voisine"),
     ("The pool is open on Mondays", "The pool is closed on Monday"),

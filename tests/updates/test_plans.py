@@ -125,6 +125,9 @@ def test_another_date_alone_needs_less_to_be_listed(old: str, new: str, share: f
         ("garden budget is 9k of that", "budget's now 40", False),
         ("la part du jardin est de 9 000 €", "la part passe à 12 000 €", False),
         ("Budget is 30", "budget's now 40", True),
+        # A day is no amount.
+        ("The rent is paid on the 5th", "The rent is now 900", False),
+        ("Le loyer est payé le 5", "Le loyer passe à 900", False),
         # A new one in the place of the former.
         ("My consultant is Dr Osei", "My new consultant is Dr Bell", True),
         ("La gardienne est Mme Pinto", "La nouvelle gardienne est Mme Lopes", True),

@@ -134,6 +134,13 @@ def test_the_claim_of_somebody_else_replaces_nothing(old: str, new: str, *, clai
         ("Inès paye le 5", "Inès a payé", "perhaps once"),
         ("Inès doit payer le 5", "Inès a payé", "update"),
         ("judo is on Thursdays", "judo is off on Thursday", "off this time"),
+        ("My lunch ratio is 1:10", "My breakfast ratio is 1:8 now", "another meal"),
+        ("Je prends 2 gélules au déjeuner", "Je prends 3 gélules au dîner", "another meal"),
+        ("I take 2 pills at lunch", "I take 3 pills at lunch", "update"),
+        ("Je prends 2 gélules au déjeuner", "Je prends 3 gélules au déjeuner", "update"),
+        ("The hens lay 4 eggs a day", "We have 4 hens", "another number"),
+        ("Les poules pondent 4 œufs par jour", "J'ai 4 poules", "another number"),
+        ("Le T3 est loué 780 €", "Le T3 est loué depuis le 1er", "the amount stays"),
         ("The pool is open on Mondays", "The pool is closed on Monday", "off this time"),
         ("La piscine est ouverte le lundi", "La piscine est fermée lundi", "off this time"),
     ],
@@ -373,6 +380,25 @@ def test_however_likely_these_are_listed(old: str, new: str) -> None:
 )
 def test_an_end_or_another_matter_replaces(old: str, new: str) -> None:
     assert concluded(old, new, {"update": 0.99})[0] is Verdict.UPDATED
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "verdict"),
+    [
+        ("Rehearsal is on Tuesdays at 7:30 in the hall", "Rehearsal is on Tuesdays", "reinforced"),
+        ("On répète le mardi à 20 h au gymnase", "On répète le mardi", "reinforced"),
+        ("The guests are Ida, Ivo and Noé", "The guests are Ida and Ivo", "updated"),
+        (
+            "Mes sports sont le judo, le ski et la voile",
+            "Mes sports sont le judo et le ski",
+            "updated",
+        ),
+        ("We paint the hall blue or green", "We paint the hall blue", "updated"),
+        ("Perhaps we meet at 8 in the hall", "We meet at 8", "updated"),
+    ],
+)
+def test_what_says_less_repeats_unless_it_is_a_list(old: str, new: str, verdict: str) -> None:
+    assert concluded(old, new, {"update": 0.99})[0] == verdict
 
 
 @pytest.mark.parametrize(

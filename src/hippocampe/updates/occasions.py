@@ -46,6 +46,27 @@ def is_only_done_again(aligned: Alignment) -> bool:
     return len(added) <= 1 and recurs and not _recurs(new)
 
 
+def is_of_another_meal(aligned: Alignment) -> bool:
+    """Return whether each statement is of another meal, or part of the day, with another amount: "2 pills at lunch", "3 at dinner"."""
+    ours, theirs = _meals(aligned.new), _meals(aligned.old)
+    if not (ours and theirs and ours.isdisjoint(theirs)):
+        return False
+    sides = (aligned.new, aligned.open_new), (aligned.old, aligned.open_old)
+    return all(any(each.tokens[at].kind in _VALUES for at in opened) for each, opened in sides)
+
+
+def _meals(statement: Statement) -> set[str]:
+    classes, norms = word_classes(), [token.norm for token in statement.tokens]
+    found: set[str] = set()
+    at = 0
+    while classes.may_occur("meals", norms) and at < len(norms):
+        length = classes.match("meals", norms, at)
+        if length:
+            found.add(" ".join(norms[at : at + length]))
+        at += max(length, 1)
+    return found
+
+
 def is_left_for_the_day(new: Statement, old: Statement) -> bool:
     """Return whether somebody only went away: "I left Google at 6 pm" ends no job."""
     left = word_classes().occurs("departing", new.norms)
@@ -93,4 +114,5 @@ def _recurs(statement: Statement) -> bool:
 
 
 _DENIED: Final = frozenset({"negation", "ended"})
+_VALUES: Final = {"number", "money", "time"}
 _DAYS: Final = {"date", "number", "rank"}

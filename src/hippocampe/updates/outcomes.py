@@ -48,6 +48,8 @@ _OUTCOMES: Final = (
     *(tuple(_stems(side) for side in each.split("/")) for each in load_all("words")["outcomes"]),
 )
 """The stems of a state, and of the event that ends it."""
+_RECEIVED: Final = _OUTCOMES[1][1]
+"""The events of what was awaited."""
 _ACQUIRED: Final = _stems(load_all("words")["acquired"])
 _ABLE: Final = _stems(load_all("words")["able"])
 _ENDED: Final = _stems(" ".join(load_all("words")["signs"]["ended"]))
@@ -195,6 +197,8 @@ def _ends(
     happened = is_past(new) or any(map(_is_past_form, new.tokens[max(found - 1, 0) : found + 1]))
     if not (said and _repeats(aligned, said) and happened):
         return False
+    if event is _RECEIVED and all(at < old.verb for at in said):
+        return False  # "Ida is expecting in August", "Ida came to dinner"
     thing = _place_of(old.tokens[said[0]], new)
     if thing is None or is_part(aligned, thing):
         return False

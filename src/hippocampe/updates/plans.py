@@ -187,6 +187,9 @@ def share_to_merge(aligned: Alignment) -> float:
     # Of two numbers, the other one still holds.
     one = sum(old.tokens[at].kind in _NUMBERS for old, at in gone) <= 1
     of_it = _is_of_what_was_told(aligned, lost) and not _is_of_a_part(aligned.old, lost)
+    dated = [{_is_a_day(*each) for each in side if _is_number(*each)} for side in (gone, came)]
+    # "Paid on the 5th", "rises to 900".
+    of_it = of_it and not (all(dated) and dated[0].isdisjoint(dated[1]))
     if values and one and of_it and _says_changed(aligned):
         return _SAID
     elsewhere = _is_elsewhere(aligned, lost, came) or _is_a_new_one(aligned, lost, came)
@@ -249,6 +252,15 @@ def _is_of_what_was_told(aligned: Alignment, lost: Sequence[_Place]) -> bool:
     return bool(things) or told
 
 
+def _is_number(statement: Statement, at: int) -> bool:
+    return statement.tokens[at].kind in _NUMBERS
+
+
+def _is_a_day(statement: Statement, at: int) -> bool:
+    """Return whether a number follows "the", as a day of the month does: "le 5"."""
+    return "definite" in statement.tokens[max(0, at - 1)].roles
+
+
 def _is_of_a_part(old: Statement, lost: Sequence[_Place]) -> bool:
     """Return whether a lost word says of which part the number of the old statement is: "the kitchen budget is 18k"."""
     measures = any(token.kind in _NUMBERS for token in old.tokens)
@@ -287,7 +299,8 @@ def _keeps_its_amount(aligned: Alignment) -> bool:
     """
     old, new = aligned.old, aligned.new
     money = any(token.kind == "money" for token in old.tokens)
-    if not money or new.negations or any(each.kind in _NUMBERS for each in new.tokens):
+    numbers = [at for at in range(len(new.tokens)) if _is_number(new, at)]
+    if not money or new.negations or not all(_is_a_day(new, at) for at in numbers):
         return False
     verb = old.tokens[old.verb : old.verb + 1]
     measures = any(each.roles & {"be", "have"} for each in verb)
