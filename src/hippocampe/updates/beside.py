@@ -11,6 +11,7 @@ from hippocampe.language.kin import are_two
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.relations import SPEAKER, relations
 from hippocampe.language.statement import CHANGE, Statement
+from hippocampe.language.tense import is_past
 from hippocampe.language.tokens import Token
 from hippocampe.language.topics import topic, topics_of
 from hippocampe.language.word_classes import word_classes
@@ -27,6 +28,7 @@ _BEFORE_NAME: Final = words_of("before_name")
 _UNION: Final = words_of("union")
 _NOMINAL: Final = frozenset({"definite", "indefinite", "own", "others_own", "of"})
 _ENDS: Final = CHANGE - {"became"}
+_RETOLD: Final = frozenset({"correction", "negation", "again"})
 _BEFORE_PERSON: Final = frozenset({"own", "others_own", "definite"})
 
 
@@ -43,7 +45,7 @@ def beside(aligned: Alignment) -> str | None:
         return "one of two"
     if _leaves_a_role(aligned):
         return "the role stays"
-    if _happened_beside(aligned):
+    if _happened_beside(aligned) or _happened_too(aligned):
         return "what happened beside"
     return "an addition" if aligned.open_old and _adds(new) and not _adds(old) else None
 
@@ -141,6 +143,20 @@ def _happened_beside(aligned: Alignment) -> bool:
             if kind == "returning" or not _NOMINAL.isdisjoint(new.tokens[end].roles):
                 return True
     return False
+
+
+def _happened_too(aligned: Alignment) -> bool:
+    """Return whether both statements tell what happened to somebody, and share nothing else: "he went to war", "he died at Verdun".
+
+    What happened stays so, whatever happened to them later, unless it is told again or denied.
+    """
+    old, new = aligned.old, aligned.new
+    if not (is_past(old) and is_past(new)) or _RETOLD & new.signs or old.negations:
+        return False
+    shared = [at for at in old.content if at not in aligned.open_old]
+    told_again = [at for at in new.content if at not in aligned.open_new]
+    people = all(at < old.verb and _is_somebody(old.tokens[at]) for at in shared)
+    return bool(shared and aligned.open_old) and people and all(at < new.verb for at in told_again)
 
 
 def _is_claimed(statement: Statement, other: Statement) -> bool:
