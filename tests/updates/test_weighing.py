@@ -124,6 +124,8 @@ def test_the_claim_of_somebody_else_replaces_nothing(old: str, new: str, *, clai
         ("Our solicitor is Mr Flint", "Mr Flint is no longer our solicitor", "update"),
         ("Mon chef s'appelle Hervé", "C'est Inès qui signe, Hervé est à Lyon", "update"),
         ("Ned is his own boss", "Ned is self-employed", "update"),
+        ("I went to school in Leeds", "My school was in Leeds", "update"),
+        ("J'ai grandi à Nantes", "Mon enfance était à Nantes", "update"),
         ("Ned sings bass", "Ned had a baby", "what happened beside"),
         ("Ned sings bass", "Ned is back from sick leave", "what happened beside"),
         ("Inès chante alto", "Inès a eu la grippe", "what happened beside"),

@@ -117,7 +117,11 @@ def _role_of_a_name(statement: Statement) -> list[int]:
             return []
     tells = any("be" in each.roles or each.norm in _BEFORE_NAME for each in tokens[verb : verb + 1])
     common = all(tokens[at].kind == "word" and not tokens[at].name for at in before)
-    return before if tells and common and after and all(tokens[at].name for at in after) else []
+    # "My childhood was in Leeds" tells where.
+    placed = any(statement.links[at] == "at" for at in after)
+    if not (tells and common and after) or placed:
+        return []
+    return before if all(tokens[at].name for at in after) else []
 
 
 def _happened_beside(aligned: Alignment) -> bool:
