@@ -14,6 +14,8 @@ ONCE = [
     ("Je travaille chez Orange", "J'ai quitté Orange à 18h aujourd'hui"),
     ("J'ai une maison à Nice", "J'ai quitté la maison à 8h"),
     ("Je fais les marchés le samedi matin", "je fais pas de marché samedi"),
+    ("judo is on Thursdays", "judo is off on Thursday"),
+    ("la piscine est ouverte le lundi", "la piscine est fermée lundi"),
     ("La chorale répète le jeudi à 20h", "la répétition est annulée jeudi"),
     ("Ma sœur habite à Metz", "Ma sœur est en vacances à Metz"),
     ("L'utilisateur a un budget de 900 euros", "L'utilisateur a dépassé son budget"),

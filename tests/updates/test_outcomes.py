@@ -49,6 +49,10 @@ ENDS = [
     ("I'm waiting for my results on Monday", "I got my results"),
     ("J'attends mes résultats lundi", "J'ai reçu mes résultats"),
     ("Ma sœur attend des jumeaux", "Ma sœur a eu ses jumeaux"),
+    # A quarrel.
+    ("Ida hates her stepfather", "Ida made peace with her stepfather"),
+    ("Mia détestait son frère", "Mia s'est réconciliée avec son frère"),
+    ("Luc est fâché avec son frère", "Luc s'est rabiboché avec son frère"),
     # Another amount, whose unit is not repeated.
     ("Our rent is 1200 pounds", "Our rent has gone up to 1350"),
     ("Le loyer est de 800 euros", "Le loyer est monté à 850"),
@@ -123,6 +127,12 @@ ENDS = [
 GOES_ON = [
     ("I don't have a doctor", "havent got a doctor yet"),
     ("Ida attend un colis", "Ida a accouché"),
+    ("Ida is expecting in August", "Ida came to the rehearsal"),
+    ("Ida attend son tour", "Ida est arrivée à la répétition"),
+    ("Ida hates her stepfather", "Ida made peace with her neighbour"),
+    ("Mia déteste son frère", "Mia s'est réconciliée avec sa voisine"),
+    ("The pool is open on Mondays", "The pool is closed on Monday"),
+    ("La piscine est ouverte le lundi", "La piscine est fermée lundi"),
     ("Je travaille à l'hôpital", "Je suis rentrée tard hier"),
     ("Ida works at the hospital", "Ida came home"),
     ("The doc is not up to date", "I got a doc"),

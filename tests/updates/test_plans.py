@@ -121,6 +121,17 @@ def test_another_date_alone_needs_less_to_be_listed(old: str, new: str, share: f
         # A number before the verb names the subject.
         ("Ticket 40 is about the slow search", "Ticket 41 is now about the slow search", False),
         ("Le ticket 40 est la lenteur", "Le ticket 41 est finalement la lenteur", False),
+        # The amount of a part.
+        ("garden budget is 9k of that", "budget's now 40", False),
+        ("la part du jardin est de 9 000 €", "la part passe à 12 000 €", False),
+        ("Budget is 30", "budget's now 40", True),
+        # A day is no amount.
+        ("The rent is paid on the 5th", "The rent is now 900", False),
+        ("Le loyer est payé le 5", "Le loyer passe à 900", False),
+        # A new one in the place of the former.
+        ("My consultant is Dr Osei", "My new consultant is Dr Bell", True),
+        ("La gardienne est Mme Pinto", "La nouvelle gardienne est Mme Lopes", True),
+        ("My consultant is Dr Osei", "My new consultant is on leave", False),
     ],
 )
 def test_a_change_that_is_said_needs_less_to_merge(old: str, new: str, *, said: bool) -> None:

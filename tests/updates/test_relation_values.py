@@ -210,6 +210,9 @@ LABELLED = [
     ("Métier d'Ida : luthière", "Métier d'Ida : facteur"),
     ("Mon adresse : 3 rue du Puits", "Mon adresse : 8 rue des Saules"),
     ("Pointure : 38", "Pointure : 39"),
+    # A digit before the colon.
+    ("Rent of B2: 640 pounds", "Rent of B2: 655 pounds"),
+    ("Loyer du T2 : 610 €", "Loyer du T2 : 622 €"),
 ]
 
 

@@ -103,6 +103,26 @@ def numbered_things(statement: Statement, end: int | None = None) -> dict[str, s
     }
 
 
+def counts_another(new: Statement, old: Statement) -> bool:
+    """Return whether one number is of two things that one of the statements names both: "4 eggs a day" of hens, "4 hens"."""
+    ours, theirs = _counted(new), _counted(old)
+    return any(
+        thing != theirs.get(value, thing) and (thing in old.stems or theirs[value] in new.stems)
+        for value, thing in ours.items()
+    )
+
+
+def _counted(statement: Statement) -> dict[str, str]:
+    """The stem of the noun behind each number, by number."""
+    tokens = statement.tokens
+    return {
+        number.stem: tokens[at].stem
+        for at, number in enumerate(tokens[:-1], start=1)
+        if number.kind == "number" and not number.unit and at in statement.content
+        if tokens[at].kind == "word"
+    }
+
+
 def names_another(new: Statement, old: Statement) -> bool:
     """Return whether each of two statements has a name, a number or a date that the other lacks."""
     found = _different(new, old)

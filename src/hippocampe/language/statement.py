@@ -137,6 +137,8 @@ class Statement:
     def labelled(self) -> Statement | None:
         """The statement with "=" for its colon, if that alone parts it: "Birthday: 3 May"."""
         opens = [at for at, word in enumerate(self.words) if word.opens and at]
+        # Behind a digit, a colon opens nothing: "rent of B2: 640 pounds".
+        opens = opens or [at for at, word in enumerate(self.words) if word.pause]
         if len(opens) != 1 or not _LABEL.match(self.text):
             return None
         first = self.words[opens[0]]._replace(pause=False, opens=False)

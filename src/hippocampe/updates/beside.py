@@ -10,7 +10,8 @@ from typing import Final
 from hippocampe.language.kin import are_two
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.relations import SPEAKER, relations
-from hippocampe.language.statement import Statement
+from hippocampe.language.statement import CHANGE, Statement
+from hippocampe.language.tense import is_past
 from hippocampe.language.tokens import Token
 from hippocampe.language.topics import topic, topics_of
 from hippocampe.language.word_classes import word_classes
@@ -23,7 +24,11 @@ _COUPLE: Final = "partner"
 _OF_COUPLES: Final = frozenset({"partner", "spouse"})
 _OF_SPEAKER: Final = frozenset({"first_person", "own"})
 
+_BEFORE_NAME: Final = words_of("before_name")
 _UNION: Final = words_of("union")
+_NOMINAL: Final = frozenset({"definite", "indefinite", "own", "others_own", "of"})
+_ENDS: Final = CHANGE - {"became"}
+_RETOLD: Final = frozenset({"correction", "negation", "again"})
 _BEFORE_PERSON: Final = frozenset({"own", "others_own", "definite"})
 
 
@@ -38,6 +43,10 @@ def beside(aligned: Alignment) -> str | None:
         return "where it is"
     if _is_of_one_of_two(aligned):
         return "one of two"
+    if _leaves_a_role(aligned):
+        return "the role stays"
+    if _happened_beside(aligned) or _happened_too(aligned):
+        return "what happened beside"
     return "an addition" if aligned.open_old and _adds(new) and not _adds(old) else None
 
 
@@ -74,7 +83,84 @@ def _only_tells_where(aligned: Alignment) -> bool:
     lost, came = differing(aligned)
     is_there = any("be" in token.roles for token in new.tokens[new.verb : new.verb + 1])
     done = bool(lost) and all(at == old.verb for _, at in lost)
-    return is_there and done and is_a_place(came) and not may_end(old)
+    return is_there and done and is_a_place(came) and not may_end(old.stems)
+
+
+def _leaves_a_role(aligned: Alignment) -> bool:
+    """Return whether one statement names who has a role, and the other tells something else of them.
+
+    "Our notary is Me Lavigne", "Me Lavigne has the deeds"; "Dr Shah is my dentist", "Dr Shah has a long waiting list".
+    """
+    old, new = aligned.old, aligned.new
+    if CHANGE & new.signs or new.negations or old.negations:
+        return False
+    sides = (
+        (old, aligned.open_old, new, aligned.open_new),
+        (new, aligned.open_new, old, aligned.open_old),
+    )
+    for named, lost, told, others in sides:
+        role = _role_of_a_name(named)
+        said = [at for at in lost if named.tokens[at].norm not in _BEFORE_NAME]
+        if role and said == role and not any(told.tokens[at].name for at in others):
+            return True
+    return False
+
+
+def _role_of_a_name(statement: Statement) -> list[int]:
+    """The words of a role in a statement that only tells who has it: "notary" of "our notary is Me Lavigne"."""
+    tokens, verb = statement.tokens, statement.verb
+    told = [at for at in statement.content if tokens[at].norm not in _BEFORE_NAME]
+    before, after = ([at for at in told if (at < verb) == side] for side in (True, False))
+    if before and all(tokens[at].name for at in before):
+        before, after = after, before
+        if not tokens[verb + 1 : verb + 2] or "own" not in tokens[verb + 1].roles:
+            return []
+    tells = any("be" in each.roles or each.norm in _BEFORE_NAME for each in tokens[verb : verb + 1])
+    common = all(tokens[at].kind == "word" and not tokens[at].name for at in before)
+    # "My childhood was in Leeds" tells where.
+    placed = any(statement.links[at] == "at" for at in after)
+    if not (tells and common and after) or placed:
+        return []
+    return before if all(tokens[at].name for at in after) else []
+
+
+def _happened_beside(aligned: Alignment) -> bool:
+    """Return whether the new statement tells what somebody had, or came back from, and the old one nothing of it.
+
+    "Lou had the flu", "Nate is back from his holiday".
+    """
+    old, new = aligned.old, aligned.new
+    classes, norms = word_classes(), [token.norm for token in new.tokens]
+    lost = {old.tokens[at].stem for at in aligned.open_old}
+    if _ENDS & new.signs or new.negations or old.negations or may_end(lost):
+        return False
+    if any(word.pause for word in new.words):
+        return False  # "He is back from Spain, he lives in Tours"
+    for kind in ("had", "returning"):
+        if not classes.may_occur(kind, norms):
+            continue
+        for at in range(len(norms)):
+            end = at + classes.match(kind, norms, at)
+            told = [each for each in new.content if each >= end]
+            if end == at or not told or not set(told) <= set(aligned.open_new):
+                continue
+            if kind == "returning" or not _NOMINAL.isdisjoint(new.tokens[end].roles):
+                return True
+    return False
+
+
+def _happened_too(aligned: Alignment) -> bool:
+    """Return whether both statements tell what happened to somebody, and share nothing else: "he went to war", "he died at Verdun".
+
+    What happened stays so, whatever happened to them later, unless it is told again or denied.
+    """
+    old, new = aligned.old, aligned.new
+    if not (is_past(old) and is_past(new)) or _RETOLD & new.signs or old.negations:
+        return False
+    shared = [at for at in old.content if at not in aligned.open_old]
+    told_again = [at for at in new.content if at not in aligned.open_new]
+    people = all(at < old.verb and _is_somebody(old.tokens[at]) for at in shared)
+    return bool(shared and aligned.open_old) and people and all(at < new.verb for at in told_again)
 
 
 def _is_claimed(statement: Statement, other: Statement) -> bool:

@@ -6,8 +6,10 @@ Such an event resembles the end of a habit, an activity or a home, and ends none
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
+from hippocampe.language.negation import are_contraries
 from hippocampe.language.statement import CHANGE, Statement
 from hippocampe.language.tense import is_past
 from hippocampe.language.tokens import Token
@@ -26,7 +28,7 @@ def occasion(aligned: Alignment) -> str | None:
         return "a thing is no activity"
     if classes.occurs("visits", new.norms) and not classes.occurs("visits", old.norms):
         return "a visit"
-    if _is_off_once(new, old):
+    if is_off_once(new, old):
         return "off this time"
     return "left for the day" if is_left_for_the_day(new, old) else None
 
@@ -44,23 +46,54 @@ def is_only_done_again(aligned: Alignment) -> bool:
     return len(added) <= 1 and recurs and not _recurs(new)
 
 
+def is_of_another_meal(aligned: Alignment) -> bool:
+    """Return whether each statement is of another meal, or part of the day, with another amount: "2 pills at lunch", "3 at dinner"."""
+    ours, theirs = _meals(aligned.new), _meals(aligned.old)
+    if not (ours and theirs and ours.isdisjoint(theirs)):
+        return False
+    sides = (aligned.new, aligned.open_new), (aligned.old, aligned.open_old)
+    return all(any(each.tokens[at].kind in _VALUES for at in opened) for each, opened in sides)
+
+
+def _meals(statement: Statement) -> set[str]:
+    classes, norms = word_classes(), [token.norm for token in statement.tokens]
+    found: set[str] = set()
+    at = 0
+    while classes.may_occur("meals", norms) and at < len(norms):
+        length = classes.match("meals", norms, at)
+        if length:
+            found.add(" ".join(norms[at : at + length]))
+        at += max(length, 1)
+    return found
+
+
 def is_left_for_the_day(new: Statement, old: Statement) -> bool:
     """Return whether somebody only went away: "I left Google at 6 pm" ends no job."""
     left = word_classes().occurs("departing", new.norms)
     return left and _has_time(new.tokens) and not _has_time(old.tokens)
 
 
-def _is_off_once(new: Statement, old: Statement) -> bool:
-    """Return whether what is done every week is not done this week: "I'm not working Saturday"; not "no longer"."""
-    if "no_longer" in new.signs or _DENIED.isdisjoint(new.signs):
-        return False
-    weekly = {each.stem for at, each in enumerate(old.tokens) if is_each_week(old.tokens, at)}
+def is_off_once(new: Statement, old: Statement) -> bool:
+    """Return whether what is done, or is so, every week is not this week: "I'm not working Saturday", "judo is off on Thursday"."""
     once = {
         each.stem
         for at, each in enumerate(new.tokens)
         if each.kind == "weekday" and not is_each_week(new.tokens, at)
     }
-    return not weekly.isdisjoint(once)
+    if not once or "no_longer" in new.signs:
+        return False
+    weekly = {each.stem for at, each in enumerate(old.tokens) if is_each_week(old.tokens, at)}
+    denied = not _DENIED.isdisjoint(new.signs)
+    return not weekly.isdisjoint(once) and (denied or _is_contrary(new, old))
+
+
+def _is_contrary(new: Statement, old: Statement) -> bool:
+    """Return whether each tells a state that is the contrary of the other's: "is on", "is off"."""
+    ours, theirs = (
+        [after for token, after in pairwise(each.tokens) if "be" in token.roles]
+        for each in (new, old)
+    )
+    return any(are_contraries(one, other) for one in ours for other in theirs)
 
 
 def _has_time(tokens: Sequence[Token]) -> bool:
@@ -81,4 +114,5 @@ def _recurs(statement: Statement) -> bool:
 
 
 _DENIED: Final = frozenset({"negation", "ended"})
+_VALUES: Final = {"number", "money", "time"}
 _DAYS: Final = {"date", "number", "rank"}

@@ -6,7 +6,7 @@ repeated, so that the event is of the same thing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence, Set
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,6 +31,7 @@ from hippocampe.updates.exchanges import (
     names_another_owner,
     place_of_change,
 )
+from hippocampe.updates.occasions import is_off_once
 from hippocampe.updates.places import is_moved, may_be_moved
 from hippocampe.updates.plans import differing
 from hippocampe.updates.possessions import is_disposed, may_be_disposed
@@ -47,6 +48,8 @@ _OUTCOMES: Final = (
     *(tuple(_stems(side) for side in each.split("/")) for each in load_all("words")["outcomes"]),
 )
 """The stems of a state, and of the event that ends it."""
+_RECEIVED: Final = _OUTCOMES[1][1]
+"""The events of what was awaited."""
 _ACQUIRED: Final = _stems(load_all("words")["acquired"])
 _ABLE: Final = _stems(load_all("words")["able"])
 _ENDED: Final = _stems(" ".join(load_all("words")["signs"]["ended"]))
@@ -72,7 +75,7 @@ _AFTER_FOR: Final = 3
 def outcome(new: Statement, old: Statement) -> str | None:
     """Return what the event of a new statement does to the state that an old one tells; None if it is no such event."""
     another = not _ANOTHER.isdisjoint(new.norms) and _ANOTHER.isdisjoint(old.norms)
-    if old.question or _is_doubtful(new) or another:
+    if old.question or _is_doubtful(new) or another or is_off_once(new, old):
         return None
     of_things, of_any, of_the_same = (
         [each for each in kinds if each.may_be(new, old)]
@@ -94,9 +97,9 @@ def outcome(new: Statement, old: Statement) -> str | None:
     return _first_told(of_the_same, aligned)
 
 
-def may_end(statement: Statement) -> bool:
-    """Return whether a statement tells a state that an event ends: "we are waiting for the parcel"."""
-    return any(statement.stems & state for state, _ in _OUTCOMES)
+def may_end(stems: Set[str]) -> bool:
+    """Return whether the words of a statement, by their stems, tell a state that an event ends: "we are waiting for the parcel"."""
+    return any(stems & state for state, _ in _OUTCOMES)
 
 
 def _first_told(events: Sequence[_Event], aligned: Alignment) -> str | None:
@@ -194,6 +197,8 @@ def _ends(
     happened = is_past(new) or any(map(_is_past_form, new.tokens[max(found - 1, 0) : found + 1]))
     if not (said and _repeats(aligned, said) and happened):
         return False
+    if event is _RECEIVED and all(at < old.verb for at in said):
+        return False  # "Ida is expecting in August", "Ida came to dinner"
     thing = _place_of(old.tokens[said[0]], new)
     if thing is None or is_part(aligned, thing):
         return False

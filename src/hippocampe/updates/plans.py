@@ -13,10 +13,11 @@ from typing import Final
 from hippocampe.language.calendar import WEEKDAYS
 from hippocampe.language.ends import is_hour
 from hippocampe.language.grammar import grammar
-from hippocampe.language.lexicon import words_of
+from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.statement import Statement
 from hippocampe.language.temporal.grammar import HABIT, HABITS
 from hippocampe.language.tense import Tense, is_past, tense_of
+from hippocampe.language.text import fold
 from hippocampe.language.tokens import Token
 from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.alignment import Alignment
@@ -40,6 +41,7 @@ _SAID: Final = 0.6
 _SAID_OF_PLACES: Final = 0.8
 """The same for another place, which may be one of several."""
 _LOCATED: Final = words_of("located")
+_NEW: Final = frozenset(map(fold, load_all("relations")["macros"]["NEW"]))
 _FAR_APART: Final = 6 * 60
 """Minutes between two times of one day that tell of two occasions, "a pill at 8" and "a pill at 20": few plans move so far."""
 
@@ -184,10 +186,27 @@ def share_to_merge(aligned: Alignment) -> float:
     values = gone and came and all(_is_value(*each) for each in came)
     # Of two numbers, the other one still holds.
     one = sum(old.tokens[at].kind in _NUMBERS for old, at in gone) <= 1
-    of_it = _is_of_what_was_told(aligned, lost)
+    of_it = _is_of_what_was_told(aligned, lost) and not _is_of_a_part(aligned.old, lost)
+    dated = [{_is_a_day(*each) for each in side if _is_number(*each)} for side in (gone, came)]
+    # "Paid on the 5th", "rises to 900".
+    of_it = of_it and not (all(dated) and dated[0].isdisjoint(dated[1]))
     if values and one and of_it and _says_changed(aligned):
         return _SAID
-    return _SAID_OF_PLACES if _is_elsewhere(aligned, lost, came) else 1
+    elsewhere = _is_elsewhere(aligned, lost, came) or _is_a_new_one(aligned, lost, came)
+    return _SAID_OF_PLACES if elsewhere else 1
+
+
+def _is_a_new_one(aligned: Alignment, lost: Sequence[_Place], came: Sequence[_Place]) -> bool:
+    """Return whether a name alone differs, and the new statement says that it is of a new one: "my new doctor is Dr Bell"."""
+    tokens = aligned.new.tokens
+    named = [at for _, at in came if tokens[at].norm not in _NEW]
+    names = lost and named and all(each.tokens[at].name for each, at in lost)
+    if not names or not all(tokens[at].name for at in named):
+        return False
+    return any(
+        one.norm in _NEW and at in aligned.new.content and at not in aligned.open_new
+        for at, one in enumerate(tokens, start=1)
+    )
 
 
 def _is_elsewhere(aligned: Alignment, lost: Sequence[_Place], came: Sequence[_Place]) -> bool:
@@ -233,6 +252,23 @@ def _is_of_what_was_told(aligned: Alignment, lost: Sequence[_Place]) -> bool:
     return bool(things) or told
 
 
+def _is_number(statement: Statement, at: int) -> bool:
+    return statement.tokens[at].kind in _NUMBERS
+
+
+def _is_a_day(statement: Statement, at: int) -> bool:
+    """Return whether a number follows "the", as a day of the month does: "le 5"."""
+    return "definite" in statement.tokens[max(0, at - 1)].roles
+
+
+def _is_of_a_part(old: Statement, lost: Sequence[_Place]) -> bool:
+    """Return whether a lost word says of which part the number of the old statement is: "the kitchen budget is 18k"."""
+    measures = any(token.kind in _NUMBERS for token in old.tokens)
+    return measures and any(
+        at < old.verb and old.tokens[at].kind == "word" and not _is_value(old, at) for _, at in lost
+    )
+
+
 def amount_kept(aligned: Alignment) -> str | None:
     """Return why the new statement tells no other amount than the old one; None if it may: "the rent rose by 20 euros"."""
     if _tells_a_difference(aligned):
@@ -263,7 +299,8 @@ def _keeps_its_amount(aligned: Alignment) -> bool:
     """
     old, new = aligned.old, aligned.new
     money = any(token.kind == "money" for token in old.tokens)
-    if not money or new.negations or any(each.kind in _NUMBERS for each in new.tokens):
+    numbers = [at for at in range(len(new.tokens)) if _is_number(new, at)]
+    if not money or new.negations or not all(_is_a_day(new, at) for at in numbers):
         return False
     verb = old.tokens[old.verb : old.verb + 1]
     measures = any(each.roles & {"be", "have"} for each in verb)

@@ -152,8 +152,11 @@ def _replaces(now: Relation, then: Relation) -> bool:
     named = now.kind == "name" and "event" in (now.aspect, then.aspect)
     if named and not all(_follows_name(relation.rest) for relation in (now, then)):
         return False
+    # "In 1841 he lives in Brest": then.
+    if _is_of_a_year(now) or (_is_of_a_year(then) and then.aspect == "state"):
+        return False
     if now.aspect == "event":
-        return not _IN_YEAR.fullmatch(" ".join(now.rest))
+        return True
     if now.kind == "number" and not _UNION.isdisjoint(then.rest) and _UNION.isdisjoint(now.rest):
         return False  # "3 enfants et un chien", "4 enfants": a part
     # "j'habite au troisième étage", "je travaille à mi-temps": how, not where.
@@ -166,6 +169,10 @@ def _replaces(now: Relation, then: Relation) -> bool:
         wider = classes.has("countries", *now.value.split())
         return not wider or classes.has("countries", *then.value.split())
     return True
+
+
+def _is_of_a_year(relation: Relation) -> bool:
+    return _IN_YEAR.fullmatch(" ".join(relation.rest)) is not None
 
 
 def _follows_name(rest: Sequence[str]) -> bool:

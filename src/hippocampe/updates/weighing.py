@@ -18,6 +18,7 @@ import numpy as np
 
 from hippocampe.language.difference import (
     SWAPPED,
+    counts_another,
     is_about_another,
     numbered_things,
     other_unit,
@@ -39,7 +40,7 @@ from hippocampe.updates.beside import beside
 from hippocampe.updates.decide import Decision, Verdict
 from hippocampe.updates.evidence import common_subsequence, evidence_of, substituted
 from hippocampe.updates.learnt import MERGING, OUTCOMES, SAME, SEPARATE, UPDATE, Floats, Model
-from hippocampe.updates.occasions import is_only_done_again, occasion
+from hippocampe.updates.occasions import is_of_another_meal, is_only_done_again, occasion
 from hippocampe.updates.plans import (
     amount_kept,
     may_both_hold,
@@ -50,6 +51,8 @@ from hippocampe.updates.plans import (
 from hippocampe.updates.possessions import is_another_one
 
 _ALTERNATIVE: Final = words_of("alternative")
+_UNION: Final = words_of("union")
+_LINKING: Final = frozenset({"definite", "be", "at", "of"})
 _NEW: Final = frozenset(map(fold, load_all("relations")["macros"]["NEW"]))
 _NEVER_THE_SAME: Final = ("other_polarity", "hedged", "no_longer_hedged", "one_substituted")
 LEAST_COSINE: Final = 0.15
@@ -199,17 +202,21 @@ def conclude(
         # Masked secrets look the same: "the gate code is …" is not "the door code is …".
         return apart(rule)
     told, known = tense_of(aligned.new), tense_of(aligned.old)
-    goes_back = told < known and not (aligned.open_old or aligned.open_new)
+    goes_back = told < known and not aligned.open_new
     done = goes_back and _is_done(aligned)
     if why is None and goes_back and not (done or _tells_otherwise(aligned)):
-        # "I have been ill" neither repeats nor ends "I am ill".
-        return apart(rule)
+        if not aligned.open_old:
+            # "I have been ill" neither repeats nor ends "I am ill".
+            return apart(rule)
+        if not word_classes().occurs("owed", aligned.old.norms):
+            # "He has walked" after "he walks to work".
+            why = "perhaps once"
     if outcome == "same" and aligned.old.language != aligned.new.language:
         # An update in either language then replaces both: see `twins`.
         why = why or "in another language"
     likely = merge_probability(shares, evidence)
     changed = _says_changed(aligned, evidence) and shares[UPDATE] >= thresholds["merge"]
-    clear = done or changed or _reverses(aligned)
+    clear = done or changed or _reverses(aligned) or _is_no_longer_denied(aligned)
     if clear:
         outcome, likely = "update", merge
     least = _threshold(aligned, evidence, thresholds, clear=clear)
@@ -251,6 +258,13 @@ def _tells_otherwise(aligned: Alignment) -> bool:
     return tense_of(new) is Tense.PRESENT and (bool(denied) or changed)
 
 
+def _is_no_longer_denied(aligned: Alignment) -> bool:
+    """Return whether what had not happened has, all of it: "the leak isn't repaired", "the plumber has repaired the leak"."""
+    old, new = aligned.old, aligned.new
+    happened = is_past(new) and not (new.negations or aligned.open_old)
+    return happened and bool(old.negations) and not old.unclear
+
+
 def _is_done(aligned: Alignment) -> bool:
     """Return whether the old statement tells what is to be done, once: "I must call Ann", "I called Ann"."""
     classes, old = word_classes(), aligned.old.norms
@@ -289,11 +303,32 @@ def _only_adds(aligned: Alignment) -> bool:
 
 def _merged(aligned: Alignment, outcome: str, merge: float, *, at_one_time: bool) -> Decision:
     """Repeat or replace: a repeated statement is not stored, so it must add no word, and tell of the same time."""
+    if at_one_time and _says_less(aligned):
+        return _weighed(Verdict.REINFORCED, "same", aligned, merge)
     if outcome != "same":
         return _weighed(Verdict.UPDATED, outcome, aligned, merge)
     if at_one_time and not (_adds(aligned) or _chooses(aligned)):
         return _weighed(Verdict.REINFORCED, outcome, aligned, merge)
     return _weighed(Verdict.UPDATED, "update", aligned, merge)
+
+
+def _says_less(aligned: Alignment) -> bool:
+    """Return whether the new statement repeats a part of the old one, and nothing says that the rest is over.
+
+    "Rehearsal is every Tuesday at 7:30 in the hall", "rehearsal is on Tuesdays"; not a shorter list.
+    """
+    old, new = aligned.old, aligned.new
+    lost = [old.tokens[at] for at in aligned.open_old]
+    if aligned.open_new or all(each.stem in old.verbs for each in lost):
+        return False
+    if may_reverse(old.counts.keys(), new.counts.keys()) or any(
+        each.norm not in old.counts and each.roles.isdisjoint(_LINKING)
+        for at, each in enumerate(new.tokens)
+        if at not in new.content
+    ):
+        return False
+    alike = new.signs == old.signs and new.hedged == old.hedged and new.negations == old.negations
+    return alike and not _chooses(aligned) and _UNION.isdisjoint(old.norms)
 
 
 def _weighed(verdict: Verdict, why: str, aligned: Alignment, merge: float) -> Decision:
@@ -389,8 +424,10 @@ def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> s
         return "perhaps both ends"
     if tells_when_or_where(aligned):
         return "when or where"
-    if _is_of_another_number(aligned):
+    if _is_of_another_number(aligned) or counts_another(aligned.new, aligned.old):
         return "another number"
+    if is_of_another_meal(aligned):
+        return "another meal"
     if _is_in_another_unit(aligned):
         return "another unit"
     if _goes_on_after_its_end(aligned):
