@@ -112,7 +112,8 @@ def answer(
     to_companion = _asks_companion(query)
     certain = not to_companion and reading.is_certain([score for *_, score in scored.ranked])
     # What may correct it may answer too, and has to be read.
-    newer = {new.id for _, new in currency.correctable(query, scored, items)} if certain else set()
+    pairs = currency.correctable(query, scored, items) if certain else []
+    newer = {new.id for _, new in pairs}
     enough = len(scored.ranked) >= reading.FEWEST_TO_BE_CERTAIN
     if certain and enough and not newer and ranked[best] <= highest()[best]:
         return unread

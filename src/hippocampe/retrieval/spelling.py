@@ -16,7 +16,7 @@ from hippocampe.errors import EmbedderUnavailable
 from hippocampe.language.detect import language_of
 from hippocampe.language.follow_ups import calls
 from hippocampe.language.grammar import grammar
-from hippocampe.language.lexicon import load
+from hippocampe.language.lexicon import load, table_of
 from hippocampe.language.mentions import ADDRESS
 from hippocampe.language.questions import in_full
 from hippocampe.language.subject_names import with_capital
@@ -48,6 +48,10 @@ _WORD: Final = re.compile(rf"{ADDRESS.pattern}|(?<!\S)[^\s@]+@\S+|\b([^\W\d_]+)\
 """A word, or an address: its parts are not spelled."""
 _GLUED: Final = re.compile(rf"({ELIDED})([aeiouyh]\w{{2,}})")
 """A folded word that may be two, without the apostrophe: "lheure"."""
+_VOWEL: Final = re.compile("[aeiouyh]")
+_ELIDED: Final = tuple(table_of("elided"))
+_PRONOUNS: Final = tuple(table_of("glued"))
+"""Shortened words before a vowel, and the pronouns that are written in one word with a consonant: no word begins so."""
 _BEFORE_NOUNS: Final = frozenset({"definite", "of"})
 _DETERMINERS: Final = frozenset({"definite", "indefinite", "own"})
 """Roles of words before a noun: no other such word comes in between."""
@@ -128,6 +132,28 @@ def _with_apostrophes(corpus: Corpus, query: str, space: str) -> str:
         return f"{found[0][: len(head)]}'{found[0][len(head) :]}" if head else found[0]
 
     return _WORD.sub(replaced, query) if apart else query
+
+
+def as_glued(vocabulary: Vocabulary, space: str, words: Collection[str]) -> dict[str, str]:
+    """Words of the space that are one of some folded words with a shortened word before it: "jbosse" for "bosse".
+
+    Returns:
+        Each of them with the word. None is a word of its own, as "mamie" is.
+    """
+    glued = {
+        f"{head}{word}": word
+        for word in words
+        for head in (_ELIDED if _VOWEL.match(word) else _PRONOUNS)
+    }
+    return {
+        each: glued[each]
+        for each in vocabulary.counts(space, glued)
+        if not _VOWEL.match(glued[each]) or _is_unlikely(each, glued[each])
+    }
+
+
+def _is_unlikely(glued: str, word: str) -> bool:
+    return not topics_of(glued) and tokens.measure(word)[0] - tokens.measure(glued)[0] > LEAST_GAIN
 
 
 def _users(corpus: Corpus, space: str, query: str, words: Mapping[str, str]) -> dict[str, str]:
