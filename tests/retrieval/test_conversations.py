@@ -156,6 +156,12 @@ def test_a_value_corrected_in_the_next_message_is_found_with_it(
             "demain entre 14h et 16h",
             "il passe quand le réparateur ?",
         ),
+        (
+            "je me suis tordu la cheville en courant",
+            "Aïe ! Le médecin dit quoi ?",
+            "que c'est une entorse, trois semaines de repos",
+            "il a dit quoi le médecin pour ma cheville ?",
+        ),
     ],
 )
 def test_the_answer_to_the_question_of_a_reply_is_found_with_what_it_is_about(

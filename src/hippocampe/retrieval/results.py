@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from hippocampe.engine.documents import piece_text
 from hippocampe.language.follow_ups import corrects
-from hippocampe.language.questions import asks_anything
+from hippocampe.language.questions import asks_anything, only_asks
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.subjects import proper_names_in
 from hippocampe.retrieval.candidates import Hits
@@ -216,7 +216,7 @@ def _completes(said: str, before: Turn) -> bool:
         return True
     reply = before.content.partition("\n")[2]
     asked = reply.endswith("?") and len(said) <= LONGEST_ANSWER
-    return asked and not (asks_anything(said) or is_small_talk(said))
+    return asked and not (only_asks(said) or is_small_talk(said))
 
 
 def _with_replies(connection: Connection, found: list[Recollection]) -> list[Recollection]:
