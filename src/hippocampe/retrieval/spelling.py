@@ -103,7 +103,7 @@ def spelled(corpus: Corpus, query: str, space: str) -> str:
 def _with_apostrophes(corpus: Corpus, query: str, space: str) -> str:
     """A query with the apostrophes that were left out: "cest quand le partiel danglais".
 
-    What follows must be a word of the space, or else a noun of a known topic that is not typed so in the space.
+    What follows must be a word of the space, unlike the whole, or else a noun of a known topic.
     """
     language = language_of(query)
     elided, known = load(language, "words")["elided"], grammar(language)
@@ -118,16 +118,12 @@ def _with_apostrophes(corpus: Corpus, query: str, space: str) -> str:
     there = corpus.vocabulary.counts(space, {*rests.values(), *map(fold, glued)})
 
     def is_glued(written: str, head: str) -> bool:
-        whole, rest = fold(written), rests[written]
-        typed, is_told = tokens.measure(written)[0], whole in there
-        is_name = tokens.measure(written.title())[0] - typed > LEAST_GAIN
-        if rest in STOP_WORDS or (is_told and (is_name or topics_of(whole))):
+        rest = rests[written]
+        if fold(written) in there or rest in STOP_WORDS:
             return False
         noun = topics_of(rest) and not _BEFORE_NOUNS.isdisjoint(roles.get(elided[head], ()))
-        likelier = tokens.measure(rest)[0] - typed
-        if rest in there:
-            return likelier > (LEAST_GAIN if is_told else 0)
-        return bool(noun and not is_told and likelier > LEAST_GAIN)
+        likelier = tokens.measure(rest)[0] - tokens.measure(written)[0]
+        return (rest in there and likelier > 0) or bool(noun and likelier > LEAST_GAIN)
 
     apart = {each: head for each, head in glued.items() if is_glued(each, head)}
 
