@@ -86,7 +86,7 @@ def corrections(
 def correctable(
     query: AnalysedQuery, scored: Scored, items: Sequence[Recollection]
 ) -> list[tuple[Recollection, Recollection]]:
-    """The pairs of results worth reading, of which the newer one may correct the older one, which answers.
+    """The pairs of results worth reading: the older one answers, and the newer one may correct it.
 
     Args:
         query: The query.

@@ -26,8 +26,8 @@ Ranked = tuple[str, str, float]
 
 LONGEST_CORRECTION = 80
 """Characters of a message that may only correct the one before it."""
-LONGEST_ANSWER = 160
-"""Characters of a message that may only answer the reply to the one before it."""
+LONGEST_ANSWER = 60
+"""Characters of a message that may only answer the reply to the one before it: a longer one mostly tells something else."""
 LIVE_READ = 3
 """Live messages among the results that are read: what was said a minute ago loses to much that is known of the
 same person, until both are read."""
