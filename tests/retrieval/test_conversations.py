@@ -141,6 +141,53 @@ def test_a_value_corrected_in_the_next_message_is_found_with_it(
     assert found() == f"{said}\nassistant: ok"
 
 
+@pytest.mark.parametrize(
+    ("said", "reply", "answer", "question"),
+    [
+        (
+            "the boiler is leaking again so I rang the landlord",
+            "Oh no. When is he coming?",
+            "tomorrow between 2 and 4",
+            "when is the landlord coming about the boiler?",
+        ),
+        (
+            "la machine à laver fuit, j'ai appelé le réparateur",
+            "Mince. Il passe quand ?",
+            "demain entre 14h et 16h",
+            "il passe quand le réparateur ?",
+        ),
+        (
+            "je me suis tordu la cheville en courant",
+            "Aïe ! Le médecin dit quoi ?",
+            "que c'est une entorse, trois semaines de repos",
+            "il a dit quoi le médecin pour ma cheville ?",
+        ),
+    ],
+)
+def test_the_answer_to_the_question_of_a_reply_is_found_with_what_it_is_about(
+    memory: Hippocampe, said: str, reply: str, answer: str, question: str
+) -> None:
+    memory.after_turn(said, reply, scope=LOBBY)
+    memory.after_turn(answer, "Noted.", scope=LOBBY)
+
+    def found() -> list[str]:
+        results = memory.recall(question, scope=LOBBY, collections=("turn",))
+        return [each.content for each in results]
+
+    told = f"{said}\nassistant: {reply}"
+    assert f"{told}\nowen: {answer}" in found()
+    memory.forget(answer, scope=LOBBY)
+    assert told in found()
+
+
+@pytest.mark.parametrize("after", ["and who pays?", "ok thanks"])
+def test_what_does_not_answer_a_reply_is_not_found_with_it(memory: Hippocampe, after: str) -> None:
+    memory.after_turn("I rang the landlord", "When is he coming?", scope=LOBBY)
+    memory.after_turn(after, "No idea.", scope=LOBBY)
+    found = memory.recall("landlord", scope=LOBBY, collections=("turn",))
+    assert "I rang the landlord\nassistant: When is he coming?" in [x.content for x in found]
+
+
 def test_only_the_same_person_corrects_at_once(memory: Hippocampe, clock: FakeClock) -> None:
     kitchen = [Scope(user=name, channel="kitchen") for name in ("owen", "nina")]
     memory.after_turn("The quiz team has 3 players", None, scope=kitchen[0])

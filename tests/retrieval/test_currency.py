@@ -76,6 +76,41 @@ def test_talk_beside_a_statement_leaves_it(
     assert old in found(hippo, question)
 
 
+@pytest.mark.parametrize(
+    ("others", "old", "new", "question"),
+    [
+        (
+            (
+                *("I play the viola", "Ben drives the van", "The choir has 14 singers"),
+                *("Nora keeps the scores", "My bow was repaired in March", "The hall is cold"),
+            ),
+            "Sports day for Year 7 is on Friday 14 June from 1 to 3.",
+            "ugh sports day has been moved to the 21st because of the exams",
+            "when's sports day",
+        ),
+        (
+            ("J'ai une bourse", "Mon frère joue de la basse", "Je mange à la cantine"),
+            "J'ai mon oral d'histoire le 14 janvier à 9 h.",
+            "l'histoire est décalée au 16 à 14h, ils ont pas de salle",
+            "c'est quand mon oral d'histoire ?",
+        ),
+    ],
+)
+def test_newer_talk_answers_beside_a_result_that_seems_certain(
+    hippo: Hippocampe,
+    clock: FakeClock,
+    others: tuple[str, ...],
+    old: str,
+    new: str,
+    question: str,
+) -> None:
+    for each in (*others, old):
+        hippo.remember(each, scope=ANA)
+    say_between(hippo, clock, new)
+    injection = hippo.before_turn(question, scope=ANA, keep=False)
+    assert any(x.content.startswith(new) and (x.score or 0) > 0.3 for x in injection.items)
+
+
 def test_another_user_corrects_what_is_common_and_not_what_is_own(
     hippo: Hippocampe, clock: FakeClock
 ) -> None:

@@ -189,6 +189,38 @@ def test_what_the_asker_has_is_known_by_its_name(
 
 
 @pytest.mark.parametrize(
+    ("told", "question", "answer"),
+    [
+        (
+            ("Notre plombier est Luc Hamel.", "le plombier a dit que la chaudière est à changer"),
+            "il a dit quoi le plombier ?",
+            1,
+        ),
+        (
+            ("Ma kiné s'appelle Flore Aubin.", "la kiné a déplacé mon rendez-vous au 9 mars"),
+            "c'est quand mon rendez-vous chez la kiné ?",
+            1,
+        ),
+        (
+            ("Our plumber is Neil Hart.", "the plumber said the boiler has to be replaced"),
+            "what did our plumber say?",
+            1,
+        ),
+    ],
+)
+def test_what_is_told_without_the_name_is_found_beside_who_it_is(
+    hippo: Hippocampe, told: Sequence[str], question: str, answer: int
+) -> None:
+    tom = Scope(user="tom", channel="home")
+    hippo.update_settings(scope=tom, hook_timeout_ms=10_000)
+    hippo.remember(told[0], scope=tom)
+    hippo.after_turn(told[1], "OK.", scope=tom)
+    elsewhere = Scope(user="tom", channel="kitchen")
+    items = hippo.before_turn(question, scope=elsewhere).items
+    assert any(each.content.startswith(told[answer]) for each in items)
+
+
+@pytest.mark.parametrize(
     ("statement", "owner", "kind", "name"),
     [
         ("Our cat Marmite sleeps all day", "", "cat", "marmite"),

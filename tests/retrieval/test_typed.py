@@ -52,6 +52,10 @@ def as_spelled(hippo: Hippocampe, query: str, space: str = HOME.space) -> str:
         ("whats noras address", "what is Nora's address"),
         ("where are the drawers", "where are the drawers"),
         ("c koi le voilier de nina", "c'est quoi le voilier de Nina"),
+        # Apostrophes left out, before a word of the space or a common noun.
+        ("il est où limprimante", "il est où l'imprimante"),
+        ("cest quand lexamen danglais", "c'est quand l'examen d'anglais"),
+        ("c koi ladresse de nora", "c'est quoi l'adresse de Nora"),
         # Names, also at the beginning; a common noun stays small.
         ("où habite nora ?", "où habite Nora ?"),
         ("lena est où ?", "Lena est où ?"),
@@ -70,6 +74,10 @@ def test_a_query_is_spelled_as_its_space(known: Hippocampe, typed: str, meant: s
         "where does marta live",
         "Léna a les clés ?",
         "do you like satay and curry?",
+        # Words of their own, though the rest is one too.
+        "les larmes de laura",
+        "la mamie part lundi",
+        "he has a dage and lexam",
         # Other endings are grammar.
         "les voiliers dorment",
         "he served at the ports",
@@ -294,3 +302,18 @@ def test_a_word_of_ten_thousand_letters_is_searched_for_in_a_second(
     began = time.process_time()
     assert as_spelled(known, word) == word
     assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize(
+    ("told", "question"),
+    [
+        ("jbosse au cinema le mardi et le jeudi", "je bosse quels jours ?"),
+        ("mes fiches danat sont dans le sac bleu", "où sont mes fiches d'anat ?"),
+    ],
+)
+def test_what_was_told_in_haste_is_found(hippo: Hippocampe, told: str, question: str) -> None:
+    for each in (told, "jfais du judo le lundi", "mon prof est cool", "jai une bourse"):
+        hippo.remember(each, scope=HOME)
+    best, *others = hippo.recall(question, scope=HOME)
+    assert best.content == told
+    assert best.score > 0.5 > max(each.score for each in others)

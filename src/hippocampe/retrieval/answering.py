@@ -39,7 +39,7 @@ SEVERAL_FACTOR: Final = 2
 ENOUGH: Final = 0.7
 """Minimum score of one of the results that are read first; then no others are read."""
 CONFIRMED: Final = 0.5
-"""Minimum score, after reading, of the one result that ranking is certain of; then no other can be raised."""
+"""Minimum score, after reading, of the one result that ranking is certain of; then only what may correct it can be raised."""
 TELLING: Final = 1.5
 """Added to the reader's log-odds of all but turns for a message that asks nothing ("I'm cooking for Lena tonight"), where what
 bears on it is less certain than an answer. A result that would have .1 then has .2. Chosen on worlds that the reader did not
@@ -113,11 +113,12 @@ def answer(
     best = int(ranked.argmax())
     to_companion = _asks_companion(query)
     certain = not to_companion and reading.is_certain([score for *_, score in scored.ranked])
-    if certain and ranked[best] <= highest()[best]:
-        # Talk that corrects it may answer too, and has to be read.
-        certain = not currency.corrections(corpus, query, scored, items, stopwatch)
-        if certain and len(scored.ranked) >= reading.FEWEST_TO_BE_CERTAIN:
-            return unread
+    # What may correct it may answer too, and has to be read.
+    pairs = currency.correctable(query, scored, items) if certain else []
+    newer = {new.id for _, new in pairs}
+    enough = len(scored.ranked) >= reading.FEWEST_TO_BE_CERTAIN
+    if certain and enough and not newer and ranked[best] <= highest()[best]:
+        return unread
     presented = _presented(corpus, query, request, items[: scored.read], to_companion)
     if query.features.nothing:
         odds = scoring.odds_for_task(measured, odds)
@@ -150,7 +151,8 @@ def answer(
         return replace(unread, missing=("reader down",))
     read, scores = weighed(logits)
     if certain and scores[best] >= CONFIRMED:
-        scores = np.where(np.arange(len(scores)) == best, scores, np.minimum(scores, ranked))
+        raised = [at == best or item.id in newer for at, item in enumerate(items)]
+        scores = np.where(raised, scores, np.minimum(scores, ranked))
     stopwatch.end("reader")
     both = zip(items, scores.tolist(), strict=True)
     return Answered([replace(item, score=score) for item, score in both], read)

@@ -68,6 +68,34 @@ def corrections(
     Returns:
         Pairs of an older and a newer result; none for a query about the past, when the older one held.
     """
+    pairs = correctable(query, scored, items)
+    texts = [_lines(*pair) for pair in pairs]
+    seconds = reading.SHARE_OF_TIME * stopwatch.seconds_left()
+    try:
+        logits = reading.read_pairs(corpus, "relation", texts, seconds) if texts else ()
+    except (reading.NotRead, ModelUnavailable):
+        return []
+    found = zip(pairs, map(_share_of_update, logits), strict=False)
+    return [
+        (older.id, newer.id, share)
+        for (older, newer), share in found
+        if share >= (REPLACES if newer.score >= ANSWERS else REPLACES_SURELY)
+    ]
+
+
+def correctable(
+    query: AnalysedQuery, scored: Scored, items: Sequence[Recollection]
+) -> list[tuple[Recollection, Recollection]]:
+    """The pairs of results worth reading: the older one answers, and the newer one may correct it.
+
+    Args:
+        query: The query.
+        scored: The results of ranking.
+        items: The results.
+
+    Returns:
+        At most `MOST_READ`, the most relevant first; none for a query about the past, when the older one held.
+    """
     if is_past(parse(query.spoken)):
         return []
     told = sorted((each for each in items if _may_correct(each)), key=_at)
@@ -77,19 +105,8 @@ def corrections(
         if older.score >= ANSWERS and (relevance := _relevance(scored, older, newer))
     ]
     pairs.sort(key=lambda pair: pair[2], reverse=True)
-    pairs = list(islice((pair for pair in pairs if _is_readable(*pair[:2])), MOST_READ))
-    texts = [_lines(older, newer) for older, newer, _ in pairs]
-    seconds = reading.SHARE_OF_TIME * stopwatch.seconds_left()
-    try:
-        logits = reading.read_pairs(corpus, "relation", texts, seconds) if texts else ()
-    except (reading.NotRead, ModelUnavailable):
-        return []
-    found = zip(pairs, map(_share_of_update, logits), strict=False)
-    return [
-        (older.id, newer.id, share)
-        for (older, newer, _), share in found
-        if share >= (REPLACES if newer.score >= ANSWERS else REPLACES_SURELY)
-    ]
+    readable = ((older, newer) for older, newer, _ in pairs if _is_readable(older, newer))
+    return list(islice(readable, MOST_READ))
 
 
 def _relevance(scored: Scored, older: Recollection, newer: Recollection) -> float:

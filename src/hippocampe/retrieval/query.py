@@ -29,6 +29,7 @@ from hippocampe.language.values import value_words, values_asked
 from hippocampe.protocols import Vector, Vectors
 from hippocampe.retrieval import signals
 from hippocampe.retrieval.measured import QueryFeatures
+from hippocampe.retrieval.spelling import as_glued
 from hippocampe.types import Scope
 
 _NO_VECTOR = np.zeros(0, np.float32)
@@ -82,6 +83,10 @@ def analyse(
     significant = text_words(" ".join((asked, *(group[0] for group in named.groups))))
     # A query without words, such as an emoji, counts as one word.
     listed = list(dict.fromkeys(significant)) or [text[:MAX_WORD_CHARACTERS]]
+    glued = as_glued(vocabulary, scope.space, listed)
+    there = vocabulary.counts(scope.space, listed)
+    only = {word: each for each, word in glued.items() if word not in there}
+    listed = [only.get(word, word) for word in listed]
     unknown = vocabulary.unknown(listed)
     dense, fresh = _NO_VECTOR, _NO_VECTOR[None]
     if embed:
@@ -95,7 +100,7 @@ def analyse(
     return AnalysedQuery(
         spoken=query,
         topic=topic,
-        text=text,
+        text=" ".join((text, *glued)),
         dense=dense,
         features=QueryFeatures(
             words=tuple(listed),
@@ -114,7 +119,9 @@ def analyse(
             ),
         ),
         window=window,
-        same=_same_words(vocabulary, named.groups),
+        same=_same_words(
+            vocabulary, [*named.groups, *((word, each) for each, word in glued.items())]
+        ),
         called=named.called,
         several=vocabulary.embedder.model == MODEL and embed and asks_for_several(dense),
     )

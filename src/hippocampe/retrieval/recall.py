@@ -23,6 +23,7 @@ from hippocampe.language.follow_ups import continues, is_plan
 from hippocampe.language.search_terms import search_terms
 from hippocampe.language.statement import parse
 from hippocampe.language.tense import is_past
+from hippocampe.language.text import content_words, words
 from hippocampe.protocols import Vector
 from hippocampe.retrieval import currency, results, scoring
 from hippocampe.retrieval.answering import answer, is_to_companion
@@ -248,7 +249,11 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
                 items = found[each].items
                 unsaid = [item for item in items if not _is_said(item, request, said_since)]
                 found[each] = replace(found[each], items=unsaid)
-            likely = [item for item in found[each].items if item.score >= LIKELY]
+            likely = [
+                item
+                for item in found[each].items
+                if item.score >= LIKELY and not _only_names(item, each, part[-1])
+            ]
             if any(goes_on or not _is_said(item, request, said_since) for item in likely):
                 break
     every = list(found.values())
@@ -260,6 +265,16 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
     if request.follows and is_plan(text) and stopwatch.seconds_left() >= AGAIN_SECONDS:
         every += _of_raised(corpus, analysed, text, request, now, stopwatch)
     return every[0] if len(every) == 1 and not missing else _merged(every, request.limit, missing)
+
+
+def _only_names(item: Recollection, named: str, asked: str) -> bool:
+    """Return whether a result tells whom a question means: "our plumber is Luc Petit", "what did Luc Petit say?".
+
+    What else is told of the plumber may not name him.
+    """
+    said = set(words(item.content))
+    of_name, of_thing = set(content_words(named)), set(content_words(asked))
+    return not (said.isdisjoint(of_name - of_thing) or said.isdisjoint(of_thing - of_name))
 
 
 def _of_raised(

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from hippocampe.engine.documents import piece_text
 from hippocampe.language.follow_ups import corrects
-from hippocampe.language.questions import asks_anything
+from hippocampe.language.questions import asks_anything, only_asks
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.subjects import proper_names_in
 from hippocampe.retrieval.candidates import Hits
@@ -26,6 +26,8 @@ Ranked = tuple[str, str, float]
 
 LONGEST_CORRECTION = 80
 """Characters of a message that may only correct the one before it."""
+LONGEST_ANSWER = 60
+"""Characters of a message that may only answer the reply to the one before it: a longer one mostly tells something else."""
 LIVE_READ = 3
 """Live messages among the results that are read: what was said a minute ago loses to much that is known of the
 same person, until both are read."""
@@ -174,7 +176,7 @@ def _rows(
     if "turn" in of_kind:
         external = turn_rows.external_ids(connection, of_kind["turn"])
         turns = turn_rows.get(connection, space, of_kind["turn"])
-        for turn in _with_corrections(connection, space, turns.values()):
+        for turn in _with_completions(connection, space, turns.values()):
             if turn.forgotten_at is None:
                 rows[turn.id] = of_turn(turn, external.get(turn.id, ()))
     if "live" in of_kind:
@@ -188,25 +190,33 @@ def _rows(
     return rows
 
 
-def _with_corrections(
+def _with_completions(
     connection: Connection, space: str, turns: Collection[Turn]
 ) -> Iterator[Turn]:
-    """Turns, each with the correction that its author gave in the next one: alone, "no wait, 4" means nothing."""
+    """Turns, each with what its author said in the next one to correct it, or to answer the question of its reply.
+
+    Alone, "no wait, 4" and "Friday lunch" mean nothing.
+    """
     next_ids = [each.next_id for each in turns if each.next_id]
     following = turn_rows.get(connection, space, next_ids)
     for each in turns:
         after = following.get(each.next_id or "")
         if after is not None and after.session == each.session and after.author == each.author:
             said = after.content.partition("\n")[0]
-            if (
-                after.forgotten_at is None
-                and len(said) <= LONGEST_CORRECTION
-                and corrects(said, proper_names_in(said))
-            ):
+            if after.forgotten_at is None and _completes(said, each):
                 each = replace(
                     each, content=_with_lines(each.content, [Spoken(after.author, said)])
                 )
         yield each
+
+
+def _completes(said: str, before: Turn) -> bool:
+    """Return whether a message corrects the one before it, or answers the question of the reply to that."""
+    if len(said) <= LONGEST_CORRECTION and corrects(said, proper_names_in(said)):
+        return True
+    reply = before.content.partition("\n")[2]
+    asked = reply.endswith("?") and len(said) <= LONGEST_ANSWER
+    return asked and not (only_asks(said) or is_small_talk(said))
 
 
 def _with_replies(connection: Connection, found: list[Recollection]) -> list[Recollection]:

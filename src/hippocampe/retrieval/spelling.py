@@ -13,11 +13,15 @@ from hippocampe.embed import tokens
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.errors import EmbedderUnavailable
+from hippocampe.language.detect import language_of
 from hippocampe.language.follow_ups import calls
+from hippocampe.language.grammar import grammar
+from hippocampe.language.lexicon import load, table_of
 from hippocampe.language.mentions import ADDRESS
 from hippocampe.language.questions import in_full
 from hippocampe.language.subject_names import with_capital
-from hippocampe.language.text import STOP_WORDS, fold, without_capitals
+from hippocampe.language.text import ELIDED, STOP_WORDS, fold, without_capitals
+from hippocampe.language.topics import topics_of
 from hippocampe.protocols import Filter
 from hippocampe.store import memories, statements, turn_rows
 from hippocampe.types import MEMORY_COLLECTIONS
@@ -42,6 +46,15 @@ MOST_CORRECTED: Final = 32
 
 _WORD: Final = re.compile(rf"{ADDRESS.pattern}|(?<!\S)[^\s@]+@\S+|\b([^\W\d_]+)\b", re.IGNORECASE)
 """A word, or an address: its parts are not spelled."""
+_GLUED: Final = re.compile(rf"({ELIDED})([aeiouyh]\w{{2,}})")
+"""A folded word that may be two, without the apostrophe: "lheure"."""
+_VOWEL: Final = re.compile("[aeiouyh]")
+_ELIDED: Final = tuple(table_of("elided"))
+_PRONOUNS: Final = tuple(table_of("glued"))
+"""Shortened words before a vowel, and the pronouns that are written in one word with a consonant: no word begins so."""
+_BEFORE_NOUNS: Final = frozenset({"definite", "of"})
+_DETERMINERS: Final = frozenset({"definite", "indefinite", "own"})
+"""Roles of words before a noun: no other such word comes in between."""
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -52,8 +65,11 @@ def spelled(corpus: Corpus, query: str, space: str) -> str:
     - A word that no memory or note of the space has becomes the word of the space that it was meant to be: "kyes", "keyys".
     - The name of a subject gets its capital, and the apostrophe of its possessive: "where is noras car?".
     - Words of questions typed in haste are written out: "whats", "koi".
+    - An apostrophe that was left out is added: "lheure".
     """
     query = in_full(without_capitals(query))
+    if _GLUED.search(fold(query)):
+        query = _with_apostrophes(corpus, query, space)
     words = {fold(word): word for word in _WORD.findall(query) if word}
     words = {each: word for each, word in words.items() if each not in STOP_WORDS}
     try:
@@ -82,6 +98,62 @@ def spelled(corpus: Corpus, query: str, space: str) -> str:
         return word[0].upper() + word[1:] if written[0].isupper() else word
 
     return _WORD.sub(replaced, query)
+
+
+def _with_apostrophes(corpus: Corpus, query: str, space: str) -> str:
+    """A query with the apostrophes that were left out: "cest quand le partiel danglais".
+
+    What follows must be a word of the space, unlike the whole, or else a noun of a known topic.
+    """
+    language = language_of(query)
+    elided, known = load(language, "words")["elided"], grammar(language)
+    roles, before = known.roles, ""
+    glued: dict[str, str] = {}
+    for written in filter(None, _WORD.findall(query)):
+        found = _GLUED.fullmatch(fold(written))
+        after_noun, before = _DETERMINERS.isdisjoint(roles.get(before, ())), fold(written)
+        if found and found[1] in elided and written.islower() and after_noun:
+            glued[written] = found[1]
+    rests = {written: fold(written)[len(head) :] for written, head in glued.items()}
+    there = corpus.vocabulary.counts(space, {*rests.values(), *map(fold, glued)})
+
+    def is_glued(written: str, head: str) -> bool:
+        rest = rests[written]
+        if fold(written) in there or rest in STOP_WORDS:
+            return False
+        noun = topics_of(rest) and not _BEFORE_NOUNS.isdisjoint(roles.get(elided[head], ()))
+        likelier = tokens.measure(rest)[0] - tokens.measure(written)[0]
+        return (rest in there and likelier > 0) or bool(noun and likelier > LEAST_GAIN)
+
+    apart = {each: head for each, head in glued.items() if is_glued(each, head)}
+
+    def replaced(found: re.Match[str]) -> str:
+        head = apart.get(found[1] or "")
+        return f"{found[0][: len(head)]}'{found[0][len(head) :]}" if head else found[0]
+
+    return _WORD.sub(replaced, query) if apart else query
+
+
+def as_glued(vocabulary: Vocabulary, space: str, words: Collection[str]) -> dict[str, str]:
+    """Words of the space that are one of some folded words with a shortened word before it: "jbosse" for "bosse".
+
+    Returns:
+        Each of them with the word. None is a word of its own, as "mamie" is.
+    """
+    glued = {
+        f"{head}{word}": word
+        for word in words
+        for head in (_ELIDED if _VOWEL.match(word) else _PRONOUNS)
+    }
+    return {
+        each: glued[each]
+        for each in vocabulary.counts(space, glued)
+        if not _VOWEL.match(glued[each]) or _is_unlikely(each, glued[each])
+    }
+
+
+def _is_unlikely(glued: str, word: str) -> bool:
+    return not topics_of(glued) and tokens.measure(word)[0] - tokens.measure(glued)[0] > LEAST_GAIN
 
 
 def _users(corpus: Corpus, space: str, query: str, words: Mapping[str, str]) -> dict[str, str]:
