@@ -60,26 +60,18 @@ def load(hippo: Hippocampe, folder: Path, scratch: Path) -> dict[str, str]:
     memories = list(common.json_lines(folder / "memories.jsonl"))
     rows = [
         {
-            "record": "memory",
             "id": str(uuid5(NAMESPACE_URL, row["id"])),
-            "collection": "memory",
             "type": row["type"],
             "content": row["content"],
             "subjects": row["subjects"],
             "importance": row.get("importance", 0.6),
-            "source": "benchmark",
             "user": row["user"],
             "channel": row["channel"],
             "created_at": row["at"],
-            "updated_at": row["at"],
-            "evidence": [],
         }
         for row in memories
     ]
-    path = scratch / "archive.jsonl"
-    head = {"hippocampe": 1, "space": Scope().space}
-    path.write_text("".join(json.dumps(row) + "\n" for row in (head, *rows)), encoding="utf-8")
-    done = [hippo.import_from(path, scope=Scope(), format="hippocampe")]
+    corpora.import_rows(hippo, Scope(), rows, scratch)
     messages = sorted(common.json_lines(folder / "messages.jsonl"), key=lambda row: row["at"])
     path = scratch / "talk.jsonl"
     with path.open("w", encoding="utf-8") as lines:
@@ -87,9 +79,8 @@ def load(hippo: Hippocampe, folder: Path, scratch: Path) -> dict[str, str]:
             line = {key: row[key] for key in ("content", "channel", "at", "role")}
             line |= {"author": row["user"], "external_id": row["id"]}
             lines.write(json.dumps(line) + "\n")
-    done.append(hippo.import_from(path, scope=Scope(), format="jsonl"))
-    if any(each.problems for each in done):
-        raise SystemExit(f"not everything came in: {[each.problems[:3] for each in done]}")
+    if problems := hippo.import_from(path, scope=Scope(), format="jsonl").problems:
+        raise SystemExit(f"not everything came in: {problems[:3]}")
     return {row["id"]: memory["id"] for row, memory in zip(rows, memories, strict=True)}
 
 

@@ -383,3 +383,23 @@ def test_questions_typed_in_haste(tmp_path: Path) -> None:
     assert found["with"]["as written"]["first"] == found["without"]["as written"]["first"] == 1.0
     assert found["with"]["capitals"]["first"] == 1.0
     assert found["with"]["something told before"]["first"] == 1.0
+
+
+def test_answers_deep_in_a_store_of_several_worlds(tmp_path: Path) -> None:
+    asked, other = "world-en-101", "world-en-102"  # the first is held out, by the hash of its name
+    worlds = {
+        asked: "M\tm1\tMaud\tThe violin workshop of Camille is in Ghent\n"
+        "Q\tMaud\twhere is the workshop of Camille?\tm1\n"
+        "N\tMaud\twhere is the bakery?\tm1\n"
+        "T\tMaud\tgood morning all\n",
+        other: "M\tm1\tOwen\tThe cat of Nadia sleeps in a drum\n"
+        "Q\tOwen\twhere does the cat of Nadia sleep?\tm1\n",
+    }
+    for name, lines in worlds.items():
+        (tmp_path / f"{name}.tsv").write_text(f"W\tVillage\n{lines}", encoding="utf-8")
+    found = run("depth", tmp_path / "depth.json", tmp_path)["results"]
+    assert (found["worlds"], found["statements in a store"]) == (1, 2)
+    assert found["asked"] == {"Q": 1, "N": 1, "T": 1}
+    assert set(found["within"].values()) == {1.0}
+    for way in found["ways"].values():
+        assert (way["first"], way["given"], way["small talk"]) == (1.0, 1.0, 0.0)
