@@ -80,7 +80,7 @@ def tool_calls(ids: Mapping[str, str]) -> list[ToolCall]:
     return [*others, *calls]
 
 
-def _called(tool: MemoryTool[Any]) -> ToolCall:
+def _called(tool: MemoryTool) -> ToolCall:
     """A call of a tool that has the arguments of its verb."""
     arguments = {name: typed(ARGUMENTS[name]) for name in tool.arguments.model_fields}
     scope = ME if VERBS[tool.verb].writes else EVERYWHERE

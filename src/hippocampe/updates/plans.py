@@ -262,7 +262,7 @@ def _is_a_day(statement: Statement, at: int) -> bool:
 
 
 def _is_of_a_part(old: Statement, lost: Sequence[_Place]) -> bool:
-    """Return whether a lost word says of which part the number of the old statement is: "the kitchen budget is 18k"."""
+    """Return whether a lost word names the part that the number of the old statement is of: "the kitchen budget is 18k"."""
     measures = any(token.kind in _NUMBERS for token in old.tokens)
     return measures and any(
         at < old.verb and old.tokens[at].kind == "word" and not _is_value(old, at) for _, at in lost
