@@ -64,8 +64,8 @@ from hippocampe.validation import (
 
 READ, READ_WITHIN = 28, 4.5
 """The results that are read with the query: first those that are not far less likely than the best, and if none of them
-is a likely answer, so many in all. Among some 264 statements, the answers of .87 of 1,811 questions held out are among the
-first 28, of .79 among the first 12."""
+is a likely answer, so many in all. Among some 265 statements, .92 of 296 questions held out have their answer among the
+first 28, .84 among the first 12."""
 AGAIN_SECONDS = 0.03
 """Time that must be left to search for a further part of a message; none is left while other turns wait."""
 LIKELY = Settings().auto_retrieve_min_score
