@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -49,9 +49,16 @@ class WordClasses:
 
     def occurs(self, name: str, norms: Sequence[str]) -> bool:
         """Return whether any entry of a class occurs in `norms`."""
-        return self.may_occur(name, norms) and any(
-            self.match(name, norms, at) for at in range(len(norms))
-        )
+        return any(self.spans(name, norms))
+
+    def spans(self, name: str, norms: Sequence[str]) -> Iterator[tuple[int, int]]:
+        """Yield the start and the end of each entry of a class in `norms`: the longest ones, none inside another."""
+        at = 0 if self.may_occur(name, norms) else len(norms)
+        while at < len(norms):
+            length = self.match(name, norms, at)
+            if length:
+                yield at, at + length
+            at += max(length, 1)
 
     def may_occur(self, name: str, norms: Iterable[str]) -> bool:
         """Return whether any of `norms` begins an entry of a class: a cheap pre-check."""

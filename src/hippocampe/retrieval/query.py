@@ -84,9 +84,10 @@ def analyse(
     # A query without words, such as an emoji, counts as one word.
     listed = list(dict.fromkeys(significant)) or [text[:MAX_WORD_CHARACTERS]]
     glued = as_glued(vocabulary, scope.space, listed)
-    there = vocabulary.counts(scope.space, listed)
-    only = {word: each for each, word in glued.items() if word not in there}
-    listed = [only.get(word, word) for word in listed]
+    if glued:
+        there = vocabulary.counts(scope.space, glued.values())
+        only = {word: each for each, word in glued.items() if word not in there}
+        listed = [only.get(word, word) for word in listed]
     unknown = vocabulary.unknown(listed)
     dense, fresh = _NO_VECTOR, _NO_VECTOR[None]
     if embed:

@@ -96,8 +96,19 @@ def rank(
         newer = results.successors(connection, items)
         stopwatch.end("read")
     rows = {id: row for row, id in enumerate(loaded.ids)}
-    read = first, len(to_read)
-    return Scored(items, ranked, loaded, measured, odds, rivals, rows, *read, undecided, newer)
+    return Scored(
+        items=items,
+        ranked=ranked,
+        odds=odds,
+        loaded=loaded,
+        measured=measured,
+        rivals=rivals,
+        rows=rows,
+        first=first,
+        read=len(to_read),
+        undecided=undecided,
+        newer=newer,
+    )
 
 
 def _correcting(loaded: features.LoadedCandidates, to_read: Sequence[int]) -> list[int]:

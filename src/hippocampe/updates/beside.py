@@ -137,12 +137,9 @@ def _happened_beside(aligned: Alignment) -> bool:
     if any(word.pause for word in new.words):
         return False  # "He is back from Spain, he lives in Tours"
     for kind in ("had", "returning"):
-        if not classes.may_occur(kind, norms):
-            continue
-        for at in range(len(norms)):
-            end = at + classes.match(kind, norms, at)
-            told = [each for each in new.content if each >= end]
-            if end == at or not told or not set(told) <= set(aligned.open_new):
+        for _, end in classes.spans(kind, norms):
+            told = {each for each in new.content if each >= end}
+            if not told or not told <= set(aligned.open_new):
                 continue
             if kind == "returning" or not _NOMINAL.isdisjoint(new.tokens[end].roles):
                 return True
@@ -167,22 +164,22 @@ def _is_claimed(statement: Statement, other: Statement) -> bool:
     """Return whether somebody, whom the other statement does not name, claims it: "the doctor says …", "according to Ann, …"."""
     classes, tokens = word_classes(), statement.tokens
     norms = [token.norm for token in tokens]
-    if not classes.may_occur("claims", norms) or statement.subject == "speaker":
+    claim = next(classes.spans("claims", norms), None)
+    if claim is None or statement.subject == "speaker":
         return False
-    at = next((at for at in range(len(norms)) if classes.match("claims", norms, at)), 0)
-    length = classes.match("claims", norms, at)
+    at, end = claim
     last = statement.verb + ("auxiliary" in tokens[at - 1].roles)  # "has said"
-    if not length or at > last or classes.match("no_hedges", norms, at):
+    if at > last or classes.match("no_hedges", norms, at):
         return False
     if _follows_news(statement, at):
         return False
     # Who claims it is named in front of "says", and behind "according to".
-    people = [token for token in tokens[:at] or tokens[length:] if not token.roles]
+    people = [token for token in tokens[:at] or tokens[end:] if not token.roles]
     people = people if at else people[:1]
     named = {token.norm for token in people if token.name or token.kin}
     if not people or not named.isdisjoint(other.norms):
         return False
-    return not at or _is_clause(statement, at + length)
+    return not at or _is_clause(statement, end)
 
 
 def _follows_news(statement: Statement, at: int) -> bool:

@@ -64,10 +64,10 @@ def place_of_change(new: Statement) -> int | None:
     """The first content word behind a verb of change: "gym" of "I switched gyms"."""
     classes, norms = word_classes(), [token.norm for token in new.tokens]
     dated = any(token.kind == "year" for token in new.tokens)  # "in 2010, I was with Ally"
-    if not classes.may_occur("changing", norms) or new.negations or dated:
+    change = next(classes.spans("changing", norms), None)
+    if change is None or new.negations or dated:
         return None
-    at = next((at for at in range(len(norms)) if classes.match("changing", norms, at)), len(norms))
-    return next((each for each in new.content if each > at), None)
+    return next((each for each in new.content if each > change[0]), None)
 
 
 def _is_named(token: Token) -> bool:

@@ -56,15 +56,8 @@ def is_of_another_meal(aligned: Alignment) -> bool:
 
 
 def _meals(statement: Statement) -> set[str]:
-    classes, norms = word_classes(), [token.norm for token in statement.tokens]
-    found: set[str] = set()
-    at = 0
-    while classes.may_occur("meals", norms) and at < len(norms):
-        length = classes.match("meals", norms, at)
-        if length:
-            found.add(" ".join(norms[at : at + length]))
-        at += max(length, 1)
-    return found
+    norms = [token.norm for token in statement.tokens]
+    return {" ".join(norms[at:end]) for at, end in word_classes().spans("meals", norms)}
 
 
 def is_left_for_the_day(new: Statement, old: Statement) -> bool:
