@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hippocampe.embed.word_space import Floats
 from hippocampe.engine.corpus import Corpus
@@ -101,14 +101,6 @@ def answer(
     idle = query.features.nothing and not _is_request(query)
     if idle or not items[: scored.read]:
         return unread
-    rows = [scored.rows[item.id] for item in items]
-    measured, odds = scored.measured[rows], scored.odds[rows]
-
-    @cache
-    def highest() -> list[float]:
-        of_other = scoring.is_of_other(measured).tolist()
-        return limits.highest(corpus, query, request, items, of_other)
-
     ranked = np.array([x.score for x in items], np.float32)
     best = int(ranked.argmax())
     to_companion = _asks_companion(query)
@@ -116,23 +108,18 @@ def answer(
     # What may correct it may answer too, and has to be read.
     pairs = currency.correctable(query, scored, items) if certain else []
     newer = {new.id for _, new in pairs}
+    of_other = scoring.is_of_other(_measured(scored)).tolist()
+    highest = limits.highest(corpus, query, request, items, of_other)
     enough = len(scored.ranked) >= reading.FEWEST_TO_BE_CERTAIN
-    if certain and enough and not newer and ranked[best] <= highest()[best]:
+    if certain and enough and not newer and ranked[best] <= highest[best]:
         return unread
     presented = _presented(corpus, query, request, items[: scored.read], to_companion)
-    if query.features.nothing:
-        odds = scoring.odds_for_task(measured, odds)
-    if to_companion:
-        # Their words match all the same: only the reader sees whose favourite colour is asked for.
-        of_user = [x.kind != "self" and parse(x.content).subject in limits.OF_TELLER for x in items]
-        odds = np.where(of_user, np.minimum(odds, 0), odds)
+    odds = _odds(query, scored, to_companion)
     tells = request.typed and not (topics or query.features.nothing) and is_telling(query.spoken)
 
     def weighed(logits: Floats) -> tuple[Floats, Floats]:
-        read = _adjusted(logits, presented, compare=bool(topics), tells=tells)
-        # The reader cannot raise talk to which a rule applies.
-        read = np.where(scoring.is_ruled_out(measured[: len(read)]), np.minimum(read, 0), read)
-        return read, np.minimum(scoring.with_reader(ranked, odds, read), highest())
+        read = _adjusted(logits, scored, presented, compare=bool(topics), tells=tells)
+        return read, np.minimum(scoring.with_reader(ranked, odds, read), highest)
 
     try:
         factor = SEVERAL_FACTOR if query.several else 1
@@ -156,6 +143,25 @@ def answer(
     stopwatch.end("reader")
     both = zip(items, scores.tolist(), strict=True)
     return Answered([replace(item, score=score) for item, score in both], read)
+
+
+def _measured(scored: Scored) -> Floats:
+    """The signals of the loaded results, shape (items, signals)."""
+    return scored.measured[[scored.rows[item.id] for item in scored.items]]
+
+
+def _odds(query: AnalysedQuery, scored: Scored, to_companion: bool) -> NDArray[np.float64]:
+    """The log-odds of the loaded results by ranking, to be combined with the reader's."""
+    odds = scored.odds[[scored.rows[item.id] for item in scored.items]]
+    if query.features.nothing:
+        odds = scoring.odds_for_task(_measured(scored), odds)
+    if to_companion:
+        # Their words match all the same: only the reader sees whose favourite colour is asked for.
+        of_user = [
+            x.kind != "self" and parse(x.content).subject in limits.OF_TELLER for x in scored.items
+        ]
+        odds = np.where(of_user, np.minimum(odds, 0), odds)
+    return odds
 
 
 def _is_request(query: AnalysedQuery) -> bool:
@@ -212,7 +218,9 @@ def _with_day(item: Recollection, timezone: str) -> Recollection:
     return replace(item, content="\n".join((f"{said} {on.format(day=at)}", *others)))
 
 
-def _adjusted(read: Floats, presented: _Presented, *, compare: bool, tells: bool) -> Floats:
+def _adjusted(
+    read: Floats, scored: Scored, presented: _Presented, *, compare: bool, tells: bool
+) -> Floats:
     """The reader's log-odds, where they are too low or too high for the kind of query.
 
     It learnt from questions, so its log-odds for search terms are too low but well ordered: to `compare`, the highest
@@ -226,4 +234,6 @@ def _adjusted(read: Floats, presented: _Presented, *, compare: bool, tells: bool
     if presented.addressed:
         itself = [each.kind == "self" for each in presented.items[: len(read)]]
         read = read - np.where(itself, ADDRESSED, 0.0).astype(np.float32)
-    return read
+    # It cannot raise talk to which a rule applies.
+    ruled_out = scoring.is_ruled_out(_measured(scored)[: len(read)])
+    return np.where(ruled_out, np.minimum(read, 0), read)
