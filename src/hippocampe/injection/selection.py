@@ -7,7 +7,7 @@ from hippocampe.injection.channel_history import Channel
 from hippocampe.language.equality import repeated
 from hippocampe.language.statement import CHANGE, Statement, parse
 from hippocampe.language.tokens import Token
-from hippocampe.protocols import Vector
+from hippocampe.protocols import TALK, Vector
 from hippocampe.retrieval.results import reply_line
 from hippocampe.store.retrievals import Line
 from hippocampe.types import (
@@ -183,14 +183,21 @@ def _is_unlikely(
     if not _is_below(candidate, settings):
         return False
     older = [each for each in likely if _told_at(each) < _told_at(candidate)]
-    if not older:
-        return True
+    if _is_below(candidate, settings, CORRECTION_SHARE):
+        # Two memories were compared when the newer one was written.
+        older = [each for each in older if _is_talk(each) or _is_talk(candidate)]
+        return not older or not _corrects_any(candidate, older)
+    return not older or parse(_said(candidate)).signs.isdisjoint(CHANGE)
+
+
+def _is_talk(candidate: Candidate) -> bool:
+    return candidate.item.kind in TALK
+
+
+def _corrects_any(candidate: Candidate, older: Sequence[Candidate]) -> bool:
     said = parse(_said(candidate))
-    if said.signs.isdisjoint(CHANGE):
-        return True
-    if not _is_below(candidate, settings, CORRECTION_SHARE):
-        return False
-    return not any(_corrects(said, candidate, each) for each in older)
+    changed = not said.signs.isdisjoint(CHANGE)
+    return changed and any(_corrects(said, candidate, each) for each in older)
 
 
 def _said(candidate: Candidate) -> str:
