@@ -248,8 +248,9 @@ class Store:
         with translated(), self.copying:
             private.make_folder(target.parent)
             free_space.check(target.parent, self.path.stat().st_size)
-            with atomic_file.whole_file(target, folder=self.folder, overwrite=overwrite) as partial:
-                sqlite.backup(self.engine, partial)
+            whole = atomic_file.whole_file(target, folder=self.folder, overwrite=overwrite)
+            with whole as partial, self.read() as connection:
+                sqlite.backup(connection, partial)
         return target
 
     def backup_before(self, change: str) -> None:
