@@ -335,6 +335,53 @@ def test_an_unknown_embedder_changes_nothing(
     everything(hippo, scope, range(3))
 
 
+KILLED = """
+import os
+from hippocampe.folder import reembed
+from hippocampe.store import embeddings
+hippo = Hippocampe.open(Config(folder=folder, embedder="hashed:256", background=False))
+where = {"before": (embeddings, "remove_other_models"), "after": (reembed, "_remove_index")}
+setattr(*where[sys.argv[2]], lambda *_: os._exit(9))
+hippo.reindex(embedder="hashed:48")
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_change_of_embedder_that_is_killed_leaves_nothing_that_is_erased_later(
+    folder: Path, opener: Callable[..., Hippocampe], scope: Scope, when: str
+) -> None:
+    hippo = opener()
+    fill(hippo, replace(scope, user="Zorblatte"), range(80))
+    hippo.close()
+    with child(KILLED, folder, when) as changing:
+        assert changing.wait() == 9
+    assert len(list((folder / "index").iterdir())) == 2
+    again = opener(embedder=None)
+    assert again.stats(scope=scope).embedder == ("hashed-256" if when == "before" else "hashed-48")
+    again.erase(scope=scope, user="Zorblatte")
+    assert again.verify(absent=["Zorblatte"]).ok
+
+
+def test_a_change_of_embedder_that_fails_leaves_nothing_that_is_erased_later(
+    folder: Path,
+    opener: Callable[..., Hippocampe],
+    scope: Scope,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hippo = opener()
+    fill(hippo, replace(scope, user="Zorblatte"), range(80))
+
+    def down(*_: object) -> None:
+        raise EmbedderUnavailable("it is down")
+
+    monkeypatch.setattr(embeddings, "remove_other_models", down)
+    with pytest.raises(EmbedderUnavailable):
+        hippo.reindex(embedder="hashed:48")
+    assert len(list((folder / "index").iterdir())) == 1
+    hippo.erase(scope=scope, user="Zorblatte")
+    assert hippo.verify(absent=["Zorblatte"]).ok
+
+
 def test_another_embedder_is_refused_at_opening(
     folder: Path, opener: Callable[..., Hippocampe], scope: Scope
 ) -> None:
