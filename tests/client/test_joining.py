@@ -20,13 +20,14 @@ from hippocampe import (
     Config,
     FolderInUse,
     Hippocampe,
+    InvalidInput,
     Scope,
     ServerUnavailable,
     StoreError,
     StoreReadOnly,
 )
 from hippocampe.client import host as host_module
-from hippocampe.client import joining
+from hippocampe.client import joining, local
 from hippocampe.client.host import Host
 from hippocampe.client.joining import join, join_or_start
 from hippocampe.client.local import LocalConnection
@@ -295,6 +296,17 @@ def test_an_owner_that_takes_long_is_waited_for(
         connection.close()
     finally:
         host.close()
+
+
+def test_a_call_that_is_too_large_is_refused_as_such(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "MAX_REQUEST_BYTES", 3 * 2**20)
+    with Hippocampe.open(config), started(config) as other:
+        texts = ["Nina aime le thé vert " * 2_000] * 100
+        with pytest.raises(InvalidInput, match=r"take 5 MiB.* 3 MiB at most: nothing was done"):
+            other.remember_many(texts, scope=ME)
+        assert other.recent(scope=ME) == []
 
 
 def test_calls_under_way_end_before_the_folder_is_released(config: Config) -> None:
