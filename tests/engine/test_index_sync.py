@@ -601,6 +601,37 @@ def test_what_waits_for_the_embedder_outlives_the_process(
     assert hippo.stats(scope=scope).pending == 0
 
 
+@pytest.mark.parametrize("killed", [False, True])
+def test_what_was_imported_while_the_embedder_was_down_is_embedded_once_it_is_back(
+    folder: Path,
+    opener: Callable[..., Hippocampe],
+    scope: Scope,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    killed: bool,
+) -> None:
+    exported = folder.parent / "export.jsonl"
+    other = opener(where=folder.parent / "other")
+    fill(other, scope, range(3))
+    other.export_to(exported, scope=scope)
+    hippo = opener()
+    with monkeypatch.context() as patched:
+        patched.setattr(Vocabulary, "prepare", raising(EmbedderUnavailable))
+        with pytest.raises(EmbedderUnavailable):
+            hippo.import_from(exported, scope=scope)
+        if killed:
+            where = folder.parent / "killed"
+            copy_folder(folder, where, ignore=shutil.ignore_patterns("*.sock", "*.lock"))
+            hippo = opener(where=where)
+        for _ in range(3):
+            hippo.flush()
+        assert not hippo.recall("colis1", scope=scope, mode="text")
+        assert caplog.text.count("embedder failed") == 1
+    hippo.flush()
+    assert hippo.recall("colis1", scope=scope, mode="text")[0].content == "le colis1 attend"
+    assert hippo.verify().ok
+
+
 def test_what_an_earlier_version_did_not_embed_is_embedded(
     folder: Path,
     opener: Callable[..., Hippocampe],
