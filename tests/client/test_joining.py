@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext, suppress
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from typing import cast
 
@@ -31,6 +31,7 @@ from hippocampe.client import joining, local
 from hippocampe.client.host import Host
 from hippocampe.client.joining import join, join_or_start
 from hippocampe.client.local import LocalConnection
+from hippocampe.client.reaching import Unreached
 from hippocampe.client.remote import RemoteHippocampe
 from hippocampe.hippocampe import JoinedHippocampe
 from hippocampe.system import local_socket
@@ -299,14 +300,14 @@ def test_an_owner_that_takes_long_is_waited_for(
 
 
 def test_a_call_that_is_too_large_is_refused_as_such(
-    config: Config, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local, "MAX_REQUEST_BYTES", 3 * 2**20)
-    with Hippocampe.open(config), started(config) as other:
-        texts = ["Nina aime le thé vert " * 2_000] * 100
-        with pytest.raises(InvalidInput, match=r"take 5 MiB.* 3 MiB at most: nothing was done"):
-            other.remember_many(texts, scope=ME)
-        assert other.recent(scope=ME) == []
+    monkeypatch.setattr(local, "MAX_REQUEST_BYTES", 2_000)
+    with closing(LocalConnection(folder)) as connection:
+        with pytest.raises(InvalidInput, match=r"'remember_many' are too large .*nothing was done"):
+            connection.call("remember_many", [["Nina aime le thé vert"] * 100])
+        with pytest.raises(Unreached):
+            connection.call("remember_many", [["Nina aime le thé vert"]])
 
 
 def test_calls_under_way_end_before_the_folder_is_released(config: Config) -> None:

@@ -48,8 +48,8 @@ class LocalConnection(Caller[_Open]):
         content = json.dumps(request).encode() + b"\n"
         if len(content) > MAX_REQUEST_BYTES:
             raise InvalidInput(
-                f"the arguments of {verb!r} take {len(content) / 2**20:,.0f} MiB, and a call to the process that owns "
-                f"the folder {MAX_REQUEST_BYTES >> 20} MiB at most: nothing was done. Give them in several calls."
+                f"the arguments of {verb!r} are too large for a call to the process that owns the folder, which reads "
+                "64 MiB: nothing was done. Give them in several calls."
             )
         own = self._connected()
         try:

@@ -280,7 +280,7 @@ class Store:
 
     def backups(self) -> list[Path]:
         """The backups in the data folder, oldest first."""
-        return sorted((self.folder / BACKUPS).glob("*.db"))
+        return sorted(each for each in (self.folder / BACKUPS).glob("*.db") if each.is_file())
 
     def whole_backups(self, space: str) -> dict[Path, list[Path]]:
         """The backups of all cells in the data folder, unfinished ones too, with their databases that know a space.
