@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext, suppress
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from typing import cast
 
@@ -20,16 +20,18 @@ from hippocampe import (
     Config,
     FolderInUse,
     Hippocampe,
+    InvalidInput,
     Scope,
     ServerUnavailable,
     StoreError,
     StoreReadOnly,
 )
 from hippocampe.client import host as host_module
-from hippocampe.client import joining
+from hippocampe.client import joining, local
 from hippocampe.client.host import Host
 from hippocampe.client.joining import join, join_or_start
 from hippocampe.client.local import LocalConnection
+from hippocampe.client.reaching import Unreached
 from hippocampe.client.remote import RemoteHippocampe
 from hippocampe.hippocampe import JoinedHippocampe
 from hippocampe.system import local_socket
@@ -295,6 +297,17 @@ def test_an_owner_that_takes_long_is_waited_for(
         connection.close()
     finally:
         host.close()
+
+
+def test_a_call_that_is_too_large_is_refused_as_such(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "MAX_REQUEST_BYTES", 2_000)
+    with closing(LocalConnection(folder)) as connection:
+        with pytest.raises(InvalidInput, match=r"'remember_many' are too large .*nothing was done"):
+            connection.call("remember_many", [["Nina aime le thé vert"] * 100])
+        with pytest.raises(Unreached):
+            connection.call("remember_many", [["Nina aime le thé vert"]])
 
 
 def test_calls_under_way_end_before_the_folder_is_released(config: Config) -> None:

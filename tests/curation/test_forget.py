@@ -2,7 +2,9 @@
 
 import gc
 import signal
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 from children import child
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Recollection, Scope
-from hippocampe.errors import InvalidInput, NotFound, StoreFull
+from hippocampe.errors import InvalidInput, NotFound, StoreBusy, StoreFull
 from hippocampe.index.edge import EdgeIndex
 from hippocampe.retrieval import about
 from hippocampe.store import audits
@@ -309,6 +311,42 @@ def test_what_a_killed_backup_left_is_erased(hippo: Hippocampe, scope: Scope, fo
     hippo.erase(subject="Zéphyrine", scope=scope)
     assert hippo.verify(absent=["Zéphyrine"]).ok
     assert list((folder / "backups").iterdir()) == []
+
+
+@pytest.mark.parametrize("damage", [b"Z\xc3\xa9phyrine, no database", None])
+def test_a_damaged_backup_keeps_nothing_from_being_erased(
+    hippo: Hippocampe,
+    scope: Scope,
+    folder: Path,
+    caplog: pytest.LogCaptureFixture,
+    damage: bytes | None,
+) -> None:
+    hippo.remember("Zéphyrine habite à Pau", scope=scope)
+    copy = hippo.backup()
+    sound = copy.read_bytes()
+    (folder / "backups" / "sound.db").write_bytes(sound)
+    copy.write_bytes(sound[: len(sound) // 2] if damage is None else damage)
+    copy.with_name(f"{copy.name}-wal").write_text("Zéphyrine")
+    (folder / "backups" / "folder.db").mkdir()
+    hippo.erase(subject="Zéphyrine", scope=scope)
+    assert hippo.verify(absent=["Zéphyrine"]).ok
+    assert {each.name for each in (folder / "backups").iterdir()} == {"sound.db", "folder.db"}
+    assert caplog.text.count("is damaged, so that nothing can be erased from it") == 1
+
+
+def test_a_backup_that_another_program_reads_is_named(
+    hippo: Hippocampe, scope: Scope, folder: Path
+) -> None:
+    hippo.remember("Zephyrine lives in Pau", scope=scope)
+    copy = hippo.backup()
+    with closing(sqlite3.connect(copy, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT content FROM memory").fetchone()
+        with pytest.raises(StoreBusy, match=f"nothing was erased: .* the backup {copy}"):
+            hippo.erase(subject="Zephyrine", scope=scope)
+        assert hippo.recent(scope=scope)
+    hippo.erase(subject="Zephyrine", scope=scope)
+    assert hippo.verify(absent=["Zephyrine"]).ok
 
 
 def test_words_erased_while_a_text_is_embedded_are_stored_with_it(

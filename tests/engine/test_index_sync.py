@@ -335,6 +335,53 @@ def test_an_unknown_embedder_changes_nothing(
     everything(hippo, scope, range(3))
 
 
+KILLED = """
+import os
+from hippocampe.folder import reembed
+from hippocampe.store import embeddings
+hippo = Hippocampe.open(Config(folder=folder, embedder="hashed:256", background=False))
+where = {"before": (embeddings, "remove_other_models"), "after": (reembed, "_remove_index")}
+setattr(*where[sys.argv[2]], lambda *_: os._exit(9))
+hippo.reindex(embedder="hashed:48")
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_change_of_embedder_that_is_killed_leaves_nothing_that_is_erased_later(
+    folder: Path, opener: Callable[..., Hippocampe], scope: Scope, when: str
+) -> None:
+    hippo = opener()
+    fill(hippo, replace(scope, user="Zorblatte"), range(80))
+    hippo.close()
+    with child(KILLED, folder, when) as changing:
+        assert changing.wait() == 9
+    assert len(list((folder / "index").iterdir())) == 2
+    again = opener(embedder=None)
+    assert again.stats(scope=scope).embedder == ("hashed-256" if when == "before" else "hashed-48")
+    again.erase(scope=scope, user="Zorblatte")
+    assert again.verify(absent=["Zorblatte"]).ok
+
+
+def test_a_change_of_embedder_that_fails_leaves_nothing_that_is_erased_later(
+    folder: Path,
+    opener: Callable[..., Hippocampe],
+    scope: Scope,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hippo = opener()
+    fill(hippo, replace(scope, user="Zorblatte"), range(80))
+
+    def down(*_: object) -> None:
+        raise EmbedderUnavailable("it is down")
+
+    monkeypatch.setattr(embeddings, "remove_other_models", down)
+    with pytest.raises(EmbedderUnavailable):
+        hippo.reindex(embedder="hashed:48")
+    assert len(list((folder / "index").iterdir())) == 1
+    hippo.erase(scope=scope, user="Zorblatte")
+    assert hippo.verify(absent=["Zorblatte"]).ok
+
+
 def test_another_embedder_is_refused_at_opening(
     folder: Path, opener: Callable[..., Hippocampe], scope: Scope
 ) -> None:
@@ -552,6 +599,37 @@ def test_what_waits_for_the_embedder_outlives_the_process(
     hippo.flush()
     assert hippo.recall("colis", scope=scope, collections=["turn"])
     assert hippo.stats(scope=scope).pending == 0
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_what_was_imported_while_the_embedder_was_down_is_embedded_once_it_is_back(
+    folder: Path,
+    opener: Callable[..., Hippocampe],
+    scope: Scope,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    killed: bool,
+) -> None:
+    exported = folder.parent / "export.jsonl"
+    other = opener(where=folder.parent / "other")
+    fill(other, scope, range(3))
+    other.export_to(exported, scope=scope)
+    hippo = opener()
+    with monkeypatch.context() as patched:
+        patched.setattr(Vocabulary, "prepare", raising(EmbedderUnavailable))
+        with pytest.raises(EmbedderUnavailable):
+            hippo.import_from(exported, scope=scope)
+        if killed:
+            where = folder.parent / "killed"
+            copy_folder(folder, where, ignore=shutil.ignore_patterns("*.sock", "*.lock"))
+            hippo = opener(where=where)
+        for _ in range(3):
+            hippo.flush()
+        assert not hippo.recall("colis1", scope=scope, mode="text")
+        assert caplog.text.count("embedder failed") == 1
+    hippo.flush()
+    assert hippo.recall("colis1", scope=scope, mode="text")[0].content == "le colis1 attend"
+    assert hippo.verify().ok
 
 
 def test_what_an_earlier_version_did_not_embed_is_embedded(

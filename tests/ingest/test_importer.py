@@ -21,10 +21,13 @@ from uuid6 import uuid7
 from attacks import ATTACKS
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
+from hippocampe.engine import generations
+from hippocampe.engine.vocabulary import text_words
 from hippocampe.errors import InvalidInput, StoreError, UnreadableFile
 from hippocampe.hippocampe import preview_import
 from hippocampe.ingest import archive, conversation, message_import, problems
 from hippocampe.ingest.formats.registry import read_file
+from hippocampe.store import embeddings
 from hippocampe.types import Memory, printable
 
 AT = "2025-06-01T18:00:00+02:00"
@@ -1079,6 +1082,42 @@ def test_the_edit_of_a_message_comes_in_with_a_later_export(
     assert "minuit" in found[0].content
     assert len(hippo.search_text("minuit", scope=Scope())) == 1
     assert hippo.import_from(path, scope=scope).added == 0
+
+
+@pytest.mark.usefixtures("hashed")
+@pytest.mark.parametrize("edit", ["Le ferry part à minuit", "The boat is late"])
+def test_a_message_that_is_edited_while_the_embedder_changes_has_the_vector_of_its_edit(
+    open_hippo: Opener,
+    scope: Scope,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    edit: str,
+) -> None:
+    hippo = open_hippo(embedder="hashed:256")
+    path = tmp_path / "result.json"
+    chat = json.loads(telegram())
+    path.write_text(json.dumps(chat), encoding="utf-8")
+    hippo.import_from(path, scope=scope)
+    chat["messages"][0] |= {"text": edit, "edited_unixtime": "1760000000"}
+    path.write_text(json.dumps(chat), encoding="utf-8")
+    refill = generations.refill
+
+    def refilled(*arguments: Any, **named: Any) -> tuple[str, ...]:
+        done = refill(*arguments, **named)
+        # The old embedder serves still.
+        assert hippo.import_from(path, scope=scope).added == 1
+        return done
+
+    monkeypatch.setattr(generations, "refill", refilled)
+    hippo.reindex(embedder="hashed:48")
+    found = hippo.recall(edit, scope=scope, collections=["turn"], mode="text", limit=1)
+    corpus = hippo._context.corpus
+    with corpus.store.read() as connection:
+        stored = embeddings.vectors(connection, corpus.model, [found[0].id])[found[0].id]
+    words = text_words(edit)
+    assert not corpus.vocabulary.unknown(words)
+    assert {*corpus.vocabulary.ids(words)} <= {*stored.words}
+    assert hippo.verify().ok
 
 
 def whatsapp(folder: Path, title: str, *said: str) -> Path:

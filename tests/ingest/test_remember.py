@@ -67,6 +67,28 @@ def test_named_memories_are_replaced(hippo: Hippocampe, scope: Scope) -> None:
     assert found(hippo, "violon ou voilier", scope) == {"Ils ont tout vendu"}
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Camille joue du violon", "Camille a vendu tous ses instruments"),
+        ("Owen keeps a boat in Brest", "Owen gave up on sailing"),
+    ],
+)
+def test_a_replacement_that_is_repeated_is_made_once(
+    hippo: Hippocampe, scope: Scope, old: str, new: str
+) -> None:
+    first = hippo.remember(old, scope=scope).memory
+    second = hippo.remember(new, scope=scope, replaces=[first.id]).memory
+    # The process was killed before it could answer.
+    again = hippo.remember(new, scope=scope, replaces=[first.id])
+    assert (again.action, again.memory.id) == ("reinforced", second.id)
+    assert contents(hippo, scope) == {new}
+    with pytest.raises(NotFound, match="cannot replace"):
+        hippo.remember("Nina a une guitare", scope=scope, replaces=[first.id])
+    with pytest.raises(NotFound, match="cannot replace"):
+        hippo.remember(new, scope=scope, replaces=[first.id, second.id])
+
+
 @pytest.mark.parametrize("state", ["unknown", "deleted", "of another space"])
 def test_only_current_memories_of_the_space_can_be_replaced(
     hippo: Hippocampe, scope: Scope, state: str

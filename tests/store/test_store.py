@@ -286,6 +286,32 @@ def test_a_backup_made_while_writing_opens(
     )
 
 
+def test_a_backup_ends_while_each_of_its_steps_meets_a_write(
+    small: Hippocampe,
+    scope: Scope,
+    tmp_path: Path,
+    open_hippo: Opener,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    small.remember("le colis0 attend", scope=scope)
+    steps: list[int] = []
+
+    def step(_status: int, remaining: int, _total: int) -> None:
+        steps.append(remaining)
+        assert remaining == 0 or len(steps) < 2 or remaining < steps[-2]
+        small.remember(f"le colis{len(steps)} attend", scope=scope)
+
+    monkeypatch.setattr(sqlite_corner, "PAGES_COPIED", 40)
+    monkeypatch.setattr(sqlite_corner, "_interruptible", step)
+    target = tmp_path / "copies" / "hippocampe.db"
+    small.backup(target)
+    assert len(steps) > 2
+    again = open_hippo(target.parent, embedder="hashed:32")
+    assert [each.content for each in again.recent(100, scope=scope)] == ["le colis0 attend"]
+    assert again.verify().ok
+    assert len(small.recent(100, scope=scope)) == len(steps) + 1
+
+
 def test_a_backup_replaces_no_file_unless_told_to(
     small: Hippocampe, scope: Scope, tmp_path: Path, folder: Path, open_hippo: Opener
 ) -> None:

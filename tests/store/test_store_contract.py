@@ -1,5 +1,6 @@
 """The contract of the store, on SQLite and on PostgreSQL: every query that they spell or order differently."""
 
+import unicodedata
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -82,6 +83,9 @@ def test_full_text_ignores_accents_and_case(hippo: Hippocampe, me: Scope) -> Non
     assert found("ΕΛΛΆΔΑ") == {texts[4]}
     assert found("ete OR pau") == found("' & | !") == found('"') == set()
     assert found("pau") == {texts[0]}
+    # As macOS writes the names of its files.
+    assert found(unicodedata.normalize("NFD", "été café")) == set()
+    assert found(unicodedata.normalize("NFD", '"été à" Pau')) == {texts[0]}
 
 
 def test_full_text_of_exchanges(hippo: Hippocampe, me: Scope) -> None:

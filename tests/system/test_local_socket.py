@@ -7,6 +7,7 @@ import socket
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -66,6 +67,27 @@ def test_both_kinds_of_socket_connect(tmp_path: Path, unix: bool) -> None:
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(OSError):
         connect(os.fspath(tmp_path))
+
+
+def test_a_peer_that_reads_slowly_is_waited_for_and_one_that_does_not_is_not() -> None:
+    content = os.urandom(1 << 20)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.settimeout(0.2)
+        received = bytearray()
+
+        def read() -> None:
+            while len(received) < len(content):
+                received.extend(theirs.recv(1 << 15))
+                time.sleep(0.02)
+
+        reading = threading.Thread(target=read)
+        reading.start()
+        local_socket.send(ours, content)
+        reading.join()
+        assert received == content
+        with pytest.raises(TimeoutError):
+            local_socket.send(ours, content)
 
 
 def test_a_folder_with_a_long_path(tmp_path: Path) -> None:

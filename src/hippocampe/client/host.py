@@ -25,14 +25,13 @@ from typing import Any, cast
 
 from hippocampe import __version__
 from hippocampe.client.calls import decode_arguments, takes_progress
-from hippocampe.client.wire import as_problem, encode
+from hippocampe.client.wire import MAX_REQUEST_BYTES, as_problem, encode
 from hippocampe.errors import HippocampeError, InvalidInput, shown
-from hippocampe.system.local_socket import Listener
+from hippocampe.system.local_socket import SENT_BYTES, Listener
 from hippocampe.types import Considered, Injection
 from hippocampe.verbs import SENT
 
 BEAT_SECONDS = 0.4
-MAX_REQUEST_BYTES = 64 * 2**20
 MAX_CONNECTIONS = 256
 WORKERS = 32
 STOP_SECONDS = 10.0
@@ -144,7 +143,7 @@ class Host:
     def _converse(self, connection: socket.socket) -> None:
         try:
             self._listener.check(connection)
-            with connection.makefile("rb") as requests:
+            with connection.makefile("rb", SENT_BYTES) as requests:
                 while (line := requests.readline(MAX_REQUEST_BYTES)).endswith(b"\n"):
                     self._answer(connection, line)
         except OSError:

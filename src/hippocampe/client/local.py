@@ -10,8 +10,9 @@ from typing import Any, BinaryIO, NamedTuple
 
 from hippocampe.client.caller import Caller, result_of
 from hippocampe.client.reaching import Unreached
-from hippocampe.errors import FolderInUse, HippocampeError
-from hippocampe.system.local_socket import SILENCE_SECONDS, Untrusted, connect
+from hippocampe.client.wire import MAX_REQUEST_BYTES
+from hippocampe.errors import FolderInUse, HippocampeError, InvalidInput
+from hippocampe.system.local_socket import SILENCE_SECONDS, Untrusted, connect, send
 from hippocampe.types import Progress
 
 
@@ -44,9 +45,15 @@ class LocalConnection(Caller[_Open]):
             "named": named or {},
             "progress": progress is not None,
         }
+        content = json.dumps(request).encode() + b"\n"
+        if len(content) > MAX_REQUEST_BYTES:
+            raise InvalidInput(
+                f"the arguments of {verb!r} are too large for a call to the process that owns the folder, which reads "
+                "64 MiB: nothing was done. Give them in several calls."
+            )
         own = self._connected()
         try:
-            own.socket.sendall(json.dumps(request).encode() + b"\n")
+            send(own.socket, content)
             return result_of(own.answers, progress)
         except HippocampeError:
             raise

@@ -12,6 +12,9 @@ from hippocampe import errors
 from hippocampe.errors import HippocampeError, ServerUnavailable
 from hippocampe.types import Unset
 
+MAX_REQUEST_BYTES = 64 * 2**20
+"""Longest request that the owner of a folder reads."""
+
 
 def encode(value: Any) -> Any:
     """Convert to JSON types: dataclasses to objects, times to ISO 8601, sequences to arrays."""

@@ -14,9 +14,17 @@ from sqlalchemy import Connection
 from hippocampe.curation.subject import NamedSubject
 from hippocampe.curation.turns import Turns
 from hippocampe.engine import audit, deliveries, generations
+from hippocampe.engine.outages import log
 from hippocampe.engine.vocabulary import note_erasure
 from hippocampe.engine.writer import Writer
-from hippocampe.errors import IndexUnavailable, InvalidInput, NotFound, StoreBusy, StoreFull
+from hippocampe.errors import (
+    IndexUnavailable,
+    InvalidInput,
+    NotFound,
+    StoreBusy,
+    StoreCorrupt,
+    StoreFull,
+)
 from hippocampe.index import own
 from hippocampe.language.text import content_words
 from hippocampe.protocols import KINDS
@@ -24,6 +32,7 @@ from hippocampe.retrieval import log as retrieval_log
 from hippocampe.store import erasure, meta, schema
 from hippocampe.store.erasure import Request, Selection
 from hippocampe.store.store import Store
+from hippocampe.system.atomic_file import FILE_SUFFIXES
 from hippocampe.types import MAX_LABEL_CHARACTERS, Progress, Receipt, Scope, normal_label
 from hippocampe.validation import check_flag, check_text, clean_text
 
@@ -240,13 +249,23 @@ def _scrub_backups(store: Store, request: Request, doomed: Selection) -> None:
 
 
 def _scrub_backup(path: Path, request: Request, doomed: Selection) -> None:
-    """Erase from a backup. A backup with another schema cannot be searched, so it is deleted."""
-    with closing(Store(path, path.parent)) as copy:
-        if copy.revision() != schema.REVISION:
-            path.unlink()
-            return
-        with copy.write(from_reserve=True) as connection:
-            # The backup may contain other versions of rows that were edited or erased since.
-            found = erasure.select(connection, request) | doomed
-            erasure.remove(connection, request, found, retrieval_log.preview)
-        copy.scrub()
+    """Erase from a backup. One that is damaged or has another schema cannot be searched, so it is deleted."""
+    try:
+        with closing(Store(path, path.parent)) as copy:
+            searched = copy.revision() == schema.REVISION
+            if searched:
+                with copy.write(from_reserve=True) as connection:
+                    # The backup may contain other versions of rows that were edited or erased since.
+                    found = erasure.select(connection, request) | doomed
+                    erasure.remove(connection, request, found, retrieval_log.preview)
+                copy.scrub()
+    except StoreCorrupt:
+        log.warning("%s is damaged, so that nothing can be erased from it: it is deleted", path)
+        searched = False
+    except StoreBusy as exc:
+        raise StoreBusy(
+            f"nothing was erased: another program reads the backup {path}. Close it there and try again."
+        ) from exc
+    if not searched:
+        for suffix in FILE_SUFFIXES:
+            path.with_name(path.name + suffix).unlink(missing_ok=True)

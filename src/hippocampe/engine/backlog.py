@@ -19,7 +19,7 @@ from hippocampe.engine.projection import OF_ROW, stored_points
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.engine.writer import Writer
-from hippocampe.errors import EmbedderError, StoreError
+from hippocampe.errors import EmbedderError, EmbedderUnavailable, StoreError
 from hippocampe.store import embeddings, meta
 from hippocampe.store.schema import vector
 from hippocampe.store.shown import SHOWN, TABLES
@@ -72,8 +72,16 @@ def embed_missing(writer: Writer, progress: Progress | None = None, *, index: bo
 
 
 def embed_imported(writer: Writer, progress: Progress | None = None) -> None:
-    """Embed and index the rows that an import or a killed process left without vectors."""
-    embed_missing(writer, progress, index=True)
+    """Embed and index the rows that an import or a killed process left without vectors.
+
+    Raises:
+        EmbedderUnavailable: They cannot be embedded now; maintenance tries again.
+    """
+    try:
+        embed_missing(writer, progress, index=True)
+    except EmbedderUnavailable:
+        writer.deliveries.incomplete = True
+        raise
     with writer.corpus.store.write() as connection:
         for name in (UNEMBEDDED, _WAITING):
             meta.put(connection, name, "")

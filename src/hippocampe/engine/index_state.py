@@ -21,7 +21,7 @@ class Deliveries:
     behind: bool = False
     """True if the index missed a change of this process, so that the outbox must be replayed."""
     incomplete: bool = False
-    """True if a full disk stopped the update of the index at opening."""
+    """True if a full disk stopped the update of the index at opening, or rows could not be embedded."""
     damaged: bool = False
     """True if the index must be rebuilt."""
 

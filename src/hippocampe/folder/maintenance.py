@@ -97,7 +97,10 @@ def flush(context: Context, buffer: RetrievalBuffer) -> None:
 
 
 def bring_up_to_date(context: Context, buffer: RetrievalBuffer) -> None:
-    """Flush, and fill a shared index that lost its points, which no thread does without background work."""
+    """Flush, and do what only a thread does otherwise: complete the index after an outage, or a shared one that lost its
+    points."""
+    if context.writer.deliveries.incomplete:
+        catch_up(context.writer)
     flush(context, buffer)
     filling.complete(context.writer)
 
@@ -106,8 +109,8 @@ def catch_up(writer: Writer, progress: Progress | None = None) -> None:
     """Bring the index up to date at open: replay the outbox, or rebuild.
 
     Rebuilds when the index is damaged, or is not the one that the store last acknowledged: the index was
-    deleted, or the database was restored from a backup. A full disk does not prevent opening;
-    a later round of maintenance continues.
+    deleted, or the database was restored from a backup. A full disk, or an embedder that is away, does not prevent
+    opening; a later round of maintenance continues.
     """
     known = writer.deliveries
     try:
@@ -120,6 +123,9 @@ def catch_up(writer: Writer, progress: Progress | None = None) -> None:
     except StoreFull as exc:
         known.incomplete = known.behind = True
         writer.corpus.outages.failed("indexing", exc)
+    except EmbedderUnavailable as exc:
+        known.incomplete = True
+        writer.corpus.outages.failed("embedder", exc)
     else:
         known.incomplete = known.damaged = False
 
@@ -144,12 +150,8 @@ def _catch_up(writer: Writer, progress: Progress | None) -> None:
     deliveries.replay(writer, all_now=True)
     backlog.embed_or_wait(writer)
     if unembedded:
-        try:
-            backlog.embed_imported(writer, progress)
-        except EmbedderUnavailable as exc:
-            # The rows stay without a vector until the next open.
-            corpus.outages.failed("embedder", exc)
-            return
+        backlog.embed_imported(writer, progress)
+        corpus.outages.works("embedder")
     if not writer.pending.rows and not filling.agree_in_number(corpus):
         log.warning(
             "the index of %s lacks items of its database or has others, as after copying only some files: "
@@ -166,10 +168,12 @@ def _catch_up_shared(writer: Writer, progress: Progress | None) -> None:
         filling.complete(writer, progress)
         _embed_imported(writer, progress)
         deliveries.settle(writer, all_now=not corpus.config.background)
-    except (IndexUnavailable, EmbedderUnavailable) as exc:
+    except EmbedderUnavailable:
         writer.deliveries.behind = True
-        what = "embedder" if isinstance(exc, EmbedderUnavailable) else "indexing"
-        corpus.outages.failed(what, exc)
+        raise
+    except IndexUnavailable as exc:
+        writer.deliveries.behind = True
+        corpus.outages.failed("indexing", exc)
 
 
 def _embed_imported(writer: Writer, progress: Progress | None) -> None:

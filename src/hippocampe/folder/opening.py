@@ -392,6 +392,10 @@ def _local_embedder() -> Embedder:
 def _open_index(config: Config, embedder: Embedder) -> tuple[Index, bool]:
     """The index, and whether it was damaged and must be rebuilt."""
     folder = deliveries.index_folder(config.folder, embedder.model)
+    for other in folder.parent.glob("*"):
+        if other != folder:
+            # Of a change of embedder that was killed: no erasure would reach it.
+            shutil.rmtree(other, ignore_errors=True)
     try:
         return open_index(folder, embedder), False
     except IndexUnavailable as exc:

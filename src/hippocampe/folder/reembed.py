@@ -56,7 +56,7 @@ def change_embedder(
             without = _fill_and_switch(old.writer, new, progress)
         except BaseException:
             corpus.retired = False
-            close_index(new_corpus.index)
+            _close_and_delete(new_corpus)
             raise
         finally:
             known.kept = False
@@ -79,9 +79,14 @@ def _empty_index(corpus: Corpus, embedder: Embedder) -> Index:
 
 
 def _remove_index(corpus: Corpus) -> None:
-    """Close an index that no longer serves, and delete its files: no erasure would reach them."""
+    """Remove an index that no longer serves."""
     if corpus.store.shared:
         shared(corpus.index).remove()
+    _close_and_delete(corpus)
+
+
+def _close_and_delete(corpus: Corpus) -> None:
+    """Close an index, and delete its files: no erasure would reach them."""
     close_index(corpus.index)
     folder = deliveries.index_folder(corpus.config.folder, corpus.model)
     shutil.rmtree(folder, ignore_errors=True)

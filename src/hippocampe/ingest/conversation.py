@@ -252,6 +252,8 @@ def reword(writer: Writer, edited: Message, others: Collection[str] | None = Non
     with writer.change() as change:
         full_text.set_content(change.connection, old.id, edited.content, edited.external_id)
         turn_rows.set_content(change.connection, turn.id, turn.content)
+        # Also that of an embedder which is taking over.
+        embeddings.remove_vectors(change.connection, [turn.id])
         if turn.forgotten_at is None:
             change.index("turn", turn_point(turn, prepared.dense), prepared)
     return True

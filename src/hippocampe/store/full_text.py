@@ -29,9 +29,11 @@ def matches(connection: Connection, query: str) -> tuple[str, dict[str, str]]:
     phrase. Other operators are dropped, so no query is a syntax error.
     """
     if connection.dialect.name == "sqlite":
+        # An accent that is a character of its own would divide its word.
+        composed = unicodedata.normalize("NFC", query)
         terms = [
             f'"{" ".join(words)}"{"*" * is_prefix}'
-            for words, is_prefix in _terms(query, _WORD.findall)
+            for words, is_prefix in _terms(composed, _WORD.findall)
         ]
         condition = (
             "message.number IN (SELECT rowid FROM message_fts WHERE message_fts MATCH :full_text)"

@@ -22,6 +22,8 @@ MAPPED_BYTES = 1 << 30
 READ_AHEAD = ("vector", "memory", "turn", "message", "note")
 """The tables whose rows recall reads one by one."""
 ROWS_AHEAD = 10_000
+PAGES_COPIED = 1_024
+"""Pages that a backup copies at a time."""
 
 _FULL_TEXT = (
     """CREATE VIRTUAL TABLE message_fts USING fts5(
@@ -250,13 +252,20 @@ def _interruptible(_status: int, _remaining: int, _total: int) -> None:
     """Called between the steps of a backup, so that Python handles Ctrl-C."""
 
 
-def backup(engine: Engine, target: Path) -> None:
-    """Copy the database while it is in use, with SQLite's online backup."""
-    with engine.connect() as connection:
-        source = connection.connection.driver_connection
-        assert isinstance(source, sqlite3.Connection)
-        with closing(sqlite3.connect(target)) as copy:
-            source.backup(copy, pages=1024, progress=_interruptible)
+def backup(connection: Connection, target: Path) -> None:
+    """Copy the database while it is in use, with SQLite's online backup.
+
+    Args:
+        connection: A read transaction. Without one, each write of another connection would start the copy again, and
+            that of a busy database would never end.
+        target: The file of the copy.
+    """
+    # The first read fixes the moment that is copied.
+    connection.exec_driver_sql("SELECT 1 FROM sqlite_schema").fetchall()
+    source = connection.connection.driver_connection
+    assert isinstance(source, sqlite3.Connection)
+    with closing(sqlite3.connect(target)) as copy:
+        source.backup(copy, pages=PAGES_COPIED, progress=_interruptible)
 
 
 def scrub(engine: Engine) -> None:

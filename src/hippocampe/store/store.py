@@ -248,8 +248,9 @@ class Store:
         with translated(), self.copying:
             private.make_folder(target.parent)
             free_space.check(target.parent, self.path.stat().st_size)
-            with atomic_file.whole_file(target, folder=self.folder, overwrite=overwrite) as partial:
-                sqlite.backup(self.engine, partial)
+            whole = atomic_file.whole_file(target, folder=self.folder, overwrite=overwrite)
+            with whole as partial, self.read() as connection:
+                sqlite.backup(connection, partial)
         return target
 
     def backup_before(self, change: str) -> None:
@@ -279,7 +280,7 @@ class Store:
 
     def backups(self) -> list[Path]:
         """The backups in the data folder, oldest first."""
-        return sorted((self.folder / BACKUPS).glob("*.db"))
+        return sorted(each for each in (self.folder / BACKUPS).glob("*.db") if each.is_file())
 
     def whole_backups(self, space: str) -> dict[Path, list[Path]]:
         """The backups of all cells in the data folder, unfinished ones too, with their databases that know a space.

@@ -12,9 +12,11 @@ from hippocampe.system import free_space, private
 
 PARTIAL = ".partial"
 """Suffix of an unfinished file or folder."""
+FILE_SUFFIXES = ("", "-wal", "-shm", "-journal")
+"""The files of a database of SQLite, by what follows its name."""
 _DATABASE = "hippocampe.db"
 OWN_FILES = {
-    *(_DATABASE + suffix for suffix in ("", "-wal", "-shm", "-journal")),
+    *(_DATABASE + suffix for suffix in FILE_SUFFIXES),
     *("owner.lock", "owner.json", "owner.sock", "owner.token", "server.log", "index"),
     *("cells.json", "cells"),
 }

@@ -21,7 +21,9 @@ DIVISION = "cells.json"
 """The file of a data folder that is divided among several owners."""
 WAITING_CONNECTIONS = 128
 SILENCE_SECONDS = 1.5
-"""An owner that sends nothing for so long is stopped or frozen."""
+"""An owner that sends nothing for so long, and takes nothing, is stopped or frozen."""
+SENT_BYTES = 1 << 16
+"""Bytes that are sent and read at once: a busy owner takes its turn for each."""
 HELD_SECONDS = 1.5
 """Grace period for a process that holds the folder without sharing it, such as one that is closing."""
 IN_USE = 5
@@ -131,6 +133,19 @@ def connect(folder: str) -> socket.socket:
     connection = _connect_unix(folder) or _connect_to_loopback(folder)
     connection.settimeout(SILENCE_SECONDS)
     return connection
+
+
+def send(connection: socket.socket, content: bytes) -> None:
+    """Send all of a request, however long it takes, as long as the peer goes on to read it.
+
+    Raises:
+        TimeoutError: It reads nothing for the timeout of the connection.
+        OSError: It has disconnected.
+    """
+    left = memoryview(content)
+    while left:
+        # Not `sendall`: its timeout is for the whole.
+        left = left[connection.send(left[:SENT_BYTES]) :]
 
 
 def _listen_unix(folder: str) -> socket.socket | None:

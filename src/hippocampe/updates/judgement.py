@@ -119,6 +119,8 @@ def judge(
         NotFound: An id in `replaces` is not a current memory of the space.
     """
     memory = draft.memory
+    if (repeated := _repeated(corpus, change, draft)) is not None:
+        return Judgement(duplicate=repeated, reason="same statement", similarity=1.0)
     named = _named_to_replace(change, draft)
     if named:
         same_key = any(old.key == memory.key and memory.key for old in named)
@@ -188,6 +190,22 @@ def _days_of(corpus: Corpus, memory: Memory) -> list[tuple[datetime, datetime]]:
         start = start_of_day(memory.occurred_at.astimezone(as_zone(timezone)))
         return [(start, start + timedelta(days=1))]
     return days
+
+
+def _repeated(corpus: Corpus, change: UnitOfWork, draft: Draft) -> Memory | None:
+    """The current memory that has replaced all that the caller asks to replace, if it states the same: the caller has not
+    got the answer of the first call, whose process was killed, and repeats it."""
+    memory = draft.memory
+    if not draft.replaces:
+        return None
+    named = memories.get(change.connection, memory.space, draft.replaces)
+    successors = {named[id].superseded_by if id in named else None for id in draft.replaces}
+    if len(successors) > 1 or None in successors:
+        return None
+    same = find_duplicate(corpus, change, memory)
+    if same is None or same.id not in successors or memory.key not in (None, same.key):
+        return None
+    return same
 
 
 def _named_to_replace(change: UnitOfWork, draft: Draft) -> list[Memory]:

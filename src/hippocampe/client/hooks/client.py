@@ -6,7 +6,7 @@ import socket
 
 from hippocampe.client.hooks.options import Options
 from hippocampe.client.reaching import Held, NotStarted, Unreached, reach
-from hippocampe.system.local_socket import DIVISION, SILENCE_SECONDS, Untrusted, connect
+from hippocampe.system.local_socket import DIVISION, SILENCE_SECONDS, Untrusted, connect, send
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _answered(folder: str, request: bytes) -> str:
     """
     try:
         with connect(folder) as connection:
-            connection.sendall(request)
+            send(connection, request)
             with connection.makefile("rb") as answers:
                 line = b"\n"
                 # Empty lines are heartbeats.
