@@ -153,7 +153,7 @@ def refill(writer: Writer, progress: Progress | None = None) -> None:
     except EmbedderUnavailable as exc:
         away = exc
     _refill(writer, progress)
-    while not index.end_filling(token):
+    while not index.end_filling(token, writer.corpus.store.identity()):
         # The index was lost meanwhile.
         token = index.start_filling()
         _refill(writer, progress)

@@ -181,6 +181,10 @@ class Store:
                     if (tell := each()) is not None:
                         tell(self._changed if watched else None)
 
+    def identity(self) -> str:
+        """The name of a shared database, which its index has too."""
+        return ""
+
     def check_space(self, space: str) -> None:
         """Check that the store can have a space of this name.
 
@@ -317,8 +321,16 @@ class Store:
         self.scrub()
         return ()
 
-    def erased(self, space: str) -> None:
-        """Tell other processes that rows of a space were erased: here is none."""
+    def erased(self, space: str, mark: str) -> None:
+        """Tell other processes that rows of a space were erased: here is none.
+
+        Args:
+            mark: That of the erasure; see `last_erasure`.
+        """
+
+    def last_erasure(self, connection: Connection) -> str | None:
+        """The mark of the last erasure by any process; none follows before the transaction ends."""
+        return None
 
     def remains(self) -> tuple[str, ...]:
         """The places where bytes of erased rows are left after `scrub`, see `Receipt.remains`: none."""
