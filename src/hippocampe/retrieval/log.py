@@ -211,9 +211,9 @@ def expire(corpus: Corpus) -> None:
     """Delete retrievals older than the setting `retrieval_days` of their space."""
     with corpus.store.read() as connection:
         oldest = rows.oldest(connection)
+    chosen = corpus.settings.of_all(oldest)
     for space, at in oldest.items():
-        days = corpus.settings.of(space).retrieval_days
-        oldest_retained = corpus.store.now() - timedelta(days=days)
+        oldest_retained = corpus.store.now() - timedelta(days=chosen[space].retrieval_days)
         if at < oldest_retained:
             with corpus.store.write(from_reserve=True) as connection:
                 rows.remove_before(connection, space, oldest_retained)
