@@ -659,6 +659,28 @@ def test_what_a_dead_process_did_not_deliver_another_does(
     assert other.verify().ok
 
 
+def test_a_frozen_process_delays_no_other_writer(
+    join: Joiner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliveries, "STRAY_SECONDS", 0.0)
+    frozen, other = join(), join()
+    away = Scope(space="away", user="dev")
+    with failing_writes(2):
+        frozen.remember("Camille élève des abeilles", scope=ME)
+        frozen.remember("Owen mends clocks", scope=away)
+    writer = other._context.writer  # pyright: ignore[reportPrivateUsage]
+    with store_of(frozen).fenced("default"), store_of(frozen).exclusive():
+        # It holds the lock of its space between the commit and the index.
+        began = monotonic()
+        deliveries.settle(writer, wait=False)
+        assert monotonic() - began < postgres.LOCK_SECONDS / 2
+        assert contents(other, "clocks", away) == ["Owen mends clocks"]
+        assert contents(other, "abeilles") == []
+    deliveries.settle(writer, wait=False)
+    assert contents(other, "abeilles") == ["Camille élève des abeilles"]
+    assert other.verify().ok
+
+
 def test_the_database_may_be_restarted(join: Joiner) -> None:
     hippo, server = join(), tier.current().database
     hippo.remember("Camille élève des abeilles", scope=ME)

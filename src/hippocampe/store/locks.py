@@ -16,6 +16,15 @@ TRYING_TO_FILL = f"SELECT pg_try_advisory_xact_lock({_FILLING}, 0)"
 """The statement that answers whether no other process fills the index."""
 
 
+def trying_to_write(space: str | None) -> str:
+    """The statement that answers whether no other process writes in a space, or in any, and keeps them from it."""
+    return (
+        waiting_for_writers(space)
+        .replace("pg_advisory", "pg_try_advisory")
+        .replace(", pg_", " AND pg_")
+    )
+
+
 def waiting_for_writers(space: str | None) -> str:
     """The statement that waits for the writers of a space, or for all writers."""
     if space is None:

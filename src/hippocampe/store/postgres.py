@@ -268,23 +268,29 @@ class PostgresStore(Store):
             yield
 
     @contextmanager
-    def exclusive(self) -> Generator[None]:
+    def exclusive(self, *, wait: bool = True) -> Generator[bool]:
         """Block the other writers of the space, in all processes, during several transactions.
 
         Work on all spaces blocks all writers. A second connection holds the lock: one transaction of the work may end
         before the lock does.
+
+        Args:
+            wait: Whether to wait for the writers of other processes. One that is frozen holds its lock for as long.
+
+        Returns:
+            Whether no other process writes; true if it waited.
         """
         with self._writing:
             depth: int = getattr(self._held, "depth", 0)
             self._held.depth = depth + 1
             try:
                 if depth:
-                    yield
+                    yield True
                 else:
-                    space = FENCE.get()
-                    waiting = locks.waiting_for_writers(None if space == EVERY else space)
-                    with self._holding(waiting):
-                        yield
+                    space = None if FENCE.get() == EVERY else FENCE.get()
+                    with self._holding(locks.waiting_for_writers(space) if wait else "") as holding:
+                        trying = locks.trying_to_write(space)
+                        yield wait or holding.exec_driver_sql(trying).scalar_one()
             finally:
                 self._held.depth = depth
 

@@ -200,7 +200,7 @@ class Store:
         """
         yield
 
-    def alone(self) -> AbstractContextManager[None]:
+    def alone(self) -> AbstractContextManager[object]:
         """Block the writers of this process. SQLite has no others."""
         return self.exclusive()
 
@@ -217,10 +217,17 @@ class Store:
         return nullcontext(True)
 
     @contextmanager
-    def exclusive(self) -> Generator[None]:
-        """Block the other writers of this process during several transactions."""
+    def exclusive(self, *, wait: bool = True) -> Generator[bool]:
+        """Block the other writers of this process during several transactions.
+
+        Args:
+            wait: Whether to wait for the writers of other processes: here is none.
+
+        Returns:
+            Whether no other process writes.
+        """
         with self._writing:
-            yield
+            yield True
 
     def read_ahead(self, *, stop: Callable[[], bool]) -> None:
         """Load the rows that recall reads into the page cache, until `stop` returns true.
