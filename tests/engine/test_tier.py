@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from time import monotonic, sleep
@@ -60,6 +60,7 @@ pytestmark = pytest.mark.usefixtures("hashed")
 
 Joiner = Callable[..., Hippocampe]
 ME = Scope(user="dev", channel="lobby")
+AT = datetime(2026, 1, 17, 10, 23, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -658,6 +659,28 @@ def test_what_a_dead_process_did_not_deliver_another_does(
     assert other.verify().ok
 
 
+def test_a_frozen_process_delays_no_other_writer(
+    join: Joiner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliveries, "STRAY_SECONDS", 0.0)
+    frozen, other = join(), join()
+    away = Scope(space="away", user="dev")
+    with failing_writes(2):
+        frozen.remember("Camille élève des abeilles", scope=ME)
+        frozen.remember("Owen mends clocks", scope=away)
+    writer = other._context.writer  # pyright: ignore[reportPrivateUsage]
+    with store_of(frozen).fenced("default"), store_of(frozen).exclusive():
+        # It holds the lock of its space between the commit and the index.
+        began = monotonic()
+        deliveries.settle(writer, wait=False)
+        assert monotonic() - began < postgres.LOCK_SECONDS / 2
+        assert contents(other, "clocks", away) == ["Owen mends clocks"]
+        assert contents(other, "abeilles") == []
+    deliveries.settle(writer, wait=False)
+    assert contents(other, "abeilles") == ["Camille élève des abeilles"]
+    assert other.verify().ok
+
+
 def test_the_database_may_be_restarted(join: Joiner) -> None:
     hippo, server = join(), tier.current().database
     hippo.remember("Camille élève des abeilles", scope=ME)
@@ -799,7 +822,7 @@ def test_a_writer_that_waited_for_an_erasure_stores_words_that_exist(
     vocabulary = other._context.corpus.vocabulary  # pyright: ignore[reportPrivateUsage]
     eventually(lambda: "zephyrine" in vocabulary.known().ids)
     # It hears of the erasure too late.
-    monkeypatch.setattr(store_of(one), "erased", lambda _: None)
+    monkeypatch.setattr(store_of(one), "erased", lambda *_: None)
     monkeypatch.setattr(Vocabulary, "follow", lambda *_: None)
     erased, go_on = threading.Event(), threading.Event()
     remove = erasure.remove
@@ -851,6 +874,104 @@ def test_an_erasure_keeps_the_log_of_other_spaces(join: Joiner) -> None:
     eventually(lambda: waiting.dropped == 1)
     assert [each.message_preview for each in other.retrievals(scope=away)] == ["Que fait Nadia ?"]
     assert other.retrievals(scope=ME) == []
+
+
+def test_an_erasure_that_a_process_did_not_hear_of_leaves_nothing_in_it(join: Joiner) -> None:
+    one, other = join(), join()
+    one.remember("Zéphyrine élève des abeilles", scope=ME)
+    told = list[str]()
+
+    class Host:
+        def erased(self, space: str) -> None:
+            told.append(space)
+
+    host = Host()
+    other.erasures.add(host.erased)
+    other.before_turn("Que fait Zéphyrine ?", scope=ME)
+    with tier.current().database.admin() as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
+        )
+    one.erase(subject="Zéphyrine", scope=ME)
+    other.flush()
+    assert one.retrievals(scope=ME) == []
+    assert one.verify(absent=["Zéphyrine"]).ok
+    eventually(lambda: told == ["default"])
+    other.before_turn("Who keeps the goats?", scope=ME)
+    other.flush()
+    assert [each.message_preview for each in one.retrievals(scope=ME)] == ["Who keeps the goats?"]
+
+
+def test_an_own_erasure_keeps_the_log_of_later_turns(join: Joiner) -> None:
+    one = join()
+    one.remember("Zéphyrine élève des abeilles", scope=ME)
+    one.erase(subject="Zéphyrine", scope=ME)
+    one.before_turn("Who keeps the goats?", scope=ME)
+    assert [each.message_preview for each in one.retrievals(scope=ME)] == ["Who keeps the goats?"]
+
+
+def test_what_one_process_forgets_no_other_repeats_in_a_conversation(join: Joiner) -> None:
+    one, other = join(), join()
+    one.remember("Le canapé de Lucie est cassé", scope=ME)
+    channel = other.channels.channel
+    channel(ME).remind("message", "Le canapé de Lucie est cassé", 9, AT)
+    one.forget("le canapé", scope=ME)
+    eventually(lambda: not channel(ME).reminders)
+
+
+def test_talk_that_waits_in_another_process_is_no_damage(
+    join: Joiner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: object) -> None:
+        raise EmbedderUnavailable("away")
+
+    one, other = join(), join()
+    with monkeypatch.context() as patch:
+        patch.setattr(Vocabulary, "prepare", away)
+        one.after_turn("Je pars en Grèce demain", "Bon voyage", scope=ME)
+    assert other.verify().ok
+    with store_of(other).write() as connection:
+        connection.execute(schema.outbox.delete())
+    assert other.verify().missing_in_index.keys() == {"turn"}
+
+
+def test_processes_with_the_same_notes_store_them_once(
+    join: Joiner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "Soupe.md").write_text("La soupe aux orties cuit une heure.")
+    (vault / "Bread.md").write_text("The rye bread rests overnight.")
+    hippo = join()
+    prepare, both = Vocabulary.prepare, threading.Barrier(2)
+
+    def together(self: Vocabulary, *given: Any) -> Any:
+        # Both have seen that none is stored.
+        with suppress(threading.BrokenBarrierError):
+            both.wait(5)
+        return prepare(self, *given)
+
+    monkeypatch.setattr(Vocabulary, "prepare", together)
+    threads = [
+        threading.Thread(target=join, kwargs={"notes_folder": vault}, daemon=True) for _ in range(2)
+    ]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    both.abort()
+    with store_of(hippo).read() as connection:
+        assert len(connection.execute(select(schema.note.c.id)).all()) == 2
+    assert hippo.verify().ok
+
+
+def test_a_process_leaves_the_notes_of_another_space(join: Joiner, tmp_path: Path) -> None:
+    for space in ("home", "office"):
+        (tmp_path / space).mkdir()
+        (tmp_path / space / "Note.md").write_text(f"Le carnet de {space} est bleu.")
+        join(notes_folder=tmp_path / space, notes_space=space)
+    with store_of(join()).read() as connection:
+        assert set(connection.execute(select(schema.note.c.space)).scalars()) == {"home", "office"}
 
 
 def test_a_collection_that_was_deleted_is_filled_again(join: Joiner) -> None:

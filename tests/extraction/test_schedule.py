@@ -14,6 +14,7 @@ from hippocampe.errors import InvalidInput
 from hippocampe.extraction.jobs import schedule
 from hippocampe.extraction.jobs.schedule import is_digest_due
 from hippocampe.language.datetimes import next_hour
+from hippocampe.retrieval import log
 from hippocampe.store import associations, spaces
 from hippocampe.types import Association
 from model_server import ModelServer
@@ -342,3 +343,36 @@ def test_a_job_that_is_asked_for_runs_alone_and_now(
     assert hippo.run_jobs(scope=HERE, job="extract") == []
     with pytest.raises(InvalidInput, match="extract, digest"):
         hippo.run_jobs(scope=HERE, job="lost")
+
+
+def test_many_spaces_are_read_at_once(
+    open_hippo: Opener, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hippo = open_hippo(background=False)
+    context = context_of(hippo)
+    store, reads = context.corpus.store, list[object]()
+    read = type(store).read
+
+    def counted(self: object, **options: bool) -> object:
+        reads.append(self)
+        return read(store, **options)
+
+    def look(spaces: int) -> tuple[int, int]:
+        for number in range(spaces):
+            there = Scope(space=f"space {number}", user="dev", channel="lobby")
+            hippo.observe("Il pleut sur Pau", scope=there)
+            hippo.update_settings(scope=there, decay_half_life_days=30)
+            hippo.before_turn("Is it raining?", scope=there)
+        hippo.update_settings(scope=Scope(space="space 0"), digest_hours=[])
+        hippo.flush()
+        clock.advance(days=2)
+        with monkeypatch.context() as patch:
+            patch.setattr(type(store), "read", counted)
+            reads.clear()
+            due = schedule.due(context, jobs=("digest", "decay"), starting=False)
+            log.expire(context.corpus)
+        return len(due), len(reads)
+
+    few, many = look(2), look(9)
+    assert (few[0], many[0]) == (1 + 2, 8 + 9)
+    assert few[1] == many[1]

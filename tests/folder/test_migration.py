@@ -102,6 +102,53 @@ def test_an_interrupted_move_goes_on(
     assert done.tables["memory"].rows == 33
 
 
+@pytest.mark.parametrize("where", ["copying subject", "copying vector"])
+def test_an_interrupted_move_goes_on_after_changes_of_the_source(
+    folder: Config, servers: Config, where: str
+) -> None:
+    def interrupt(what: str, _done: int, _total: int) -> None:
+        if what == where:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        migration.migrate(folder, servers, interrupt)
+    with Hippocampe.open(folder) as hippo:
+        # Its subjects refer to a memory that the target does not have.
+        hippo.remember("Lucie repairs an old violin", scope=ME, subjects=["violin"])
+        hippo.after_turn("Lucie vernit le violon", "Il sera beau", scope=ME)
+        hippo.erase(subject="Nadia", scope=ME)
+    migration.migrate(folder, servers)
+    with Hippocampe.open(servers) as hippo:
+        assert hippo.verify().ok
+        assert len(hippo.search_text("violon", scope=ME)) == 1
+        assert hippo.recall("violin", scope=ME)[0].content == "Lucie repairs an old violin"
+        assert not [m for m in hippo.memories(scope=ME, limit=100).items if "Nadia" in m.content]
+
+
+def test_a_move_to_a_new_database_leaves_nothing_of_the_old_index(
+    folder: Config, servers: Config
+) -> None:
+    migration.migrate(folder, servers)
+    with Hippocampe.open(folder) as hippo:
+        assert hippo.remember("Nadia a déménagé à Tarbes", scope=ME).action == "updated"
+    # The collection stays.
+    database = str(servers.database_url).split("/")[3].partition("?")[0]
+    tier.current().database.drop(database)
+    tier.current().database.create(database)
+    migration.migrate(folder, servers)
+    with Hippocampe.open(servers) as hippo:
+        assert hippo.verify().ok
+
+
+def test_a_space_that_servers_cannot_have_is_refused_before_the_move(
+    folder: Config, servers: Config
+) -> None:
+    with Hippocampe.open(folder) as hippo:
+        hippo.remember("L'étoile est un nom", scope=Scope(space="*"))
+    with pytest.raises(InvalidInput, match=r"named \*"):
+        migration.migrate(folder, servers, lambda what, *_: pytest.fail(what))
+
+
 def test_data_of_its_own_is_no_target(folder: Config, servers: Config, tmp_path: Path) -> None:
     with Hippocampe.open(replace(servers, embedder="hashed:32")) as hippo:
         hippo.remember("Déjà là", scope=ME)

@@ -95,7 +95,7 @@ def test_a_collection_that_was_deleted_is_made_again_and_new(node: Node, tmp_pat
         assert opened.is_new()
         token = opened.start_filling()
         assert opened.is_new()
-        assert opened.end_filling(token)
+        assert opened.end_filling(token, "here")
         assert not opened.is_new()
         # The mark is no item.
         assert [opened.count(kind) for kind in KINDS] == [0] * len(KINDS)
@@ -106,7 +106,7 @@ def test_a_collection_that_was_deleted_is_made_again_and_new(node: Node, tmp_pat
         assert opened.matching("memory", "abeilles", limit=3, where=where) == []
         assert opened.is_new()
         # That of the old collection does not mark the new one.
-        assert not opened.end_filling(token)
+        assert not opened.end_filling(token, "here")
         assert opened.is_new()
 
 
@@ -178,9 +178,9 @@ def test_of_two_that_fill_a_collection_the_last_to_begin_marks_it(
         closing(open_index(node, tmp_path / "other", "twice")) as other,
     ):
         first, second = one.start_filling(), other.start_filling()
-        assert one.end_filling(first)
+        assert one.end_filling(first, "here")
         assert one.is_new()
-        assert other.end_filling(second)
+        assert other.end_filling(second, "here")
         assert not one.is_new()
 
 

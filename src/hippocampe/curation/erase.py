@@ -140,7 +140,7 @@ def erase(
     named_subject = None if subject is None else NamedSubject(subject)
     author = None if user is None else normal_label(user)
     request = Request(scope.space, id, author, named_subject, whole_space)
-    unfinished: tuple[str, ...] = ()
+    mark, unfinished = "", tuple[str, ...]()
     with writer.builder.building:
         with corpus.store.exclusive():
             corpus.check_serving()
@@ -154,9 +154,9 @@ def erase(
                 )
             if not dry_run:
                 with corpus.store.copying:
-                    _erase(writer, turns, request, doomed)
+                    mark = _erase(writer, turns, request, doomed)
         if not dry_run:
-            corpus.store.erased(scope.space)
+            corpus.store.erased(scope.space, mark)
             # Outside the writers' lock: rebuilding an index may take minutes.
             try:
                 finish_erasure(writer, progress)
@@ -196,8 +196,9 @@ def remove_moved(writer: Writer, turns: Turns, spaces: Sequence[str]) -> None:
         finish_erasure(writer)
 
 
-def _erase(writer: Writer, turns: Turns, request: Request, doomed: Selection) -> None:
-    corpus = writer.corpus
+def _erase(writer: Writer, turns: Turns, request: Request, doomed: Selection) -> str:
+    """Erase the rows of a selection; return the mark of this erasure in a shared database."""
+    corpus, mark = writer.corpus, ""
     retrieval_log.flush(corpus.store, turns.retrievals, from_reserve=True)
     # Backups first: the selection for them cannot be computed once the rows are deleted.
     if not corpus.store.shared:
@@ -214,7 +215,7 @@ def _erase(writer: Writer, turns: Turns, request: Request, doomed: Selection) ->
             kinds.update(KINDS)
         mark_erasure(change.connection, kinds)
         if corpus.store.shared:
-            note_erasure(change.connection)
+            mark = note_erasure(change.connection)
         erasure.remove(change.connection, request, doomed, retrieval_log.preview)
         if not request.moved:
             audit.record(
@@ -229,7 +230,10 @@ def _erase(writer: Writer, turns: Turns, request: Request, doomed: Selection) ->
             erasure.remove_keys(connection, request.space)
     corpus.settings.refresh(request.space)
     corpus.forget_erased()
+    if corpus.store.shared:
+        turns.retrievals.erasure = mark
     turns.erased(request.space)
+    return mark
 
 
 def _scrub_backups(store: Store, request: Request, doomed: Selection) -> None:

@@ -43,18 +43,19 @@ def acknowledged_mark(corpus: Corpus) -> Path:
     return index_folder(corpus.config.folder, corpus.model) / ACKNOWLEDGED
 
 
-def settle(writer: Writer, *, all_now: bool = False) -> None:
+def settle(writer: Writer, *, all_now: bool = False, wait: bool = True) -> None:
     """Give the index what it missed or what is pending, make it durable, and delete the outbox rows that it has durably.
 
     Args:
         all_now: Also give what another process wrote a moment ago.
+        wait: Whether to wait for other processes that write; else, the changes of their spaces are left for later.
 
     Raises:
         IndexUnavailable: The index fails; the rows stay.
         StoreFull: The disk has too little free space; likewise.
     """
     with writer.corpus.store.fenced(None):
-        replay(writer, all_now=all_now)
+        replay(writer, all_now=all_now, wait=wait)
         if writer.pending.rows:
             backlog.embed_or_wait(writer)
         if delivered := writer.deliveries.delivered:
@@ -82,7 +83,7 @@ def acknowledge(writer: Writer, durable: Collection[int]) -> None:
             known.delivered.pop(seq, None)
 
 
-def replay(writer: Writer, *, all_now: bool = False) -> None:
+def replay(writer: Writer, *, all_now: bool = False, wait: bool = True) -> None:
     """Give the index the changes that nobody gave it, see `settle`. Items without a vector, because a process died
     before it embedded them, are pending from now on."""
     known, store = writer.deliveries, writer.corpus.store
@@ -91,17 +92,19 @@ def replay(writer: Writer, *, all_now: bool = False) -> None:
     # Before the rows are read: a writer may miss the index meanwhile.
     behind, known.behind = known.behind, False
     try:
-        missed = _replay(writer, all_now or behind)
+        missed, left = _replay(writer, all_now or behind, wait)
     except BaseException:
         known.behind |= behind
         raise
-    if missed or behind:
+    known.behind |= behind and left
+    if (missed or behind) and not left:
         writer.corpus.outages.works("indexing")
 
 
-def _replay(writer: Writer, all_now: bool) -> bool:
+def _replay(writer: Writer, all_now: bool, wait: bool) -> tuple[bool, bool]:
+    """Return whether there were such changes, and whether some are left."""
     known, store = writer.deliveries, writer.corpus.store
-    now, seen, after, missed = time.monotonic(), dict[int, float](), 0, False
+    now, seen, after, missed, left = time.monotonic(), dict[int, float](), 0, False, False
     while True:
         with store.read() as connection:
             rows = outbox.pending(connection, after, BATCH)
@@ -110,19 +113,25 @@ def _replay(writer: Writer, all_now: bool) -> bool:
         stray = [row for row in others if all_now or seen[row.seq] <= now - STRAY_SECONDS]
         spaces = grouped((row.space if store.shared else None, row) for row in stray)
         for space, some in spaces.items():
-            _deliver(writer, space, some)
+            left |= not _deliver(writer, space, some, wait)
         missed |= bool(stray)
         if len(rows) < BATCH:
             known.seen = seen
-            return missed
+            return missed, left
         after = rows[-1].seq
 
 
-def _deliver(writer: Writer, space: str | None, rows: Sequence[Pending]) -> None:
-    """Give the index the items of some rows of a space, as they are now."""
+def _deliver(writer: Writer, space: str | None, rows: Sequence[Pending], wait: bool) -> bool:
+    """Give the index the items of some rows of a space, as they are now; return whether it was given them."""
     corpus, known, waiting = writer.corpus, writer.deliveries, writer.pending.rows
     # Meanwhile no writer of the space is between its commit and the index, in any process.
-    with corpus.store.fenced(space), corpus.store.exclusive(), corpus.store.read() as connection:
+    with (
+        corpus.store.fenced(space),
+        corpus.store.exclusive(wait=wait) as alone,
+        corpus.store.read() as connection,
+    ):
+        if not alone:
+            return False
         for kind, some in grouped((row.kind, row) for row in rows).items():
             ids = {row.item_id for row in some}
             without = backlog.unembedded(connection, kind, corpus.model, len(ids), sorted(ids))
@@ -135,6 +144,7 @@ def _deliver(writer: Writer, space: str | None, rows: Sequence[Pending]) -> None
                     waiting.setdefault((kind, row.item_id), row)
                 if waiting.get((kind, row.item_id)) != row:
                     known.delivered[row.seq] = at
+    return True
 
 
 def refill(writer: Writer, progress: Progress | None = None) -> None:
@@ -153,7 +163,7 @@ def refill(writer: Writer, progress: Progress | None = None) -> None:
     except EmbedderUnavailable as exc:
         away = exc
     _refill(writer, progress)
-    while not index.end_filling(token):
+    while not index.end_filling(token, writer.corpus.store.identity()):
         # The index was lost meanwhile.
         token = index.start_filling()
         _refill(writer, progress)

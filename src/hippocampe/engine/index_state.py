@@ -24,6 +24,8 @@ class Deliveries:
     """True if a full disk stopped the update of the index at opening, or rows could not be embedded."""
     damaged: bool = False
     """True if the index must be rebuilt."""
+    recognised: bool = False
+    """True once a shared index is known to be that of the database."""
 
 
 @dataclass(slots=True)

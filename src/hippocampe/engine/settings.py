@@ -6,7 +6,7 @@ value of its own.
 
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import partial
@@ -287,6 +287,15 @@ class SpaceSettings:
             found = replace(defaults(self.config), **_usable(stored))
             self._cached[space] = (time.monotonic(), found)
         return found
+
+    def of_all(self, spaces: Iterable[str]) -> dict[str, Settings]:
+        """The settings of many spaces, read at once, past the cache."""
+        stored: dict[str, dict[str, Any]] = {}
+        with self.store.read() as connection:
+            for space, name, value in rows.everything(connection):
+                stored.setdefault(space, {})[name] = value
+        default = defaults(self.config)
+        return {space: replace(default, **_usable(stored.get(space, {}))) for space in spaces}
 
     def clear(self, spaces: Collection[str] | None = None) -> None:
         """Invalidate the settings of some spaces; None for all."""

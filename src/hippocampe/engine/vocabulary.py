@@ -33,13 +33,17 @@ four bytes per known word."""
 COUNTED_AGAIN = 20_000
 """Items of a space up to which another process's writes cause a recount, which takes 30 ms."""
 _NONE: Mapping[str, int] = MappingProxyType({})
-LAST_ERASURE = "last erasure"
-"""`meta` name: in a shared database, a random mark of the last transaction that erased words."""
 
 
-def note_erasure(connection: Connection) -> None:
-    """Mark, in the transaction that erases, that other processes must reload their words before they write."""
-    meta.put(connection, LAST_ERASURE, token_hex(8))
+def note_erasure(connection: Connection) -> str:
+    """Mark, in the transaction that erases, that other processes must reload their words before they write.
+
+    Returns:
+        The mark.
+    """
+    mark = token_hex(8)
+    meta.put(connection, meta.LAST_ERASURE, mark)
+    return mark
 
 
 def text_words(text: str) -> list[str]:
@@ -133,7 +137,7 @@ class Vocabulary:
                 self._replace_outdated()
             with self.store.read(whole=True) as connection:
                 if self._last == 0 and self.store.shared:
-                    self._last_erasure = meta.get(connection, LAST_ERASURE)
+                    self._last_erasure = meta.get(connection, meta.LAST_ERASURE)
                 self._reserve(embeddings.last_word(connection) + 1)
                 for new in self._new(connection):
                     self._take(new)
@@ -144,7 +148,7 @@ class Vocabulary:
         Args:
             connection: A transaction of a shared database, under the lock of its writers.
         """
-        if meta.get(connection, LAST_ERASURE) != self._last_erasure:
+        if meta.get(connection, meta.LAST_ERASURE) != self._last_erasure:
             self.forget()
 
     def follow(self, spaces: Collection[str] | None = None) -> None:
@@ -157,7 +161,7 @@ class Vocabulary:
                 last = next(reversed(self._ids.items()), None)
                 erased = last is not None and not embeddings.is_word(connection, last[1], last[0])
                 if self.store.shared:
-                    erased |= meta.get(connection, LAST_ERASURE) != self._last_erasure
+                    erased |= meta.get(connection, meta.LAST_ERASURE) != self._last_erasure
             if erased:
                 # Its id may belong to another word now.
                 self.forget()

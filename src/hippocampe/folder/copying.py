@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, Final
 from zlib import crc32
 
-from sqlalchemy import Connection, Table, delete, func, insert, literal, select
+from sqlalchemy import Connection, Table, delete, func, insert, literal, not_, select
 
 from hippocampe.engine.deliveries import ACKNOWLEDGED
 from hippocampe.errors import InvalidInput, StoreError
@@ -58,9 +58,11 @@ def copy(source: Store, target: Store, progress: Progress | None = None) -> dict
         InvalidInput: The target has data of its own.
         StoreError: A table of the target differs from that of the source afterwards.
     """
-    done, after = _begin(target)
+    done, after = _begin(source, target)
     # Writers of the source wait: the copy is of one moment.
     with source.exclusive(), source.read() as reading:
+        if done or after:
+            done, after = _still_equal(reading, target, done, after, progress)
         for table in _tables():
             if table.name in done:
                 continue
@@ -82,7 +84,10 @@ def _tables() -> list[Table]:
     return [table for table in schema.metadata.sorted_tables if table.name not in _LEFT_OUT]
 
 
-def _begin(target: Store) -> tuple[list[str], list[Any] | None]:
+def _begin(source: Store, target: Store) -> tuple[list[str], list[Any] | None]:
+    with source.read() as connection:
+        for space in connection.execute(select(schema.memory.c.space).distinct()).scalars():
+            target.check_space(space)
     with target.write() as connection:
         state = meta.get(connection, COPYING)
         if state:
@@ -99,6 +104,34 @@ def _begin(target: Store) -> tuple[list[str], list[Any] | None]:
 
 def _note(connection: Connection, done: list[str], after: list[Any] | None) -> None:
     meta.put(connection, COPYING, json.dumps({"done": done, "after": after}))
+
+
+def _still_equal(
+    reading: Connection,
+    target: Store,
+    done: list[str],
+    after: list[Any] | None,
+    progress: Progress | None,
+) -> tuple[list[str], list[Any] | None]:
+    """What an interrupted copy has made that the source still has: rows that it has not may refer to newer ones."""
+    tables = _tables()[: len(done) + (after is not None)]
+    for number, table in enumerate(tables):
+        if progress:
+            progress("comparing", number, len(tables))
+        upto = after if number == len(done) else None
+        if not _agree(reading, target, table, upto):
+            return _start_again(target, number), None
+    return done, after
+
+
+def _start_again(target: Store, number: int) -> list[str]:
+    """Empty a table of the target and those that depend on it; return those that stay."""
+    kept = [each.name for each in _tables()[:number]]
+    with target.write() as connection:
+        for each in reversed(_tables()[number:]):
+            connection.execute(delete(each))
+        _note(connection, kept, None)
+    return kept
 
 
 def _copy_table(
@@ -127,13 +160,18 @@ def _copy_table(
 
 
 def _rows(
-    connection: Connection, table: Table, after: list[Any] | None = None
+    connection: Connection,
+    table: Table,
+    after: list[Any] | None = None,
+    upto: list[Any] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """The rows of a table in the order of their keys."""
+    """The rows of a table in the order of their keys, after one key and up to another."""
     keys = list(table.primary_key)
     query = select(table).order_by(*keys)
     if after is not None:
         query = query.where(beyond(keys, after))
+    if upto is not None:
+        query = query.where(not_(beyond(keys, upto)))
     with connection.execute(query, execution_options={"yield_per": BATCH}) as found:
         yield from (dict(row) for row in found.mappings())
 
@@ -146,21 +184,22 @@ def _verify(reading: Connection, target: Store, progress: Progress | None) -> di
         with target.read() as connection:
             found[table.name] = _checksum(connection, table)
         if _checksum(reading, table) != found[table.name]:
-            with target.write() as connection:
-                # The next run copies this table and those that depend on it again.
-                names = [each.name for each in _tables()]
-                for each in reversed(_tables()[number:]):
-                    connection.execute(delete(each))
-                _note(connection, names[:number], None)
+            # The next run copies this table and those that depend on it again.
+            _start_again(target, number)
             raise StoreError(
                 f"table {table.name} changed while it was copied: run the same command again; it copies it again."
             )
     return found
 
 
-def _checksum(connection: Connection, table: Table) -> Copied:
+def _agree(reading: Connection, target: Store, table: Table, upto: list[Any] | None) -> bool:
+    with target.read() as connection:
+        return _checksum(connection, table, upto) == _checksum(reading, table, upto)
+
+
+def _checksum(connection: Connection, table: Table, upto: list[Any] | None = None) -> Copied:
     rows, total = 0, 0
-    for row in _rows(connection, table):
+    for row in _rows(connection, table, upto=upto):
         rows += 1
         total = (total + crc32(repr(row).encode())) % 2**32
     return Copied(rows, total)

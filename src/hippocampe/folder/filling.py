@@ -17,7 +17,7 @@ from hippocampe.types import Progress
 
 
 def complete(writer: Writer, progress: Progress | None = None, *, compare: bool = False) -> None:
-    """Fill a shared index that is new, or was not filled to the end, unless another process does so now.
+    """Fill a shared index that is new, of another database, or not filled to the end, unless another process does so now.
 
     Args:
         compare: Also fill an index with too few or too many points. Counting takes seconds for millions of items.
@@ -27,25 +27,33 @@ def complete(writer: Writer, progress: Progress | None = None, *, compare: bool 
         IndexUnavailable: The index is away; the mark stays.
     """
     corpus = writer.corpus
-    if not corpus.store.shared or not _is_incomplete(corpus, compare):
+    if not corpus.store.shared or not _is_incomplete(writer, compare):
         return
     with corpus.store.filling() as alone:
         # Another process may have filled it meanwhile.
-        if not alone or not _is_incomplete(corpus, compare):
+        if not alone or not _is_incomplete(writer, compare):
             return
-        if agree_in_number(corpus):
+        index = shared(corpus.index)
+        if index.is_new() and agree_in_number(corpus):
             # A new index of an empty store, or one that an earlier version filled, which marked nothing.
-            index = shared(corpus.index)
-            index.end_filling(index.start_filling())
+            index.end_filling(index.start_filling(), corpus.store.identity())
             return
-        log.warning("the index is new or incomplete, filling it from the store")
+        log.warning(
+            "the index is new, incomplete or of another database, filling it from the store"
+        )
         deliveries.refill(writer, progress)
 
 
-def _is_incomplete(corpus: Corpus, compare: bool) -> bool:
-    return shared(corpus.index).is_new() or (
-        compare and not agree_in_number(corpus, delivering=True)
-    )
+def _is_incomplete(writer: Writer, compare: bool) -> bool:
+    corpus, known = writer.corpus, writer.deliveries
+    index = shared(corpus.index)
+    if index.is_new():
+        return True
+    # Once: two databases that share a collection by mistake would fill it in turn for ever.
+    if not known.recognised and not index.is_of(corpus.store.identity()):
+        return True
+    known.recognised = True
+    return compare and not agree_in_number(corpus, delivering=True)
 
 
 def agree_in_number(corpus: Corpus, *, delivering: bool = False) -> bool:

@@ -88,12 +88,16 @@ def open_vocabulary(store: Store, embedder: Embedder) -> Vocabulary:
     return vocabulary
 
 
-def flush(context: Context, buffer: RetrievalBuffer) -> None:
-    """Make the index durable; count recalls and log turns in the store, unless the disk is full."""
+def flush(context: Context, buffer: RetrievalBuffer, *, wait: bool = True) -> None:
+    """Make the index durable; count recalls and log turns in the store, unless the disk is full.
+
+    Args:
+        wait: See `deliveries.settle`.
+    """
     if free_space.has_room(context.corpus.store.folder):
         context.accesses.flush()
         retrieval_log.flush(context.corpus.store, buffer)
-    deliveries.settle(context.writer)
+    deliveries.settle(context.writer, wait=wait)
 
 
 def bring_up_to_date(context: Context, buffer: RetrievalBuffer) -> None:
@@ -305,7 +309,8 @@ class Maintenance:
         # If the end of the process interrupts it, another process or the next open goes on.
         with suppress(Retired, _Stopping):
             filling.complete(writer, go_on, compare=compare)
-        deliveries.settle(writer)
+        # A frozen process would stop the writers of this one, too.
+        deliveries.settle(writer, wait=False)
 
     def _rederive(self, writer: Writer) -> None:
         until = time.monotonic() + REDERIVING_SECONDS
@@ -316,7 +321,7 @@ class Maintenance:
         try:
             if context.writer.deliveries.incomplete:
                 catch_up(context.writer)
-            flush(context, self._buffer)
+            flush(context, self._buffer, wait=False)
             erase.finish_erasure(context.writer)
             if whole:
                 retrieval_log.expire(context.corpus)

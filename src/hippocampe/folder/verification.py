@@ -17,6 +17,7 @@ from hippocampe.folder.residue import found_in_files, spellings
 from hippocampe.protocols import KINDS
 from hippocampe.store import outbox, statistics
 from hippocampe.store import settings as settings_rows
+from hippocampe.store.driver import parts
 from hippocampe.store.shown import embedded_ids
 from hippocampe.store.store import Store
 from hippocampe.system import free_space
@@ -98,12 +99,21 @@ def _indexed(corpus: Corpus, connection: Connection, kind: str) -> set[str]:
 
 
 def _unembedded(writer: Writer, connection: Connection, kind: str, missing: set[str]) -> set[str]:
-    """The missing rows that are only pending."""
-    if not writer.corpus.store.read_only:
-        return {id for of, id in writer.pending.rows if of == kind}
-    if backlog.has_unembedded(connection):
+    """The missing rows that are only pending, in any process."""
+    store = writer.corpus.store
+    own = {id for of, id in writer.pending.rows if of == kind}
+    if not (store.read_only or store.shared):
+        return own
+    if not backlog.has_unembedded(connection):
+        missing &= {row.item_id for row in outbox.pending(connection, 0) if row.kind == kind}
+    if store.read_only:
         return missing
-    return missing & {row.item_id for row in outbox.pending(connection, 0) if row.kind == kind}
+    # Of those that are embedded, the index lacks what it was not given yet.
+    return own.union(
+        row.id
+        for some in parts(sorted(missing - own), projection.BATCH)
+        for row in backlog.unembedded(connection, kind, writer.corpus.model, len(some), some)
+    )
 
 
 def _places(corpus: Corpus, texts: Sequence[str]) -> dict[str, tuple[str, ...]]:

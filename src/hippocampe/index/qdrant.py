@@ -4,8 +4,8 @@ One collection has the points of all kinds and spaces. The space is its tenant: 
 space together and builds a graph for each space only. The store is the truth: what the server misses while it is
 down stays in the outbox.
 
-A point of no kind marks a collection as filled. It is lost with the collection, so that no process takes an empty or
-half-filled collection for a whole one, even if the process that made it has died.
+A point of no kind marks a collection as filled, and names its database. It is lost with the collection, so that no
+process takes an empty or half-filled collection for a whole one, even if the process that made it has died.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ import socket
 import ssl
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import islice
@@ -57,6 +57,7 @@ _MARK: Final = "6f0f5e9c-5d0c-4c52-9d2b-3f6d1f6a7f10"
 """The id of the point that says how far the collection is filled, in its `_STATE`."""
 _STATE: Final = "state"
 _FILLED: Final = "filled"
+_DATABASE: Final = "database"
 _KEYWORDS = ("kind", "lasting", "passing", "type", "category", "subjects", "user", "channel")
 _NUMBERS = ("at", "expires_at")
 _TRANSIENT = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
@@ -159,7 +160,11 @@ class QdrantIndex:
 
     def is_new(self) -> bool:
         """Return whether nobody has filled the collection since it was made."""
-        return self._state() != _FILLED
+        return self._mark().get(_STATE) != _FILLED
+
+    def is_of(self, database: str) -> bool:
+        """Return whether the collection was filled from a database, or earlier than the mark named one."""
+        return self._mark().get(_DATABASE) in (None, database)
 
     def differing(self, kind: str, points: Iterable[Point]) -> Iterator[str]:
         """Compare stored points with those of the server; yield the ids that differ."""
@@ -250,30 +255,35 @@ class QdrantIndex:
         self._put_state(token)
         return token
 
-    def end_filling(self, token: str) -> bool:
+    def end_filling(self, token: str, database: str) -> bool:
         """Mark the collection as filled, if it is still the one that was filled.
+
+        Args:
+            database: The identity of the database that it was filled from.
 
         Returns:
             False if it was lost meanwhile, so that the new one has to be filled. If another process began to fill it
             too, that one sets the mark.
         """
-        state = self._state()
-        if state == token:
-            self._put_state(_FILLED)
-        return state is not None
+        mark = self._mark()
+        if mark.get(_STATE) == token:
+            self._put_state(_FILLED, database)
+        return bool(mark)
 
-    def _state(self) -> str | None:
-        """`_FILLED`, the token of the last filling, or None for a collection that nobody began to fill."""
+    def _mark(self) -> Mapping[str, Any]:
+        """`_STATE`, which is `_FILLED` or the token of the last filling, and `_DATABASE`; empty for a collection that
+        nobody began to fill."""
         records = self._call(
             "the collection cannot be opened",
             lambda node: node.retrieve(
                 self.collection, [_MARK], with_payload=True, timeout=WRITE_SECONDS
             ),
         )
-        return str((records[0].payload or {}).get(_STATE)) if records else None
+        return records[0].payload or {} if records else {}
 
-    def _put_state(self, state: str) -> None:
-        mark = models.PointStruct(id=_MARK, vector={}, payload={_STATE: state})
+    def _put_state(self, state: str, database: str | None = None) -> None:
+        payload = {_STATE: state} if database is None else {_STATE: state, _DATABASE: database}
+        mark = models.PointStruct(id=_MARK, vector={}, payload=payload)
         self._write("the collection cannot be opened", _upsert([mark]))
 
     # The server

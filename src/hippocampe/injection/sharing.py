@@ -13,7 +13,7 @@ from hippocampe.engine.context import Context
 from hippocampe.errors import StoreError
 from hippocampe.injection.channel_history import Told
 from hippocampe.injection.turn_state import TurnState
-from hippocampe.store import embeddings
+from hippocampe.store import audits, embeddings, meta
 from hippocampe.store.listening import BEAT_SECONDS, MISSED_BEATS, Listener, Message
 from hippocampe.store.postgres import PostgresStore
 from hippocampe.store.shown import TABLES
@@ -50,6 +50,9 @@ class Sharing:
         # Not in the turn, which does not wait for it; one thread, so that messages keep their order.
         self._telling = ThreadPoolExecutor(1, thread_name_prefix="hippocampe-telling")
         turns.channels.tell = self._tell
+        turns.tell = self._tell_forgotten
+        with self._store.read() as connection:
+            turns.retrievals.erasure = meta.get(connection, meta.LAST_ERASURE)
         url = corpus.config.database_listen_url or self._store.url
         attempt = partial(corpus.outages.attempt, MESSAGES)
         self._listener = Listener(self._store, url, self._hear, attempt)
@@ -74,6 +77,10 @@ class Sharing:
         with suppress(RuntimeError):
             self._telling.submit(self._send, scope, what, list(items))
 
+    def _tell_forgotten(self, space: str) -> None:
+        with suppress(RuntimeError):
+            self._telling.submit(self._say, {"forgotten": space})
+
     def _send(self, scope: Scope, what: str, items: Sequence[tuple[str, str]]) -> None:
         for start in range(0, max(len(items), 1), ITEMS):
             said = {
@@ -81,12 +88,16 @@ class Sharing:
                 "scope": [scope.space, scope.user, scope.channel],
                 "items": items[start : start + ITEMS],
             }
-            with suppress(StoreError):
-                self._store.tell(said)
+            self._say(said)
+
+    def _say(self, said: Message) -> None:
+        with suppress(StoreError):
+            self._store.tell(said)
 
     def _hear(self, messages: Sequence[Message] | None) -> None:
         corpus = self._context().corpus
         if messages is None:
+            self._drop_erased()
             self._forget(None)
             return
         for each in messages:
@@ -95,19 +106,34 @@ class Sharing:
                 self._alive[sender] = ENDED
             elif self._alive.get(sender) != ENDED:
                 self._alive[sender] = time.monotonic()
-        if erased := {each["erased"] for each in messages if "erased" in each}:
-            for space in erased:
+        if erased := {each["erased"]: each.get("mark") for each in messages if "erased" in each}:
+            for space, mark in erased.items():
                 # What they quote must not stay in memory, nor be logged.
-                self._turns.retrievals.drop(space)
+                self._turns.retrievals.drop(space, mark)
                 self._turns.erased(space)
             with suppress(StoreError):
                 corpus.forget_erased()
+        for space in {each["forgotten"] for each in messages if "forgotten" in each}:
+            # The injections that hosts repeat quote it.
+            self._turns.forget(space, told=True)
         if changed := [each["changed"] for each in messages if "changed" in each]:
             self._forget(None if None in changed else set(changed))
         for each in messages:
             if "what" in each:
                 with suppress(StoreError):
                     self._take(each, corpus.vocabulary.embedder.model)
+
+    def _drop_erased(self) -> None:
+        """Drop what is in memory if another process has erased, of which this one did not hear."""
+        with self._store.read() as connection:
+            mark = meta.get(connection, meta.LAST_ERASURE)
+            if mark == self._turns.retrievals.erasure:
+                return
+            spaces = audits.spaces_with(connection, "erase")
+        self._turns.retrievals.drop(None, mark)
+        for space in spaces:
+            self._turns.erased(space)
+        self._context().corpus.forget_erased()
 
     def _forget(self, spaces: set[str] | None) -> None:
         """Drop what is cached of spaces that another process changed; None for all."""

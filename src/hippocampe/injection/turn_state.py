@@ -53,6 +53,7 @@ class TurnState:
         warm: Whether the embedder and the rules are loaded.
         on_forget: Called with a space when something in it was forgotten or erased.
         erasures: Tells hosts that something in a space was erased.
+        tell: Tells the other processes that something in a space was forgotten.
     """
 
     def __init__(
@@ -70,27 +71,38 @@ class TurnState:
         self.warm = False
         self.on_forget: list[Callable[[str], None]] = []
         self.erasures = Erasures()
+        self.tell: Callable[[str], None] = _tell_nobody
 
     def embedder_changed(self, config: Config) -> None:
         """Adapt the limit of concurrent turns to another embedder."""
         self.admission.limit = _max_turns(config)
 
-    def forget(self, space: str) -> None:
-        """Clear what turns retain of a space: what was injected, and what their traces name."""
+    def forget(self, space: str, *, told: bool = False) -> None:
+        """Clear what turns retain of a space: what was injected, and what their traces name.
+
+        Args:
+            told: Whether the other processes know it.
+        """
         self.channels.forget(space)
         self.context_cache.clear()
         for drop in self.on_forget:
             drop(space)
+        if not told:
+            self.tell(space)
 
     def erased(self, space: str) -> None:
-        """Clear what turns and hosts retain of a space with erased text."""
-        self.forget(space)
+        """Clear what turns and hosts retain of a space with erased text; the store tells the other processes."""
+        self.forget(space, told=True)
         self.erasures.tell(space)
 
     def close(self) -> None:
         """Cancel queued work; running searches and reads end by themselves."""
         for pool in (self.search_pool, self.read_pool, self.load_pool):
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _tell_nobody(space: str) -> None:
+    """One process has the data folder."""
 
 
 def _max_turns(config: Config) -> int:

@@ -32,19 +32,20 @@ def update_pieces(
         notes: All readable notes by path.
         checkpoint: Called before each batch of changes; raises to stop.
     """
-    with writer.corpus.store.read() as connection:
+    store = writer.corpus.store
+    with store.read() as connection:
         stored = rows.listed(connection)
     current: set[str] = set()
-    outdated: dict[str, list[Listed]] = {}
     orphans: list[Listed] = []
     for row in stored:
         note = notes.get(row.path)
+        if store.shared and row.space != space:
+            # Another process may have notes of its own.
+            continue
         # Pieces of another space or source were stored under other settings.
         if note is None or (row.space, row.source) != (space, source):
             orphans.append(row)
-        elif row.digest != note.digest:
-            outdated.setdefault(row.path, []).append(row)
-        else:
+        elif row.digest == note.digest:
             current.add(row.path)
     for batch in parts(orphans, REMOVALS_PER_BATCH):
         with writer.change() as change:
@@ -52,7 +53,7 @@ def update_pieces(
     changed = [note for path, note in notes.items() if path not in current]
     for batch, pieces in _batches(changed, space, source):
         checkpoint()
-        _replace(writer, pieces, [row for note in batch for row in outdated.get(note.path, ())])
+        _replace(writer, batch, pieces, (space, source))
 
 
 def _batches(
@@ -88,14 +89,26 @@ def _pieces(note: Note, space: str, source: str) -> list[Piece]:
     ]
 
 
-def _replace(writer: Writer, new: Sequence[Piece], old: Sequence[Listed]) -> None:
-    if not new and not old:
-        return
-    prepared = writer.corpus.vocabulary.prepare([piece_text(piece) for piece in new]) if new else []
+def _replace(
+    writer: Writer, notes: Sequence[Note], pieces: Sequence[Piece], origin: tuple[str, str]
+) -> None:
+    """Replace the stored pieces of changed notes.
+
+    Args:
+        origin: Their space and source.
+    """
+    texts = [piece_text(piece) for piece in pieces]
+    prepared = writer.corpus.vocabulary.prepare(texts) if texts else []
+    digests = {note.path: note.digest for note in notes}
     with writer.change() as change:
-        _remove(change, old)
-        rows.add(change.connection, new)
-        for piece, embedded in zip(new, prepared, strict=True):
+        found = rows.listed(change.connection, digests)
+        held = [row for row in found if (row.space, row.source) == origin]
+        # Another process with the same notes may have stored some meanwhile.
+        current = {row.path for row in held if row.digest == digests[row.path]}
+        _remove(change, [row for row in held if row.digest != digests[row.path]])
+        new = [each for each in zip(pieces, prepared, strict=True) if each[0].path not in current]
+        rows.add(change.connection, [piece for piece, _ in new])
+        for piece, embedded in new:
             change.index("note", piece_point(piece, embedded.dense), embedded)
 
 

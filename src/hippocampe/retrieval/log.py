@@ -34,11 +34,13 @@ class RetrievalBuffer:
     """Retrievals that are not logged yet, oldest first. Thread-safe.
 
     Attributes:
-        dropped: Retrievals that were never logged: the buffer was full, or another process erased in their space.
+        dropped: Retrievals that were never logged: the buffer was full, or another process erased what they may quote.
+        erasure: In a shared database, the mark of the last erasure that this process knows; see `Store.last_erasure`.
     """
 
     def __init__(self) -> None:
         self.dropped = 0
+        self.erasure: str | None = None
         self._waiting = deque[Noted](maxlen=MAX_BUFFERED)
         self._lock = threading.Lock()
 
@@ -59,10 +61,15 @@ class RetrievalBuffer:
             self._waiting.clear()
         return taken
 
-    def drop(self, space: str) -> None:
-        """Drop the entries of a space, since what they quote may have been erased."""
+    def drop(self, space: str | None, erasure: str | None) -> None:
+        """Drop the entries of a space, or all, since what they quote may have been erased.
+
+        Args:
+            erasure: The mark of the erasure.
+        """
         with self._lock:
-            others = [noted for noted in self._waiting if noted.entry.space != space]
+            self.erasure = erasure
+            others = [noted for noted in self._waiting if space not in (None, noted.entry.space)]
             self.dropped += len(self._waiting) - len(others)
             self._waiting.clear()
             self._waiting.extend(others)
@@ -126,10 +133,16 @@ def flush(store: Store, buffer: RetrievalBuffer, *, from_reserve: bool = False) 
         try:
             # The entries were only in memory until now: a power cut may still lose them.
             with store.write(durable=False, from_reserve=from_reserve) as connection:
-                rows.add(connection, waiting)
+                erasure = store.last_erasure(connection)
+                if known := erasure == buffer.erasure:
+                    rows.add(connection, waiting)
         except BaseException:
             buffer.put_back(waiting)
             raise
+        if not known:
+            # Another process has erased, and it is not known where: they may quote what was.
+            buffer.dropped += len(waiting)
+            buffer.drop(None, erasure)
 
 
 def retrievals(
@@ -198,9 +211,9 @@ def expire(corpus: Corpus) -> None:
     """Delete retrievals older than the setting `retrieval_days` of their space."""
     with corpus.store.read() as connection:
         oldest = rows.oldest(connection)
+    chosen = corpus.settings.of_all(oldest)
     for space, at in oldest.items():
-        days = corpus.settings.of(space).retrieval_days
-        oldest_retained = corpus.store.now() - timedelta(days=days)
+        oldest_retained = corpus.store.now() - timedelta(days=chosen[space].retrieval_days)
         if at < oldest_retained:
             with corpus.store.write(from_reserve=True) as connection:
                 rows.remove_before(connection, space, oldest_retained)

@@ -4,11 +4,11 @@ connection."""
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection, insert, select
 
 from hippocampe.store.portable import newest
 from hippocampe.store.schema import audit
-from hippocampe.types import AuditEntry
+from hippocampe.types import AuditAction, AuditEntry
 
 _ACTOR = "actor"
 """The name of the actor in `detail`."""
@@ -32,6 +32,12 @@ def find(
     """The latest entries of a space, newest first."""
     query = newest(audit, space, since=since, limit=limit)
     return [_entry(row) for row in connection.execute(query)]
+
+
+def spaces_with(connection: Connection, action: AuditAction) -> list[str]:
+    """The spaces with an entry about an action."""
+    query = select(audit.c.space).where(audit.c.action == action)
+    return list(connection.execute(query.distinct()).scalars())
 
 
 def _entry(row: Any) -> AuditEntry:

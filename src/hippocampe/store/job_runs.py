@@ -1,6 +1,6 @@
 """Rows of the ledger of jobs. Each function takes a connection."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,6 +12,7 @@ from sqlalchemy import (
     delete,
     func,
     insert,
+    literal,
     literal_column,
     or_,
     select,
@@ -20,7 +21,8 @@ from sqlalchemy import (
 )
 from uuid6 import uuid7
 
-from hippocampe.store.schema import fields_of, job_run
+from hippocampe.store.portable import json_values
+from hippocampe.store.schema import fields_of, job_run, to_json
 from hippocampe.types import JobRun, JobState
 
 READY: tuple[JobState, ...] = ("waiting", "failed")
@@ -138,27 +140,27 @@ def pending(connection: Connection, jobs: Collection[str]) -> set[tuple[str, str
     return {(row.job, row.space) for row in rows}
 
 
-def last_ended(
-    connection: Connection,
-    job: str,
-    space: str,
-    *,
-    before: datetime | None = None,
-    done: bool = False,
-) -> datetime | None:
-    """The time when the last run of a job in a space was done or parked.
+def last_done(connection: Connection, job: str, space: str) -> datetime | None:
+    """The time when the last run of a job in a space was done."""
+    of = (job_run.c.space == space, job_run.c.job == job, job_run.c.state == "done")
+    return connection.execute(select(func.max(job_run.c.ended_at)).where(*of)).scalar()
+
+
+def last_ended_in(
+    connection: Connection, job: str, spaces: Iterable[str], *, before: datetime
+) -> dict[str, datetime]:
+    """The time when the last run of a job was done or parked, in each of many spaces that has one.
 
     Args:
         before: Exclude runs that ended later.
-        done: Exclude parked runs.
     """
-    query = select(func.max(job_run.c.ended_at)).where(
-        job_run.c.space == space, job_run.c.job == job
+    named = json_values(literal(to_json([*spaces])))
+    ended = select(func.max(job_run.c.ended_at)).where(
+        *(job_run.c.space == named.c.value, job_run.c.job == job),
+        *(job_run.c.ended_at <= before, job_run.c.state.in_(("done", "parked"))),
     )
-    if before is not None:
-        query = query.where(job_run.c.ended_at <= before)
-    states = ("done",) if done else ("done", "parked")
-    return connection.execute(query.where(job_run.c.state.in_(states))).scalar()
+    query = select(named.c.value, ended.correlate(named).scalar_subquery())
+    return {space: at for space, at in connection.execute(query) if at is not None}
 
 
 def put_off(connection: Connection, job: str, space: str | None, until: datetime) -> None:

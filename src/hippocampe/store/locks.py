@@ -8,10 +8,21 @@ WAITING_TO_UPGRADE = f"SELECT pg_advisory_xact_lock({_UPGRADE}, 0)"
 """The statement that waits for other processes that create or upgrade the tables."""
 WAITING_TO_ADD_WORDS = f"SELECT pg_advisory_xact_lock({_WORDS}, 0)"
 """The statement that waits for other transactions that add words: their ids are assigned in the order of commits."""
+WAITING_FOR_ERASURES = f"SELECT pg_advisory_xact_lock_shared({_WRITERS}, 0)"
+"""The statement that waits for erasures, and keeps others from beginning."""
 WAITING_TO_SCHEDULE = f"SELECT pg_advisory_xact_lock({_SCHEDULE}, 0)"
 """The statement that waits for other processes that look at the schedule of jobs."""
 TRYING_TO_FILL = f"SELECT pg_try_advisory_xact_lock({_FILLING}, 0)"
 """The statement that answers whether no other process fills the index."""
+
+
+def trying_to_write(space: str | None) -> str:
+    """The statement that answers whether no other process writes in a space, or in any, and keeps them from it."""
+    return (
+        waiting_for_writers(space)
+        .replace("pg_advisory", "pg_try_advisory")
+        .replace(", pg_", " AND pg_")
+    )
 
 
 def waiting_for_writers(space: str | None) -> str:

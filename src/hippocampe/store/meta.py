@@ -5,6 +5,9 @@ from sqlalchemy import Connection, bindparam, select, text
 from hippocampe.store.driver import read
 from hippocampe.store.schema import meta
 
+LAST_ERASURE = "last erasure"
+"""In a shared database, a random mark of the last transaction that erased words."""
+
 _GET = select(meta.c.value).where(meta.c.name == bindparam("name"))
 _PUT = text(
     "INSERT INTO meta (name, value) VALUES (:name, :value) "

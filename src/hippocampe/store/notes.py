@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, delete, insert, select
 
 from hippocampe.store import embeddings
+from hippocampe.store.driver import parts
 from hippocampe.store.schema import fields_of, note
 
 
@@ -41,10 +42,15 @@ def of_row(row: Row[Any]) -> Piece:
     return Piece(**fields_of(note, row))
 
 
-def listed(connection: Connection) -> list[Listed]:
-    """All pieces of all spaces."""
-    columns = (note.c.id, note.c.space, note.c.source, note.c.path, note.c.digest)
-    return [Listed(*row) for row in connection.execute(select(*columns))]
+def listed(connection: Connection, paths: Collection[str] | None = None) -> list[Listed]:
+    """The pieces of all spaces: all, or those of the notes with some paths."""
+    query = select(note.c.id, note.c.space, note.c.source, note.c.path, note.c.digest)
+    some = (
+        [query]
+        if paths is None
+        else [query.where(note.c.path.in_(part)) for part in parts([*paths], 500)]
+    )
+    return [Listed(*row) for each in some for row in connection.execute(each)]
 
 
 def get(connection: Connection, space: str, ids: Collection[str]) -> list[Piece]:

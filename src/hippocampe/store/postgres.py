@@ -19,7 +19,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from hippocampe.errors import InvalidInput, StoreError
-from hippocampe.store import driver, full_text, locks, postgres_schema, schema
+from hippocampe.store import driver, full_text, locks, meta, postgres_schema, schema
 from hippocampe.store.postgres_schema import EVERY, SPACE
 from hippocampe.store.schema import MADE
 from hippocampe.store.store import Store
@@ -55,6 +55,8 @@ PREPARED_AFTER = 2
 LOCK_SECONDS = 30
 """Longest wait for the writers of other processes."""
 
+_SERVER = "SELECT system_identifier FROM pg_control_system()"
+_NUMBER = "SELECT oid FROM pg_database WHERE datname = current_database()"
 _NOTIFY = "SELECT pg_notify(%s, %s)"
 
 FENCE: ContextVar[str] = ContextVar("hippocampe_space", default=EVERY)
@@ -230,6 +232,13 @@ class PostgresStore(Store):
                     raise
         raise AssertionError
 
+    def identity(self) -> str:
+        """The name of the database among all: another one than that of the database that it was restored from."""
+        with self.read() as connection:
+            server = connection.exec_driver_sql(_SERVER).scalar_one()
+            number = connection.exec_driver_sql(_NUMBER).scalar_one()
+        return f"{server} {number}"
+
     def keeps_spaces_apart(self) -> bool:
         """Return whether the database itself does: row-level security does not restrict superusers."""
         query = "SELECT NOT (rolsuper OR rolbypassrls) FROM pg_roles WHERE rolname = current_user"
@@ -259,23 +268,29 @@ class PostgresStore(Store):
             yield
 
     @contextmanager
-    def exclusive(self) -> Generator[None]:
+    def exclusive(self, *, wait: bool = True) -> Generator[bool]:
         """Block the other writers of the space, in all processes, during several transactions.
 
         Work on all spaces blocks all writers. A second connection holds the lock: one transaction of the work may end
         before the lock does.
+
+        Args:
+            wait: Whether to wait for the writers of other processes. One that is frozen holds its lock for as long.
+
+        Returns:
+            Whether no other process writes; true if it waited.
         """
         with self._writing:
             depth: int = getattr(self._held, "depth", 0)
             self._held.depth = depth + 1
             try:
                 if depth:
-                    yield
+                    yield True
                 else:
-                    space = FENCE.get()
-                    waiting = locks.waiting_for_writers(None if space == EVERY else space)
-                    with self._holding(waiting):
-                        yield
+                    space = None if FENCE.get() == EVERY else FENCE.get()
+                    with self._holding(locks.waiting_for_writers(space) if wait else "") as holding:
+                        trying = locks.trying_to_write(space)
+                        yield wait or holding.exec_driver_sql(trying).scalar_one()
             finally:
                 self._held.depth = depth
 
@@ -332,9 +347,15 @@ class PostgresStore(Store):
         """Remove dead rows from the tables and their indexes, while others read and write."""
         self._each_table("VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF)")
 
-    def erased(self, space: str) -> None:
+    def erased(self, space: str, mark: str) -> None:
         """Tell the other processes, which drop what they hold of the space in memory."""
-        self.tell({"erased": space})
+        self.tell({"erased": space, "mark": mark})
+
+    def last_erasure(self, connection: Connection) -> str | None:
+        """The mark of the last erasure by any process; none follows before the transaction ends."""
+        if getattr(self._held, "depth", 0) == 0:
+            connection.exec_driver_sql(locks.WAITING_FOR_ERASURES)
+        return meta.get(connection, meta.LAST_ERASURE)
 
     def rewrite(self) -> tuple[str, ...]:
         """Write all tables and their indexes again, without the bytes of deleted rows. Each table waits meanwhile."""

@@ -181,6 +181,10 @@ class Store:
                     if (tell := each()) is not None:
                         tell(self._changed if watched else None)
 
+    def identity(self) -> str:
+        """The name of a shared database, which its index has too."""
+        return ""
+
     def check_space(self, space: str) -> None:
         """Check that the store can have a space of this name.
 
@@ -196,7 +200,7 @@ class Store:
         """
         yield
 
-    def alone(self) -> AbstractContextManager[None]:
+    def alone(self) -> AbstractContextManager[object]:
         """Block the writers of this process. SQLite has no others."""
         return self.exclusive()
 
@@ -213,10 +217,17 @@ class Store:
         return nullcontext(True)
 
     @contextmanager
-    def exclusive(self) -> Generator[None]:
-        """Block the other writers of this process during several transactions."""
+    def exclusive(self, *, wait: bool = True) -> Generator[bool]:
+        """Block the other writers of this process during several transactions.
+
+        Args:
+            wait: Whether to wait for the writers of other processes: here is none.
+
+        Returns:
+            Whether no other process writes.
+        """
         with self._writing:
-            yield
+            yield True
 
     def read_ahead(self, *, stop: Callable[[], bool]) -> None:
         """Load the rows that recall reads into the page cache, until `stop` returns true.
@@ -318,8 +329,16 @@ class Store:
         self.scrub()
         return ()
 
-    def erased(self, space: str) -> None:
-        """Tell other processes that rows of a space were erased: here is none."""
+    def erased(self, space: str, mark: str) -> None:
+        """Tell other processes that rows of a space were erased: here is none.
+
+        Args:
+            mark: That of the erasure; see `last_erasure`.
+        """
+
+    def last_erasure(self, connection: Connection) -> str | None:
+        """The mark of the last erasure by any process; none follows before the transaction ends."""
+        return None
 
     def remains(self) -> tuple[str, ...]:
         """The places where bytes of erased rows are left after `scrub`, see `Receipt.remains`: none."""

@@ -1,6 +1,6 @@
 """Find the scheduled jobs that are due, from the clock of the context and the ledger alone."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
@@ -49,9 +49,11 @@ def due(
 def _due(context: Context, connection: Connection, *, starting: bool) -> Iterator[tuple[str, str]]:
     corpus = context.corpus
     now = corpus.store.now()
-    for space, oldest in spaces.with_live(connection).items():
-        since = _last(connection, "digest", space, now) or oldest
-        if is_digest_due(corpus.settings.of(space), since=since, now=now, starting=starting):
+    live = spaces.with_live(connection)
+    chosen, last = corpus.settings.of_all(live), _last(connection, "digest", live, now)
+    for space, oldest in live.items():
+        since = last.get(space, oldest)
+        if is_digest_due(chosen[space], since=since, now=now, starting=starting):
             yield "digest", space
     wanted = {
         "settle": () if context.language_model is None else spaces.to_review(connection),
@@ -60,20 +62,22 @@ def _due(context: Context, connection: Connection, *, starting: bool) -> Iterato
         "prune": _setting(corpus, connection, "prune_below"),
     }
     for job, every in EVERY.items():
+        last = _last(connection, job, wanted[job], now)
         for space in wanted[job]:
-            last = _last(connection, job, space, now)
-            if last is None or now - last >= every:
+            if space not in last or now - last[space] >= every:
                 yield job, space
 
 
 def _setting(corpus: Corpus, connection: Connection, name: str) -> list[str]:
     """The spaces in which a setting is on."""
-    found = spaces.that_set(connection, name)
-    return [space for space in found if getattr(corpus.settings.of(space), name)]
+    chosen = corpus.settings.of_all(spaces.that_set(connection, name))
+    return [space for space, its in chosen.items() if getattr(its, name)]
 
 
-def _last(connection: Connection, job: str, space: str, now: datetime) -> datetime | None:
-    return job_runs.last_ended(connection, job, space, before=now + SET_BACK)
+def _last(
+    connection: Connection, job: str, of: Iterable[str], now: datetime
+) -> dict[str, datetime]:
+    return job_runs.last_ended_in(connection, job, of, before=now + SET_BACK)
 
 
 def is_digest_due(chosen: Settings, *, since: datetime, now: datetime, starting: bool) -> bool:

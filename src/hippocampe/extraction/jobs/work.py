@@ -55,7 +55,7 @@ def _decay(context: Context, run: JobRun) -> str | None:
     context.accesses.flush()
     with context.writer.change() as change:
         now = context.corpus.store.now()
-        last = job_runs.last_ended(change.connection, "decay", run.space, done=True)
+        last = job_runs.last_done(change.connection, "decay", run.space)
         lowered: dict[str, float] = {}
         for faded in memories.fading(change.connection, run.space):
             since = max(filter(None, (faded.used_at, last)))
