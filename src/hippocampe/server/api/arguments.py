@@ -16,6 +16,7 @@ from hippocampe.types import (
     MAX_LABEL_CHARACTERS,
     MAX_MESSAGE_CHARACTERS,
     MAX_METADATA_KEYS,
+    MAX_TOOL_RESULTS,
     UNSET,
     MetadataValue,
     Settings,
@@ -29,7 +30,6 @@ from hippocampe.validation import (
     MAX_REPLACES,
     MAX_SUBJECTS,
     MAX_TOKEN_CHARACTERS,
-    MAX_TOOL_RESULTS,
 )
 from hippocampe.verbs import documentation
 
