@@ -77,7 +77,7 @@ def _text(record: "dict[str, Any]") -> str:
 
 
 def _of_command(record: "dict[str, Any]") -> "tuple[bool, str]":
-    """Whether a record has the output of a command of Claude Code, and the line of one that a person typed."""
+    """Return whether a record has the output of a command of Claude Code, and the line of one that a person typed."""
     text = "\n".join(_texts(_content(record)))
     line = f"{_tagged(text, 'command-name')} {_tagged(text, 'command-args')}"
     return text.startswith(COMMAND_OUTPUT), line.strip()
