@@ -4,7 +4,7 @@ All are immutable; times are aware datetimes in UTC; ids are UUID strings of ver
 """
 
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date as Date
 from datetime import datetime
@@ -73,6 +73,10 @@ _JOINER, _VARIANT = "\u200d", "\ufe0f"
 MAX_CONTENT_CHARACTERS = 100_000
 MAX_MESSAGE_CHARACTERS = 1_000_000
 MAX_LABEL_CHARACTERS = 200
+MAX_TOOL_RESULTS = 100
+"""Most tool results of one exchange."""
+MAX_TOOL_CHARACTERS = 4_000_000
+"""Most characters of all tool results of one exchange, which are stored and searched word for word."""
 MAX_METADATA_KEYS = 32
 MAX_METADATA_BYTES = 4_096
 
@@ -95,6 +99,18 @@ def printable(text: str) -> str:
         for before, each, after in around
         if each.isprintable() or (each == _JOINER and _in_emoji(before) and _in_emoji(after))
     )
+
+
+def last_results(results: Iterable[str]) -> list[str]:
+    """As many of the last tool results of an exchange as it can have, each cut to its greatest length.
+
+    An agent may call hundreds of tools for one answer.
+    """
+    kept, left = list[str](), MAX_TOOL_CHARACTERS
+    for each in list(results)[: -MAX_TOOL_RESULTS - 1 : -1]:
+        kept.append(each[: min(left, MAX_MESSAGE_CHARACTERS)])
+        left -= len(kept[-1])
+    return kept[::-1]
 
 
 def _in_emoji(character: str) -> bool:

@@ -40,10 +40,6 @@ MAX_EVIDENCE = 10_000
 below the limit of variables in one statement of SQLite (32,766)."""
 MAX_CHOICES = 32
 """Most names chosen from a fixed list (collections, types, states); the list is shorter."""
-MAX_TOOL_RESULTS = 100
-"""Most tool results of one exchange: an agent calls fewer tools for one answer."""
-MAX_TOOL_CHARACTERS = 4_000_000
-"""Most characters of all tool results of one exchange, which are stored and searched word for word."""
 MAX_ABSENT = 100
 """Most texts that one `verify` searches in every file."""
 MAX_MANY = 10_000

@@ -187,6 +187,55 @@ def test_what_the_program_writes_is_no_prompt(tmp_path: Path, said: str, person:
     )
 
 
+def command(name: str, arguments: str, uuid: str) -> str:
+    """A command of Claude Code as it is typed."""
+    parts = {"message": f"{name} is running…", "name": f"/{name}", "args": arguments}
+    said = "\n".join(f"<command-{tag}>{text}</command-{tag}>" for tag, text in parts.items())
+    return record("user", said, uuid)
+
+
+EXECUTED = [
+    command("cost", "", "c1"),
+    record("user", "<local-command-stdout>$1</local-command-stdout>", "c2"),
+]
+
+
+def test_the_answer_to_a_command_leaves_the_exchange_before(
+    url: str, memory: Hippocampe, transcript: Path
+) -> None:
+    transcript.write_text("\n".join(EXCHANGE[:2]) + "\n", encoding="utf-8")
+    hook("stop", stopped(transcript), HIPPOCAMPE_URL=url)
+    with transcript.open("a", encoding="utf-8") as file:
+        expanded = record("user", words("Relis la coque, puis…"), "m1", isMeta=True)
+        answer = record("assistant", words("La coque est saine."), "a2")
+        file.write("\n".join([command("relis", "la coque", "c3"), expanded, answer]))
+    hook("stop", stopped(transcript), HIPPOCAMPE_URL=url)
+    said = ["Où est amarré le voilier ?", "À Nantes.", "/relis la coque", "La coque est saine."]
+    assert [each.content for each in memory.messages(scope=Scope())] == said
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        (EXECUTED, ("u2", "We sail on Saturday", "Noted.")),
+        ([*EXECUTED, command("note", "", "c3")], ("c3", "/note", "Noted.")),
+        ([command("note", "two sails", "c3"), *EXECUTED], ("c3", "/note two sails", "Noted.")),
+        (
+            [record("user", "<task-notification>\n<status>done</status>", "n1")],
+            ("u2", "We sail on Saturday", "Noted."),
+        ),
+    ],
+)
+def test_the_program_executes_some_commands_by_itself(
+    tmp_path: Path, lines: list[str], found: tuple[str, str, str]
+) -> None:
+    path = tmp_path / "transcript.jsonl"
+    prompt = record("user", words("We sail on Saturday"), "u2")
+    answer = record("assistant", words("Noted."), "a2")
+    path.write_text("\n".join([*EXCHANGE[:2], prompt, *lines, answer]), encoding="utf-8")
+    assert last_exchange(str(path)) == found
+
+
 def test_options_choose_the_scope(url: str, memory: Hippocampe, transcript: Path) -> None:
     typed = ("--space", "travail", "--user=owen", "--channel", "été à l'île")
     hook("stop", stopped(transcript), *typed, HIPPOCAMPE_URL=url)

@@ -134,6 +134,24 @@ def test_results_of_the_hosts_tools_are_kept(hippo: Hippocampe, server: ModelSer
     assert kept == ["Rendez-vous chez le dentiste le 12 mars"]
 
 
+def test_an_agent_goes_on_when_memory_fails(
+    hippo: Hippocampe, server: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def work() -> None:
+        async with Agent(MODEL, capabilities=[LongTermMemory(hippo, scope=DEV)]) as agent:
+            # It has no visible character, and cannot be stored.
+            server.say("Oui ?")
+            assert (await agent.run("\u2063")).output == "Oui ?"
+            assert hippo.messages(scope=DEV) == []
+            hippo.close()
+            server.say("En Grèce !")
+            assert (await agent.run("Mickael part où ?")).output == "En Grèce !"
+
+    run(work)
+    assert "could not be stored: message is empty" in caplog.text
+    assert "without new memory" in caplog.text
+
+
 def test_without_tools_and_without_storing(hippo: Hippocampe, server: ModelServer) -> None:
     async def work() -> None:
         memory = LongTermMemory(hippo, scope=DEV, tools=False, store=False)

@@ -140,6 +140,19 @@ except NotImplementedError:
     pass
 else:
     raise AssertionError("a time to live is refused")
+secrets = {
+    "card": 4111111111111111,
+    "n": 1,
+    "text": 'Mon mot de passe est "noyer88!x", my password is "walnut88!x"',
+    "login": {"password": 12345678, "user": "paul"},
+    "notes": ["le port de Nantes", "mdp : n0yer99"],
+}
+ours.put(("safe",), "paul", secrets)
+held = ours.get(("safe",), "paul").value
+assert (held["n"], held["login"]["user"], held["notes"][0]) == (1, "paul", "le port de Nantes")
+assert held["text"] == "Mon mot de passe est '[secret: password]', my password is '[secret: password]'"
+assert not any(str(each) in json.dumps(held) for each in (4111111111111111, 12345678, "88!x", "n0yer99"))
+assert ours.search(("safe",), filter={"n": 1})[0].key == "paul"
 hippo.close()
 """
 

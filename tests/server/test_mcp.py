@@ -375,6 +375,21 @@ def test_http_is_guarded(client: httpx.Client, connect: Any) -> None:
     assert large.status_code == 413
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [("Paul aime le soir \ud83d", "Paul aime le soir �"), ("Paul is \udc4b 40", "Paul is � 40")],
+)
+def test_half_an_emoji_is_no_error(
+    client: httpx.Client, memory: Hippocampe, said: str, kept: str
+) -> None:
+    params = {"name": "memory__index", "arguments": {"content": said}}
+    sent = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    answer = client.post("/mcp", content=json.dumps(sent).encode(), headers=headers)
+    assert answer.json()["result"]["isError"] is False
+    assert [each.content for each in memory.recent(scope=Scope())] == [kept]
+
+
 def test_clients_at_once(client: httpx.Client, memory: Hippocampe) -> None:
     async def steps(mcp: Client) -> None:
         stored = [
@@ -439,11 +454,13 @@ def test_lines_that_are_no_message_are_answered(folder: Path) -> None:
         json.dumps(hello).encode(),
         b"{rhubarb",
         json.dumps(ping).encode(),
+        # Half an emoji.
+        json.dumps(ping | {"id": 3, "params": {"_meta": {"said": "Bonsoir \ud83d"}}}).encode(),
     ]
     no_json, no_message = mcp_types.PARSE_ERROR, mcp_types.INVALID_REQUEST
     expected: list[tuple[Any, int | None]] = [
         *[(None, no_json)] * 3,
-        *[(None, no_message), ("a", no_message), (1, None), (None, no_json), (2, None)],
+        *[(None, no_message), ("a", no_message), (1, None), (None, no_json), (2, None), (3, None)],
     ]
     command = ("-m", "hippocampe", "mcp", "--folder", folder)
     pipe = subprocess.PIPE

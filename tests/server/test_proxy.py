@@ -323,6 +323,26 @@ def test_half_an_emoji_does_not_lose_a_chat(
     assert stored(memory, 2) == [message.replace("\ud83d", "\ufffd"), "Haha"]
 
 
+@pytest.mark.parametrize("said", ["Range le port. ", "Tidy up the harbour. "])
+def test_a_turn_of_many_tools_and_a_very_long_message_are_stored(
+    client: openai.OpenAI, memory: Hippocampe, server: ModelServer, said: str
+) -> None:
+    called = {"type": "function", "function": {"name": "weather", "arguments": "{}"}}
+    talk: list[Any] = [{"role": "user", "content": said * 70_000 + "Et Paul ?"}]
+    for n in range(120):
+        talk.append({"role": "assistant", "tool_calls": [{**called, "id": f"c{n}"}]})
+        talk.append({"role": "tool", "tool_call_id": f"c{n}", "content": f"quai {n}"})
+    server.add(Answer("C'est fait."))
+    client.chat.completions.create(model="scripted", messages=talk, user="dev", tools=[TOOL])
+    message, reply, *results = eventually(
+        lambda: [each.content for each in memory.messages(scope=Scope(), limit=200)], 102
+    )
+    assert message.startswith(said)
+    assert message.endswith("Et Paul ?")
+    assert reply == "C'est fait."
+    assert results == [f"quai {n}" for n in range(20, 120)]
+
+
 def test_models_are_listed(client: openai.OpenAI) -> None:
     assert [each.id for each in client.models.list()] == ["scripted"]
 

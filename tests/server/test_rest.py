@@ -104,6 +104,19 @@ def test_a_conversation(client: httpx.Client, memory: Hippocampe) -> None:
     assert retrievals[0]["items"]
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [("Bonne soirée \\ud83d", "Bonne soirée �"), ("Good night \\udc4b!", "Good night �!")],
+)
+def test_half_an_emoji_does_not_lose_an_exchange(
+    client: httpx.Client, memory: Hippocampe, said: str, kept: str
+) -> None:
+    exchange = f'{{"user_message": "{said}", "reply": "{said}", "tool_results": ["{said}"]}}'
+    headers = {"Content-Type": "application/json"}
+    ok(client.post("/api/after_turn", content=exchange.encode(), headers=headers), 201)
+    assert [each.content for each in memory.messages(scope=Scope())] == [kept] * 3
+
+
 def test_forgetting(client: httpx.Client) -> None:
     ok(client.post("/api/memories", json=TEA), 201)
     tried = ok(client.post("/api/forget", json={"topic": "thé vert", "dry_run": True}))

@@ -1,8 +1,9 @@
 """Long-term memory for any Pydantic AI agent: `Agent(..., capabilities=[LongTermMemory(hippo)])`."""
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, cast
 
 from pydantic_ai import RunContext
@@ -17,10 +18,13 @@ from hippocampe.companion.attending import Attend, last_prompt, with_reminders
 from hippocampe.companion.removals import may_quote, removals
 from hippocampe.companion.tools import toolset
 from hippocampe.companion.turn import Turn, record_run, remind
+from hippocampe.errors import HippocampeError
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.language.prompts import prompt
 from hippocampe.system.recent import Recent
-from hippocampe.types import Scope, Settings
+from hippocampe.types import Scope, Settings, last_results
+
+log = logging.getLogger("hippocampe")
 
 MAX_REMINDERS = 1_000
 """Earlier reminders that stay available, so that the model still sees them in the host's history."""
@@ -39,7 +43,8 @@ class _Reminder:
 class LongTermMemory(AbstractCapability[Any]):
     """Reminds an agent before each run, gives it memory tools, and stores the exchange after it.
 
-    The reminder is part of the requests only: it is in no message that the host gets back.
+    The reminder is part of the requests only: it is in no message that the host gets back. A failure of memory never
+    stops the agent: it runs without memory, and the log has one line.
 
     Args:
         hippo: The open memory; the caller closes it.
@@ -97,13 +102,17 @@ class LongTermMemory(AbstractCapability[Any]):
     async def for_run(self, ctx: RunContext[Any]) -> "AbstractCapability[Any]":
         """Prepare one run: its scope, its settings, its reminder."""
         scope = self._scope(ctx) if callable(self._scope) else self._scope
-        settings = await self.hippo.settings(scope=scope)
         message = _text_of(ctx.prompt)
-        turn = Turn(self.hippo, scope, settings)
-        now = await self.hippo.now()
-        fresh = await self._drop_removed(scope)
-        if message:
-            await remind(turn, message, fresh=fresh)
+        turn = Turn(self.hippo, scope, Settings())
+        now = datetime.now(UTC)
+        try:
+            turn.settings = await self.hippo.settings(scope=scope)
+            now = await self.hippo.now()
+            fresh = await self._drop_removed(scope)
+            if message:
+                await remind(turn, message, fresh=fresh)
+        except HippocampeError as exc:
+            log.warning("an agent runs without new memory: %s", exc)
         return _Run(self, turn, message, now)
 
 
@@ -145,19 +154,25 @@ class _Run(Attend):
     ) -> AgentRunResult[Any]:
         """Store the exchange and its cost."""
         turn, output = self._turn, result.output
-        if self._memory.store and self._message:
-            reply = output.strip() if isinstance(output, str) else ""
-            await turn.hippo.after_turn(
-                self._message, reply or None, scope=turn.scope, tool_results=turn.results
+        try:
+            await record_run(
+                turn.hippo,
+                turn.scope,
+                "agent",
+                turn.responses,
+                model=ctx.model.model_name,
+                injected=turn.injected_tokens,
             )
-        await record_run(
-            turn.hippo,
-            turn.scope,
-            "agent",
-            turn.responses,
-            model=ctx.model.model_name,
-            injected=turn.injected_tokens,
-        )
+            if self._memory.store and self._message:
+                reply = output.strip() if isinstance(output, str) else ""
+                await turn.hippo.after_turn(
+                    self._message,
+                    reply or None,
+                    scope=turn.scope,
+                    tool_results=last_results(turn.results),
+                )
+        except HippocampeError as exc:
+            log.warning("an exchange could not be stored: %s", exc)
         return result
 
 

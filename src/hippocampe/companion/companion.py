@@ -19,7 +19,7 @@ from hippocampe.hippocampe import Hippocampe
 from hippocampe.language.person import is_first_person
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.system.loop_thread import LoopThread
-from hippocampe.types import MAX_MESSAGE_CHARACTERS, Scope
+from hippocampe.types import MAX_MESSAGE_CHARACTERS, Scope, last_results
 from hippocampe.validation import clean_text
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ class AsyncCompanion:
             scope=turn.scope,
             # Identifies the exchange of the session in the store.
             at=question.at,
-            tool_results=turn.results,
+            tool_results=last_results(turn.results),
             expression=outcome.expression,
         )
         substantial = not is_small_talk(question.message, names=turn.settings.companion_names)

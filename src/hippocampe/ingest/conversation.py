@@ -34,6 +34,8 @@ from hippocampe.store.turn_rows import Turn
 from hippocampe.types import (
     MAX_LABEL_CHARACTERS,
     MAX_MESSAGE_CHARACTERS,
+    MAX_TOOL_CHARACTERS,
+    MAX_TOOL_RESULTS,
     Message,
     Scope,
     Settings,
@@ -41,8 +43,6 @@ from hippocampe.types import (
 )
 from hippocampe.validation import (
     MAX_LIMIT,
-    MAX_TOOL_CHARACTERS,
-    MAX_TOOL_RESULTS,
     check_id,
     check_identifiers,
     check_list,

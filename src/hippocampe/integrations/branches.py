@@ -9,7 +9,13 @@ from collections.abc import Mapping, Sequence
 from hippocampe.hippocampe import Exchanged, Hippocampe
 from hippocampe.integrations.conversation import Conversation
 from hippocampe.integrations.reminders import Reminders
-from hippocampe.types import Scope
+from hippocampe.language.text import cut
+from hippocampe.types import (
+    MAX_CONTENT_CHARACTERS,
+    MAX_MESSAGE_CHARACTERS,
+    Scope,
+    last_results,
+)
 
 Names = tuple[str, ...]
 """Names of the user's messages; each covers all that was said up to it."""
@@ -43,10 +49,10 @@ def store_exchange(
         external_id = known[path[-1]].external_id
     external_id = external_id or reminders.exchange()
     turn_id = hippo.after_turn(
-        message,
-        reply,
+        _storable(message),
+        None if reply is None else _storable(reply),
         scope=scope,
-        tool_results=results,
+        tool_results=last_results(results),
         external_id=external_id,
         replaces=[
             each.turn_id for name, each in known.items() if name not in path and not each.left
@@ -63,6 +69,11 @@ def store_exchange(
     for name, each in _known(hippo, scope, path).items():
         each.left = name not in path
     channel.exchanges[path[-1]] = Exchanged(path[0], turn_id, external_id)
+
+
+def _storable(text: str) -> str:
+    """A text, or of one that is too long to be stored its beginning and end: it quotes a document."""
+    return text if len(text) <= MAX_MESSAGE_CHARACTERS else cut(text, MAX_CONTENT_CHARACTERS)
 
 
 def _known(hippo: Hippocampe, scope: Scope, path: Names) -> Mapping[str, Exchanged]:

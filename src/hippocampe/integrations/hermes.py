@@ -16,7 +16,7 @@ from hippocampe.integrations.turns import label
 from hippocampe.language.sanitize import quote
 from hippocampe.system.environment import variable
 from hippocampe.system.login import login_name
-from hippocampe.types import Scope
+from hippocampe.types import Scope, last_results
 
 SETTINGS = "hippocampe.json"
 """File of the settings in the home of Hermes."""
@@ -132,7 +132,10 @@ class HippocampeProvider(MemoryProvider):
         last = max((n for n, each in enumerate(talk) if each.role == "user"), default=len(talk))
         results = [each.text for each in talk[last:] if each.role == "tool" and each.text.strip()]
         self._hippo.after_turn(
-            user_content, assistant_content, scope=self._of(session_id), tool_results=results
+            user_content,
+            assistant_content,
+            scope=self._of(session_id),
+            tool_results=last_results(results),
         )
 
     def get_tool_schemas(self) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ import asyncio
 import hashlib
 import json
 import operator
+import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any
@@ -24,10 +25,13 @@ from langgraph.store.base import (
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.hippocampe import Hippocampe, every_memory
+from hippocampe.language.secrets import MASKED, find_secrets, mask
 from hippocampe.types import Memory, Metadata, Scope
 
 MAX_FOUND = 1_000
 """Results of a search that are filtered."""
+_LEAF = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s\[\]{},:"]+')
+"""A text, a number or another plain value in JSON."""
 
 
 class HippocampeStore(BaseStore):
@@ -88,7 +92,7 @@ class HippocampeStore(BaseStore):
             held = self._held(key)
             items.append(
                 {
-                    "content": json.dumps(op.value, ensure_ascii=False),
+                    "content": self._written(op.value),
                     "key": key,
                     "source": "langgraph",
                     "ttl": None,
@@ -104,6 +108,15 @@ class HippocampeStore(BaseStore):
             )
         if items:
             self._hippo.remember_many(items, scope=self._scope)
+
+    def _written(self, value: Any) -> str:
+        """A value as JSON that is still JSON when its secrets are masked, unless they are refused."""
+        text = json.dumps(value, ensure_ascii=False)
+        for whole in (False, True):
+            if self._hippo.config.refuse_secrets or _is_json(mask(text)):
+                break
+            text = _masked(text, whole)
+        return text
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         wanted = {_prefix(op.namespace_prefix): True} if op.namespace_prefix else None
@@ -160,6 +173,42 @@ def _namespace(memory: Memory) -> tuple[str, ...]:
     return tuple(json.loads(str(memory.metadata["namespace"])))
 
 
+def _masked(text: str, whole: bool) -> str:
+    """JSON whose values with secrets are masked: each secret in a text by itself, or all of the value."""
+    secrets = find_secrets(text)
+
+    def masked(leaf: re.Match[str]) -> str:
+        found = [each for each in secrets if each.start < leaf.end() and leaf.start() < each.end]
+        if not found:
+            return leaf[0]
+        value = json.loads(leaf[0])
+        if isinstance(value, str):
+            # In JSON an escaped quote would pass for a part of the secret.
+            value = value.replace('"', "'")
+        parts = mask(value) if isinstance(value, str) and not whole else value
+        if parts == value:
+            parts = f"{MASKED}{found[0].kind}]"
+        return json.dumps(parts, ensure_ascii=False)
+
+    return _LEAF.sub(masked, text)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _value(memory: Memory) -> Any:
+    """The value of a memory. Earlier versions stored some that were masked and are no longer JSON."""
+    try:
+        return json.loads(memory.content)
+    except ValueError:
+        return {"text": memory.content}
+
+
 def _created(memory: Memory) -> str:
     """The time of the first put of a key."""
     return str(memory.metadata.get("created_at") or memory.created_at.isoformat())
@@ -169,7 +218,7 @@ def _item(memory: Memory, score: float | None = None) -> SearchItem:
     return SearchItem(
         namespace=_namespace(memory),
         key=str(memory.metadata["key"]),
-        value=json.loads(memory.content),
+        value=_value(memory),
         created_at=datetime.fromisoformat(_created(memory)),
         updated_at=memory.updated_at,
         score=score,
@@ -195,7 +244,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def _matches(memory: Memory, wanted: dict[str, Any] | None) -> bool:
-    return not wanted or _holds(json.loads(memory.content), wanted)
+    return not wanted or _holds(_value(memory), wanted)
 
 
 def _holds(value: Any, wanted: Any) -> bool:

@@ -2,6 +2,7 @@
 
 MACHINE_MADE = (
     *("<command-", "<local-command-", "<system-reminder>", "<bash-"),
+    "<task-notification>",
     *("Caveat: The messages below", "[Request interrupted by user"),
 )
 """Beginnings of such texts of coding agents."""

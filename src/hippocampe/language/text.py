@@ -137,6 +137,17 @@ def without_lone_surrogates(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
+_ESCAPE = re.compile(
+    r"(\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\(?!u[dD][89a-fA-F]).)|\\u[\da-fA-F]{4}"
+)
+"""An escape in JSON; the group has it unless it is half of an emoji."""
+
+
+def without_lone_escapes(json: str) -> str:
+    """Replace halves of emoji in JSON text, which some parsers refuse."""
+    return _ESCAPE.sub(lambda found: found[1] or "\\ufffd", json)
+
+
 def words(text: str) -> list[str]:
     """Return the folded words of `text` in order, with repeats.
 

@@ -18,10 +18,14 @@ _CODEX_ROLES = {
     "AgentMessage": "assistant",
 }
 """Roles by the kind of an event of Codex; in newer versions, by that of its item."""
+COMMAND_OUTPUT = ("<local-command-stdout>", "<local-command-stderr>")
+"""Beginnings of the output of a command that Claude Code executed by itself, which follows the command."""
 
 
 def last_exchange(path: str) -> tuple[str, str, str | None] | None:
     """The last prompt of the user and the last text of the agent after it.
+
+    A command that the agent answered is a prompt, as it was typed; one that the program executed by itself is none.
 
     Returns:
         The id of the prompt, the prompt, and the reply if there is one; None without a prompt.
@@ -30,15 +34,20 @@ def last_exchange(path: str) -> tuple[str, str, str | None] | None:
         OSError: The file cannot be read.
     """
     reply: str | None = None
+    executed = False
     with open(os.path.expanduser(path), "rb") as file:
-        for line in _lines_from_the_end(file):
+        for each in _lines_from_the_end(file):
             try:
-                record = json.loads(line)
+                record = json.loads(each)
             except ValueError:
                 continue  # An incomplete line, still being written.
             if not is_object(record) or record.get("isSidechain"):
                 continue
             role, text = _said(record)
+            if role == "user" and not text:
+                has_output, line = _of_command(record)
+                text = "" if executed else line
+                executed = has_output or (executed and not line)
             if not text:
                 continue
             if role == "assistant" and reply is None:
@@ -64,13 +73,33 @@ def _said(record: "dict[str, Any]") -> "tuple[object, str]":
 
 def _text(record: "dict[str, Any]") -> str:
     """The text of a person or of the agent in a record; empty if it has none."""
+    return _joined(_content(record))
+
+
+def _of_command(record: "dict[str, Any]") -> "tuple[bool, str]":
+    """Return whether a record has the output of a command of Claude Code, and the line of one that a person typed."""
+    text = "\n".join(_texts(_content(record)))
+    line = f"{_tagged(text, 'command-name')} {_tagged(text, 'command-args')}"
+    return text.startswith(COMMAND_OUTPUT), line.strip()
+
+
+def _tagged(text: str, tag: str) -> str:
+    return text.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0].strip()
+
+
+def _content(record: "dict[str, Any]") -> "Any":
+    """The content of a message that a person or the agent wrote; None of any other record."""
     message = record.get("message")
     if not is_object(message) or record.get("isMeta") or record.get("isCompactSummary"):
-        return ""
-    return _joined(message.get("content"))
+        return None
+    return message.get("content")
 
 
 def _joined(content: "Any") -> str:
+    return "\n\n".join(each for each in _texts(content) if not each.startswith(MACHINE_MADE))
+
+
+def _texts(content: "Any") -> list[str]:
     """The texts of a content: a string, or parts of several kinds. Codex writes `text` and `Text`."""
     parts: list[Any] = [{"type": "text", "text": content}] if isinstance(content, str) else content
     texts = [
@@ -78,7 +107,7 @@ def _joined(content: "Any") -> str:
         for part in parts or ()
         if is_object(part) and str(part.get("type")).lower() == "text"
     ]
-    return "\n\n".join(each for each in texts if each and not each.startswith(MACHINE_MADE))
+    return [each for each in texts if each]
 
 
 def _object(value: "Any") -> "dict[str, Any]":

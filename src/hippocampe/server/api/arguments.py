@@ -11,11 +11,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from hippocampe.client.calls import signature_of
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.language.i18n import languages
+from hippocampe.language.text import without_lone_surrogates
 from hippocampe.types import (
     MAX_CONTENT_CHARACTERS,
     MAX_LABEL_CHARACTERS,
     MAX_MESSAGE_CHARACTERS,
     MAX_METADATA_KEYS,
+    MAX_TOOL_RESULTS,
     UNSET,
     MetadataValue,
     Settings,
@@ -29,7 +31,6 @@ from hippocampe.validation import (
     MAX_REPLACES,
     MAX_SUBJECTS,
     MAX_TOKEN_CHARACTERS,
-    MAX_TOOL_RESULTS,
 )
 from hippocampe.verbs import documentation
 
@@ -51,9 +52,15 @@ def _members(value: Any) -> int:
     return len(cast("Sized", value)) if isinstance(value, dict | list) else 0
 
 
+def _readable(value: Any) -> Any:
+    return without_lone_surrogates(value) if isinstance(value, str) else value
+
+
 Few = BeforeValidator(_few)
 Label = Annotated[str, Field(max_length=MAX_LABEL_CHARACTERS)]
 MessageText = Annotated[str, Field(max_length=MAX_MESSAGE_CHARACTERS)]
+_Said = Annotated[MessageText, BeforeValidator(_readable)]
+"""Words of an exchange: a program may have cut an emoji in halves, and the rest is stored."""
 _Content = Annotated[str, Field(max_length=MAX_CONTENT_CHARACTERS)]
 _Reason = Annotated[str, Field(max_length=MAX_REASON_CHARACTERS)]
 _Choices = Annotated[list[Label], Field(max_length=MAX_CHOICES)]
@@ -61,8 +68,8 @@ _LIMITED: Mapping[str, Any] = {
     "content": _Content,
     "value": _Content,
     "query": Annotated[str, Field(max_length=MAX_QUESTION_CHARACTERS)],
-    "user_message": MessageText,
-    "reply": MessageText,
+    "user_message": _Said,
+    "reply": _Said,
     "topic": _Reason,
     "reason": _Reason,
     "subjects": Annotated[list[Label], Field(max_length=MAX_SUBJECTS)],
@@ -70,7 +77,7 @@ _LIMITED: Mapping[str, Any] = {
     "types": _Choices,
     "replaces": Annotated[list[Label], Field(max_length=MAX_REPLACES)],
     "evidence": Annotated[list[Label], Field(max_length=MAX_EVIDENCE)],
-    "tool_results": Annotated[list[MessageText], Field(max_length=MAX_TOOL_RESULTS)],
+    "tool_results": Annotated[list[_Said], Field(max_length=MAX_TOOL_RESULTS)],
     "cursor": Annotated[str, Field(max_length=MAX_TOKEN_CHARACTERS)],
     "metadata": Annotated[dict[Label, MetadataValue], Few, Field(max_length=MAX_METADATA_KEYS)],
 }

@@ -82,3 +82,17 @@ async def _received(receive: Receive) -> Message:
     if message["type"] == "http.disconnect":
         raise ClientDisconnect
     return message
+
+
+def received_again(body: bytes, receive: Receive) -> Receive:
+    """Receives a body that was read already, then later messages."""
+    read = False
+
+    async def again() -> Message:
+        nonlocal read
+        if read:
+            return await receive()
+        read = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again

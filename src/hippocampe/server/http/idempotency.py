@@ -14,6 +14,7 @@ from starlette.types import Scope as Connection
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.server.http import problems
 from hippocampe.server.http.access import scope_of
+from hippocampe.server.http.bodies import received_again
 from hippocampe.server.http.middleware import Middleware
 from hippocampe.types import ApiKey
 
@@ -79,7 +80,7 @@ class Idempotency(Middleware):
                 return _replayed(known.status, known.body)
             reply = _Reply()
             with self._replies.claiming(space, key, request) as claim:
-                await self.app(connection, _received(body, receive), reply.take)
+                await self.app(connection, received_again(body, receive), reply.take)
             if claim.committed:
                 await asyncio.to_thread(self._replies.keep, claim, reply.status, reply.body)
             return reply.response()
@@ -154,17 +155,3 @@ def _replayed(status: int | None, body: bytes | None) -> Response:
     response = Response(body, status, media_type=media_type)
     MutableHeaders(raw=response.raw_headers)["Idempotent-Replayed"] = "true"
     return response
-
-
-def _received(body: bytes, receive: Receive) -> Receive:
-    """Receives a body that was read already, then later messages."""
-    read = False
-
-    async def again() -> Message:
-        nonlocal read
-        if read:
-            return await receive()
-        read = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return again

@@ -5,11 +5,14 @@ from typing import TYPE_CHECKING, cast, get_args
 
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.types import Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.aio import AsyncHippocampe
+from hippocampe.language.text import without_lone_escapes
 from hippocampe.server.http.access import scope_of
+from hippocampe.server.http.bodies import received_again
 from hippocampe.server.mcp.caller import Caller, ToolSet
 from hippocampe.server.mcp.sdk import require_sdk
 from hippocampe.types import ApiKey
@@ -45,7 +48,9 @@ class McpEndpoint:
         key: ApiKey | None = connection["state"]["key"]
         connection["state"]["caller"] = self._caller(key, QueryParams(connection["query_string"]))
         manager = await self._started()
-        await manager.handle_request(connection, receive, send)
+        body = without_lone_escapes((await Request(connection, receive).body()).decode("latin-1"))
+        received = received_again(body.encode("latin-1"), receive)
+        await manager.handle_request(connection, received, send)
 
     async def close(self) -> None:
         """End with the application."""

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import Any, Self, cast
 
 import mcp_types as mcp
@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.hippocampe import Hippocampe
+from hippocampe.language.text import without_lone_escapes
 from hippocampe.server.mcp.caller import Caller, ToolSet
 from hippocampe.server.mcp.sdk import require_sdk
 from hippocampe.server.mcp.service import make_server
@@ -79,7 +80,8 @@ class _Joining(AsyncHippocampe):
 class Messages(AsyncExitStack):
     """The messages of a client. Malformed lines are answered with an error, as JSON-RPC demands.
 
-    The SDK drops them, and a client would wait for an answer forever.
+    The SDK drops them, and a client would wait for an answer forever. One with half an emoji is a message: a program
+    may have cut it.
     """
 
     def __init__(self, received: Any, sent: Any) -> None:
@@ -96,10 +98,22 @@ class Messages(AsyncExitStack):
             item: SessionMessage | Exception = await anext(self._received)
             if not isinstance(item, Exception):
                 return item
+            if (message := _with_half_an_emoji(item)) is not None:
+                return message
             if (error := _error(item)) is not None:
                 await self._sent.send(SessionMessage(error))
 
     receive = __anext__
+
+
+def _with_half_an_emoji(refusal: Exception) -> SessionMessage | None:
+    """The message of a line that the parser refused for half an emoji; None of another one."""
+    for each in refusal.errors() if isinstance(refusal, ValidationError) else ():
+        line = str(each["input"])
+        if each["type"] == "json_invalid" and (whole := without_lone_escapes(line)) != line:
+            with suppress(ValidationError):
+                return SessionMessage(mcp.jsonrpc_message_adapter.validate_json(whole))
+    return None
 
 
 def _error(refusal: Exception) -> mcp.JSONRPCError | None:
