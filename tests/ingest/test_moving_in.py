@@ -1008,3 +1008,39 @@ def test_a_title_within_a_word_is_not_named(
     [item] = read_file(packed(tmp_path, {f"{title}.md": text}, as_zip=False))
     assert isinstance(item, Statement)
     assert item.content == content
+
+
+def test_facts_of_zep_have_nodes_with_the_ids_of_its_python_client(tmp_path: Path) -> None:
+    facts = {
+        "nodes": [{"uuid_": "n1", "name": "Maud"}, {"uuid_": "n2", "name": "Le Havre"}],
+        "edges": [
+            {
+                "uuid_": "e1",
+                "fact": "Maud vit au Havre",
+                "source_node_uuid": "n1",
+                "target_node_uuid": "n2",
+            }
+        ],
+    }
+    [item] = read_file(write(tmp_path, "zep.json", json.dumps(facts)))
+    assert isinstance(item, Statement)
+    assert (item.external_id, item.subjects) == ("zep:e1", ("Maud", "Le Havre"))
+
+
+def test_a_backup_of_openmemory_has_the_memories_that_are_in_use(tmp_path: Path) -> None:
+    memory = {"user_id": "u-1", "created_at": "2025-06-02T00:00:00+00:00", "deleted_at": None}
+    backup = {
+        "user": {"id": "u-1", "user_id": "gaspard"},
+        "memories": [
+            {**memory, "id": "1", "content": "Is allergic to penicillin", "state": "active"},
+            {**memory, "id": "2", "content": "Fume dix cigarettes par jour", "state": "deleted"},
+            {**memory, "id": "3", "content": "Vit à Laval", "state": "archived"},
+            {**memory, "id": "4", "content": "Has a boat", "deleted_at": "2025-06-03T00:00:00"},
+            {**memory, "id": "5", "content": "Joue du cor"},
+        ],
+    }
+    items = list(read_file(write(tmp_path, "memories.json", json.dumps(backup))))
+    assert [(each.user, each.content) for each in items if isinstance(each, Statement)] == [
+        ("gaspard", "Is allergic to penicillin"),
+        ("gaspard", "Joue du cor"),
+    ]
