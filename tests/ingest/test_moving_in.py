@@ -1044,3 +1044,34 @@ def test_a_backup_of_openmemory_has_the_memories_that_are_in_use(tmp_path: Path)
         ("gaspard", "Is allergic to penicillin"),
         ("gaspard", "Joue du cor"),
     ]
+
+
+def test_an_export_in_a_vault_brings_no_forgotten_memory_back(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    hippo.remember("Je joue au tennis", scope=scope)
+    gone = hippo.remember("I smoke a pipe", scope=scope)
+    hippo.delete(gone.memory.id, scope=scope, reason="over")
+    hippo.export_to(tmp_path / "space.zip", scope=scope, format="okf")
+    vault = tmp_path / "everything"
+    shutil.unpack_archive(tmp_path / "space.zip", vault / "Exports" / "mine")
+    shutil.copy(tmp_path / "space.zip", vault / "copy.zip")
+    notes: dict[str, str | bytes] = {"Chat.md": "- Félix dort", "Tour.md": "- it is closed"}
+    items = list(read_file(packed(tmp_path, notes, as_zip=False)))
+    assert [each.content for each in items if isinstance(each, Statement)] == [
+        "Chat: Félix dort",
+        "Tour: it is closed",
+    ]
+    [problem] = [each for each in items if isinstance(each, Problem)]
+    assert problem.reason.startswith("left out: Exports/mine/hippocampe.jsonl, copy.zip.")
+
+
+def test_an_export_in_a_folder_without_notes_is_left_out(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    hippo.remember("Je joue au tennis", scope=scope)
+    hippo.export_to(tmp_path / "space.zip", scope=scope, format="okf")
+    path = packed(tmp_path, {"mem0.json": LIKES}, as_zip=False)
+    shutil.copy(tmp_path / "space.zip", path / "space.zip")
+    assert preview(path).formats == ("mem0",)
+    assert hippo.import_from(path, scope=scope).added == 1

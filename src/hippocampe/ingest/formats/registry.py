@@ -38,6 +38,8 @@ from hippocampe.ingest.formats.table import CSV
 from hippocampe.ingest.formats.telegram import TELEGRAM
 from hippocampe.ingest.formats.whatsapp import WHATSAPP
 from hippocampe.language.datetimes import as_zone
+from hippocampe.notes.filters import EXPORT_ROWS, is_export
+from hippocampe.store.driver import grouped
 
 FORMATS: Mapping[str, Format] = {
     each.name: each
@@ -167,6 +169,7 @@ class _Archives:
 
     def opened(self, sources: list[Source], depth: int = _MAX_DEPTH) -> list[Source]:
         """The files among these, and in the archives among these."""
+        sources = self._without_own(sources)
         files = [each for each in sources if not each.is_archive]
         archives = [each for each in sources if each.is_archive]
         if not depth or any(_is_named(each, _EXPORT, _NOTE) for each in files):
@@ -181,6 +184,17 @@ class _Archives:
             else:
                 files += replace(self, room=room).opened(inner, depth - 1)
         return files
+
+    def _without_own(self, sources: list[Source]) -> list[Source]:
+        """The files without those of exports of Hippocampe, which are imported by themselves."""
+        places = (str(each.member).rpartition("/") for each in sources)
+        folders = grouped((folder, name) for folder, _, name in places)
+        own = tuple(
+            f"{folder}/" for folder, names in folders.items() if folder and is_export(names)
+        )
+        rows = {f"{folder}{EXPORT_ROWS}" for folder in own}
+        self.closed += [each for each in sources if each.member in rows]
+        return [each for each in sources if not str(each.member).startswith(own)]
 
 
 def _chosen(sources: list[Source], format: str | None, archives: _Archives) -> _Contents:
