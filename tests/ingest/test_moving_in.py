@@ -1075,3 +1075,65 @@ def test_an_export_in_a_folder_without_notes_is_left_out(
     shutil.copy(tmp_path / "space.zip", path / "space.zip")
     assert preview(path).formats == ("mem0",)
     assert hippo.import_from(path, scope=scope).added == 1
+
+
+def contents(path: Path) -> list[str]:
+    return [each.content for each in read_file(path) if isinstance(each, Statement)]
+
+
+def test_an_item_of_a_list_comes_in_with_the_items_that_it_is_below(tmp_path: Path) -> None:
+    family = """\
+- Paul
+    - végétarien
+    - aime le vélo
+
+      surtout en été
+- [ ] Rosalind.
+\t- lives in Lille
+\t\t- since *May*
+
+À part
+  - isolé
+
+## Autres
+  - Nils
+"""
+    assert contents(packed(tmp_path, {"Famille.md": family}, as_zip=False)) == [
+        "Famille: Paul",
+        "Famille: Paul: végétarien",
+        "Famille: Paul aime le vélo",
+        "Famille: Paul aime le vélo: surtout en été",
+        "Famille: Rosalind.",
+        "Famille: Rosalind lives in Lille",
+        "Famille: Rosalind lives in Lille: since *May*",
+        "Famille: À part",
+        "Famille: isolé",
+        "Famille: Nils",
+    ]
+    account = [{"conversations_memory": "- Children:\n  - Inès, nine\n- Cat: Pistache\n"}]
+    assert contents(write(tmp_path, "memories.json", json.dumps(account))) == [
+        "Children:",
+        "Children: Inès, nine",
+        "Cat: Pistache",
+    ]
+
+
+def test_the_same_item_below_another_one_is_another_statement(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    note = "- Anna\n  - végétarienne\n- Zoé\n  - végétarienne\n"
+    path = packed(tmp_path, {"Repas.md": note}, as_zip=False)
+    assert hippo.import_from(path, scope=scope).added == 4
+    path = packed(tmp_path, {"Repas.md": f"- Inès\n  - végétarienne\n{note}"}, as_zip=False)
+    assert hippo.import_from(path, scope=scope).added == 2
+    found = hippo.recall("Inès est végétarienne ?", scope=scope, limit=1)
+    assert found[0].content == "Repas: Inès: végétarienne"
+
+
+def test_callouts_and_footnotes_are_words_without_their_signs(tmp_path: Path) -> None:
+    note = "> [!warning]- Cave\n> Le code est bleu\n\nRead twice[^a]\n\n[^a]: by Tom\n\n[^1]\n"
+    assert contents(packed(tmp_path, {"2026-02-01.md": note}, as_zip=False)) == [
+        "Cave Le code est bleu",
+        "Read twice",
+        "by Tom",
+    ]

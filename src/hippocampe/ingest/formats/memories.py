@@ -160,7 +160,7 @@ def _read_account(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
                 continue
             for passage in passages(text):
                 try:
-                    content = parse_content(passage.text)
+                    content = parse_content(passage.whole)
                 except InvalidInput as exc:
                     yield Problem(number, str(exc))
                     continue
