@@ -87,6 +87,27 @@ def test_whatsapp_android_in_french(tmp_path: Path) -> None:
     assert messages[0].role is None
 
 
+def test_what_android_left_out_is_no_message_whatever_it_was(tmp_path: Path) -> None:
+    kinds = ["View once voice message omitted", "Video note omitted", "Message vocal éphémère omis"]
+    lines = [f"17/01/2026, 10:2{number} - Ana: <{kind}>" for number, kind in enumerate(kinds)]
+    said_too = "17/01/2026, 10:30 - Ana: <3 I omitted the eggs"
+    messages, problems = read(write(tmp_path, "chat.txt", "\n".join([*lines, said_too])))
+    assert (said(messages), problems) == ([("Ana", "<3 I omitted the eggs")], [])
+
+
+def test_times_in_the_words_of_canadian_french(tmp_path: Path) -> None:
+    text = (
+        f"[2026-01-17 14 h 03 min 22 s] Ève: on soupe chez mamie\n"
+        f"[2026-01-17 14{NBSP}h{NBSP}04{NBSP}min{NBSP}02{NBSP}s] Luc: j'apporte la tourtière\n"
+    )
+    messages, problems = read(write(tmp_path, "_chat.txt", text), timezone="America/Toronto")
+    assert problems == []
+    assert [(each.author, each.at) for each in messages] == [
+        ("Ève", utc(2026, 1, 17, 19, 3, 22)),
+        ("Luc", utc(2026, 1, 17, 19, 4, 2)),
+    ]
+
+
 def test_whatsapp_ios_in_french(tmp_path: Path) -> None:
     text = (
         f"\ufeff{LRM}[17/01/2026 10:20:00] Les Voisins: {LRM}Les messages et appels sont chiffrés "
@@ -496,6 +517,32 @@ def test_claude_leaves_abandoned_branches_out(tmp_path: Path) -> None:
     assert {message.channel for message in messages} == {"Claude"}
 
 
+def test_claude_has_what_was_spoken_and_what_was_pasted(tmp_path: Path) -> None:
+    spoken = [{"type": "voice_note", "title": "Voice", "text": "ma mère arrive mardi"}]
+    pasted = {"file_name": "", "file_type": "txt", "extracted_content": "Train 6607 at 9:12"}
+    named = {"file_name": "lease.pdf", "file_type": "pdf", "extracted_content": "The tenant pays"}
+    empty = [{"type": "text", "text": ""}]
+    conversation = {
+        "name": "Visite",
+        "chat_messages": [
+            claude_message("m1", "human", text="", content=spoken),
+            claude_message("m2", "human", text="", content=empty, attachments=[pasted, named]),
+            claude_message(
+                "m3", "human", text="voici", attachments=[{**pasted, "file_name": None}]
+            ),
+            claude_message("m4", "human", text="lis ça", attachments=[named, None]),
+        ],
+    }
+    messages, problems = read(write(tmp_path, "conversations.json", json.dumps([conversation])))
+    assert problems == []
+    assert said(messages) == [
+        ("user", "ma mère arrive mardi"),
+        ("user", "Train 6607 at 9:12"),
+        ("user", "voici\nTrain 6607 at 9:12"),
+        ("user", "lis ça"),
+    ]
+
+
 # --- Telegram ---------------------------------------------------------------------------------
 
 
@@ -601,6 +648,30 @@ def discord_channel(**more: object) -> dict[str, object]:
         "messageCount": 5,
         **more,
     }
+
+
+def test_a_forwarded_message_of_discord_is_said_by_somebody_else(tmp_path: Path) -> None:
+    noor = {"id": "5", "name": "noor", "nickname": "Noor"}
+    passed_on = {"timestamp": "2026-01-01T00:00:00+00:00", "content": "le loyer est dû le 3"}
+    elsewhere = {"type": "Forward", "messageId": "9", "channelId": "1"}
+    forwarding = {
+        "id": "2",
+        "type": "Default",
+        "timestamp": "2026-01-17T10:23:00+01:00",
+        "author": noor,
+        "reference": elsewhere,
+        "forwardedMessage": passed_on,
+    }
+    chat = discord_channel(
+        messages=[{**forwarding, "content": ""}, {**forwarding, "id": "3", "content": "see this"}]
+    )
+    messages, problems = read(write(tmp_path, "general [78].json", json.dumps(chat)))
+    assert problems == []
+    assert said(messages) == [
+        ("Noor", "?: le loyer est dû le 3"),
+        ("Noor", "see this\n?: le loyer est dû le 3"),
+    ]
+    assert [each.reply_to for each in messages] == [None, None]
 
 
 def test_discord_channel(tmp_path: Path) -> None:
@@ -967,13 +1038,38 @@ def test_repetitive_talk_in_an_archive_is_read(tmp_path: Path) -> None:
     assert len(read(path)[0]) == 20_000
 
 
-def test_archives_inside_an_archive_are_not_opened(tmp_path: Path) -> None:
+def test_an_archive_has_the_name_of_one(tmp_path: Path) -> None:
     inner = zipped(tmp_path / "inner.zip", **{"_chat.txt": LINE.encode()}).read_bytes()
-    outer = zipped(tmp_path / "outer.zip", **{"WhatsApp Chat.zip": inner})
-    with pytest.raises(UnreadableFile, match="no export"):
-        read(outer)
     with pytest.raises(HippocampeError):
         read(zipped(tmp_path / "named.zip", **{"_chat.txt": inner}))
+
+
+def test_archives_within_each_other_share_the_limit_of_the_outer_one(tmp_path: Path) -> None:
+    inner = zipped(tmp_path / "inner.zip", **{"_chat.txt": LINE.encode() * 60_000}).read_bytes()
+    outer = zipped(tmp_path / "outer.zip", **{"a.zip": inner, "b.zip": inner})
+    messages, [problem] = read(outer)
+    assert len(messages) == 60_000
+    assert problem.reason.startswith("cannot import b.zip: it would expand to 2,520,000 bytes")
+
+
+def test_an_archive_in_an_archive_that_is_too_large_is_not_copied(tmp_path: Path) -> None:
+    inner = zipped(tmp_path / "inner.zip", **{"_chat.txt": LINE.encode()}).read_bytes()
+    large = {"a.zip": inner, "b.zip": inner + b" " * 5_000_000}
+    messages, [problem] = read(zipped(tmp_path / "outer.zip", **large))
+    assert len(messages) == 1
+    assert problem.reason.startswith("cannot import b.zip: it would expand to 5,000,")
+
+
+def test_only_two_archives_within_each_other_are_opened(tmp_path: Path) -> None:
+    files = {"_chat.txt": LINE.encode()}
+    for depth in range(4):
+        path = zipped(tmp_path / f"{depth}.zip", **files)
+        files = {f"{depth}.zip": path.read_bytes()}
+        if depth < 3:
+            assert len(read(path)[0]) == 1
+        else:
+            with pytest.raises(UnreadableFile, match="no export"):
+                read(path)
 
 
 def test_an_archive_with_a_huge_directory_is_refused(tmp_path: Path) -> None:
@@ -1103,13 +1199,17 @@ def test_a_forwarded_message_names_its_author(tmp_path: Path) -> None:
     chat["messages"] = [
         {"id": 1, **said_by, "forwarded_from": "Tarek", "text": "le phare ouvre à midi"},
         {"id": 2, **said_by, "forwarded_from": "Nora", "text": "mon rappel"},
-        {"id": 3, **said_by, "forwarded_from": None, "text": "bonjour"},
+        {"id": 3, **said_by, "forwarded_from": None, "text": "j'habite à Metz"},
+        {"id": 4, **said_by, "forwarded_from": None, "forwarded_from_id": "user8", "text": "hello"},
+        {"id": 5, **said_by, "text": "bonjour"},
     ]
     messages, problems = read(write(tmp_path, "result.json", json.dumps(chat)))
     assert problems == []
     assert said(messages) == [
         ("Nora", "Tarek: le phare ouvre à midi"),
         ("Nora", "mon rappel"),
+        ("Nora", "?: j'habite à Metz"),
+        ("Nora", "user8: hello"),
         ("Nora", "bonjour"),
     ]
 
@@ -1195,3 +1295,51 @@ def test_the_order_of_a_date_is_not_guessed(tmp_path: Path) -> None:
 def test_a_table_without_a_text_says_so(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFile, match="names no column with a text"):
         read(write(tmp_path, "x.csv", "a,b\n1,2\n"))
+
+
+# --- Archives within a folder or an archive -----------------------------------------------------
+
+
+def test_an_export_in_an_archive_of_another_archive_is_read(tmp_path: Path) -> None:
+    asked = node("a", None, **speech("user", "mon vélo est bleu"))
+    chat = json.dumps([{"title": "Vélo", "mapping": {"a": asked}}])
+    inner = zipped(tmp_path / "inner.zip", **{"conversations-000.json": chat.encode()})
+    tables = {"Financial/Charges.csv": b"date,amount,note\n2026-01-01,20,Plus\n"}
+    online = {"Online/Talk.zip": inner.read_bytes(), "Online/Files.zip": b"PK\5\6" + b"\0" * 18}
+    outer = zipped(tmp_path / "portal.zip", **tables, **online)
+    messages, problems = read(outer)
+    assert said(messages) == [("user", "mon vélo est bleu")]
+    assert ["Charges.csv" in each.reason for each in problems] == [True]
+
+
+def test_a_folder_of_archives_is_read_and_a_broken_one_reported(tmp_path: Path) -> None:
+    folder = tmp_path / "chats"
+    folder.mkdir()
+    for name in ("Nora", "Inès"):
+        line = LINE.replace("David", name).encode()
+        zipped(folder / f"WhatsApp Chat - {name}.zip", **{"_chat.txt": line})
+    (folder / "cut.zip").write_bytes(b"PK\3\4 cut")
+    messages, problems = read(folder)
+    assert {(each.channel, each.author) for each in messages} == {
+        ("Nora", "Nora"),
+        ("Inès", "Inès"),
+    }
+    assert [each.reason for each in problems] == ["cannot import cut.zip: File is not a zip file."]
+
+
+def test_an_archive_beside_an_export_or_a_note_stays_closed(tmp_path: Path) -> None:
+    sent = zipped(tmp_path / "sent.zip", **{"_chat.txt": LINE.encode()}).read_bytes()
+    for name, text in (("_chat.txt", LINE), ("Jardin.md", "- la serre est ouverte")):
+        found = list(read_file(zipped(tmp_path / "x.zip", **{name: text.encode(), "s.zip": sent})))
+        assert [each.reason for each in found if isinstance(each, Problem)] == [
+            "left out: s.zip. Files beside an export or beside notes may have been sent or attached: "
+            "import them separately."
+        ]
+        assert len(found) == 2
+
+
+def test_a_folder_of_web_pages_says_what_to_choose(tmp_path: Path) -> None:
+    (tmp_path / "ChatExport").mkdir()
+    write(tmp_path / "ChatExport", "messages.html", "<!DOCTYPE html>\n<html></html>")
+    with pytest.raises(InvalidInput, match="choose JSON"):
+        read(tmp_path / "ChatExport")

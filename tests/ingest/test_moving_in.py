@@ -1008,3 +1008,132 @@ def test_a_title_within_a_word_is_not_named(
     [item] = read_file(packed(tmp_path, {f"{title}.md": text}, as_zip=False))
     assert isinstance(item, Statement)
     assert item.content == content
+
+
+def test_facts_of_zep_have_nodes_with_the_ids_of_its_python_client(tmp_path: Path) -> None:
+    facts = {
+        "nodes": [{"uuid_": "n1", "name": "Maud"}, {"uuid_": "n2", "name": "Le Havre"}],
+        "edges": [
+            {
+                "uuid_": "e1",
+                "fact": "Maud vit au Havre",
+                "source_node_uuid": "n1",
+                "target_node_uuid": "n2",
+            }
+        ],
+    }
+    [item] = read_file(write(tmp_path, "zep.json", json.dumps(facts)))
+    assert isinstance(item, Statement)
+    assert (item.external_id, item.subjects) == ("zep:e1", ("Maud", "Le Havre"))
+
+
+def test_a_backup_of_openmemory_has_the_memories_that_are_in_use(tmp_path: Path) -> None:
+    memory = {"user_id": "u-1", "created_at": "2025-06-02T00:00:00+00:00", "deleted_at": None}
+    backup = {
+        "user": {"id": "u-1", "user_id": "gaspard"},
+        "memories": [
+            {**memory, "id": "1", "content": "Is allergic to penicillin", "state": "active"},
+            {**memory, "id": "2", "content": "Fume dix cigarettes par jour", "state": "deleted"},
+            {**memory, "id": "3", "content": "Vit à Laval", "state": "archived"},
+            {**memory, "id": "4", "content": "Has a boat", "deleted_at": "2025-06-03T00:00:00"},
+            {**memory, "id": "5", "content": "Joue du cor"},
+        ],
+    }
+    items = list(read_file(write(tmp_path, "memories.json", json.dumps(backup))))
+    assert [(each.user, each.content) for each in items if isinstance(each, Statement)] == [
+        ("gaspard", "Is allergic to penicillin"),
+        ("gaspard", "Joue du cor"),
+    ]
+
+
+def test_an_export_in_a_vault_brings_no_forgotten_memory_back(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    hippo.remember("Je joue au tennis", scope=scope)
+    gone = hippo.remember("I smoke a pipe", scope=scope)
+    hippo.delete(gone.memory.id, scope=scope, reason="over")
+    hippo.export_to(tmp_path / "space.zip", scope=scope, format="okf")
+    vault = tmp_path / "everything"
+    shutil.unpack_archive(tmp_path / "space.zip", vault / "Exports" / "mine")
+    shutil.copy(tmp_path / "space.zip", vault / "copy.zip")
+    notes: dict[str, str | bytes] = {"Chat.md": "- Félix dort", "Tour.md": "- it is closed"}
+    items = list(read_file(packed(tmp_path, notes, as_zip=False)))
+    assert [each.content for each in items if isinstance(each, Statement)] == [
+        "Chat: Félix dort",
+        "Tour: it is closed",
+    ]
+    [problem] = [each for each in items if isinstance(each, Problem)]
+    assert problem.reason.startswith("left out: Exports/mine/hippocampe.jsonl, copy.zip.")
+
+
+def test_an_export_in_a_folder_without_notes_is_left_out(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    hippo.remember("Je joue au tennis", scope=scope)
+    hippo.export_to(tmp_path / "space.zip", scope=scope, format="okf")
+    path = packed(tmp_path, {"mem0.json": LIKES}, as_zip=False)
+    shutil.copy(tmp_path / "space.zip", path / "space.zip")
+    assert preview(path).formats == ("mem0",)
+    assert hippo.import_from(path, scope=scope).added == 1
+
+
+def contents(path: Path) -> list[str]:
+    return [each.content for each in read_file(path) if isinstance(each, Statement)]
+
+
+def test_an_item_of_a_list_comes_in_with_the_items_that_it_is_below(tmp_path: Path) -> None:
+    family = """\
+- Paul
+    - végétarien
+    - aime le vélo
+
+      surtout en été
+- [ ] Rosalind.
+\t- lives in Lille
+\t\t- since *May*
+
+À part
+  - isolé
+
+## Autres
+  - Nils
+"""
+    assert contents(packed(tmp_path, {"Famille.md": family}, as_zip=False)) == [
+        "Famille: Paul",
+        "Famille: Paul: végétarien",
+        "Famille: Paul aime le vélo",
+        "Famille: Paul aime le vélo: surtout en été",
+        "Famille: Rosalind.",
+        "Famille: Rosalind lives in Lille",
+        "Famille: Rosalind lives in Lille: since *May*",
+        "Famille: À part",
+        "Famille: isolé",
+        "Famille: Nils",
+    ]
+    account = [{"conversations_memory": "- Children:\n  - Inès, nine\n- Cat: Pistache\n"}]
+    assert contents(write(tmp_path, "memories.json", json.dumps(account))) == [
+        "Children:",
+        "Children: Inès, nine",
+        "Cat: Pistache",
+    ]
+
+
+def test_the_same_item_below_another_one_is_another_statement(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    note = "- Anna\n  - végétarienne\n- Zoé\n  - végétarienne\n"
+    path = packed(tmp_path, {"Repas.md": note}, as_zip=False)
+    assert hippo.import_from(path, scope=scope).added == 4
+    path = packed(tmp_path, {"Repas.md": f"- Inès\n  - végétarienne\n{note}"}, as_zip=False)
+    assert hippo.import_from(path, scope=scope).added == 2
+    found = hippo.recall("Inès est végétarienne ?", scope=scope, limit=1)
+    assert found[0].content == "Repas: Inès: végétarienne"
+
+
+def test_callouts_and_footnotes_are_words_without_their_signs(tmp_path: Path) -> None:
+    note = "> [!warning]- Cave\n> Le code est bleu\n\nRead twice[^a]\n\n[^a]: by Tom\n\n[^1]\n"
+    assert contents(packed(tmp_path, {"2026-02-01.md": note}, as_zip=False)) == [
+        "Cave Le code est bleu",
+        "Read twice",
+        "by Tom",
+    ]

@@ -5,6 +5,7 @@ import ipaddress
 import json
 import logging
 import os
+import shutil
 import ssl
 import threading
 import time
@@ -240,6 +241,21 @@ def test_a_vault_lists_notes_only(vault: Path, tmp_path: Path) -> None:
     (vault / "perso" / "f.MD").write_text("oui")
     source = Vault(vault, ["archivés", "x/perso"])
     assert set(source.listing()) == {"plantes/Jardin.md", "Recette.md", "perso/f.MD"}
+
+
+def test_the_pages_of_an_export_are_no_notes(
+    vault: Path, hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    gone = hippo.remember("Je fume la pipe", scope=scope)
+    hippo.delete(gone.memory.id, scope=scope, reason="over")
+    hippo.remember("I play the horn", scope=scope)
+    hippo.export_to(tmp_path / "space.zip", scope=scope, format="okf")
+    shutil.unpack_archive(tmp_path / "space.zip", vault / "hippo")
+    # A folder with one file of that name only has notes.
+    (vault / "plantes" / "hippocampe.jsonl").write_text("{}")
+    assert set(Vault(vault).listing()) == {"plantes/Jardin.md", "Recette.md"}
+    # Unless the export is the vault.
+    assert any("horn" in path for path in Vault(vault / "hippo").listing())
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need a privilege there")

@@ -34,6 +34,7 @@ from hippocampe.ingest.archive_rows import (
 )
 from hippocampe.ingest.formats.source import DAMAGED, checked_archive, read_lines, source_of
 from hippocampe.language.text import heading
+from hippocampe.notes.filters import EXPORT_INDEX, EXPORT_ROWS
 from hippocampe.notes.markdown import parse_fields
 from hippocampe.store import message_rows
 from hippocampe.store.driver import parts
@@ -46,9 +47,6 @@ from hippocampe.types import Scope, printable
 
 FORMAT = "okf"
 VERSION = "0.2"
-ROWS = "hippocampe.jsonl"
-"""The member with the rows that are no memories, which also marks a bundle of ours."""
-INDEX = "index.md"
 MAX_DIRECTORY_BYTES = 64 * 2**20
 """Largest directory of a bundle: that of 400,000 memories."""
 _MAX_HEAD_CHARACTERS = 2_000_000
@@ -72,7 +70,7 @@ _NOT_IN_TAG = re.compile(r"[^\w/-]+")
 def is_bundle(path: Path) -> bool:
     """Return whether a zip or a folder is a bundle that `save` wrote, also one that was packed again."""
     if path.is_dir():
-        return (path / ROWS).is_file()
+        return (path / EXPORT_ROWS).is_file()
     with suppress(*DAMAGED, UnreadableFile), _opened(path) as archive:
         return _root(archive) is not None
     return False
@@ -86,7 +84,7 @@ def _root(archive: zipfile.ZipFile) -> str | None:
     """The folder of a bundle in a zip, with its slash: none, or one that the program that packed it added."""
     for member in archive.infolist():
         folder, slash, name = member.filename.rpartition("/")
-        if name == ROWS and "/" not in folder and folder != "__MACOSX":
+        if name == EXPORT_ROWS and "/" not in folder and folder != "__MACOSX":
             return folder + slash
     return None
 
@@ -140,13 +138,15 @@ class _Writing:
                 listed[place].append(f"* [{_escaped(title)}](<{name.partition('/')[2]}.md>)")
         for place, entries in listed.items():
             if entries:
-                self._write(f"{place}/{INDEX}", "\n".join([f"# {place.title()}", "", *entries, ""]))
+                self._write(
+                    f"{place}/{EXPORT_INDEX}", "\n".join([f"# {place.title()}", "", *entries, ""])
+                )
         days = self._talk()
         self._write(
-            INDEX,
+            EXPORT_INDEX,
             f'---\nokf_version: "{VERSION}"\n---\n# {self._space}\n\n'
             + "".join(
-                f"* [{place.title()}]({place}/{INDEX}) - {len(entries):,}\n"
+                f"* [{place.title()}]({place}/{EXPORT_INDEX}) - {len(entries):,}\n"
                 for place, entries in listed.items()
                 if entries
             )
@@ -226,7 +226,7 @@ class _Writing:
 
     def _rows(self) -> None:
         """Write the rows of the other tables."""
-        with self._archive.open(ROWS, "w", force_zip64=True) as lines:
+        with self._archive.open(EXPORT_ROWS, "w", force_zip64=True) as lines:
             others = [name for name in TABLES if name != "memory"]
             for line in lines_of(self._connection, self._space, self._now, self._wanted, others):
                 lines.write(line.encode() + b"\n")
@@ -327,16 +327,16 @@ def read_rows(path: Path) -> Iterator[tuple[int, str]]:
 def _rows_file(path: Path) -> str:
     """The name of the file of the other rows."""
     if path.is_dir():
-        return ROWS
+        return EXPORT_ROWS
     with _opened(path) as archive:
-        return f"{_root(archive) or ''}{ROWS}"
+        return f"{_root(archive) or ''}{EXPORT_ROWS}"
 
 
 def _memory_files(path: Path) -> Iterator[tuple[str, str]]:
     if path.is_dir():
         for place in (_CURRENT, _PAST):
             for file in sorted((path / place).rglob("*.md")):
-                if file.name != INDEX and not file.is_symlink():
+                if file.name != EXPORT_INDEX and not file.is_symlink():
                     yield file.name, file.read_bytes().decode(errors="replace")
         return
     with _opened(path) as archive:
@@ -345,7 +345,7 @@ def _memory_files(path: Path) -> Iterator[tuple[str, str]]:
             if not member.filename.startswith(root):
                 continue
             place, _, name = member.filename.removeprefix(root).partition("/")
-            if place in (_CURRENT, _PAST) and name.endswith(".md") and name != INDEX:
+            if place in (_CURRENT, _PAST) and name.endswith(".md") and name != EXPORT_INDEX:
                 yield name, archive.read(member).decode(errors="replace")
 
 

@@ -1,10 +1,13 @@
 """Select the notes among the files of a vault; limits of a note."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from hippocampe.language.text import fold
 
+EXPORT_ROWS = "hippocampe.jsonl"
+"""The file of an export of Hippocampe that has no page of its own."""
+EXPORT_INDEX = "index.md"
 MAX_NOTE_BYTES = 1_000_000
 """Longer notes are skipped: they are data dumps, and would give thousands of pieces."""
 
@@ -27,6 +30,14 @@ def is_ignored(path: str, ignored: Sequence[str]) -> bool:
     name = path.rpartition("/")[2]
     folded = {fold(each).strip("/") for each in ignored}
     return name.startswith(".") or fold(name) in folded or fold(path) in folded
+
+
+def is_export(names: Collection[str]) -> bool:
+    """Return whether a folder with these files is an export of Hippocampe.
+
+    Its pages repeat memories, also the replaced and forgotten ones: they are no notes.
+    """
+    return EXPORT_ROWS in names and EXPORT_INDEX in names
 
 
 def normalize(text: str) -> str:

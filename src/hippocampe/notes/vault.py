@@ -7,7 +7,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hippocampe.errors import NotesUnavailable, NotFound, UnreadableFile
-from hippocampe.notes.filters import MAX_NOTE_BYTES, is_ignored, is_wanted, normalize
+from hippocampe.notes.filters import (
+    MAX_NOTE_BYTES,
+    is_export,
+    is_ignored,
+    is_wanted,
+    normalize,
+)
 from hippocampe.notes.markdown import parse
 from hippocampe.types import Note
 
@@ -37,6 +43,9 @@ class Vault:
             below[:] = sorted(
                 name for name in below if not is_ignored(_path(inside, name), self._ignored)
             )
+            if inside.parts and is_export(names):
+                below.clear()
+                continue
             for name in sorted(names):
                 path, file = _path(inside, name), Path(folder, name)
                 if not is_wanted(path, self._ignored):

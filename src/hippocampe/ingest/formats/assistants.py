@@ -31,6 +31,10 @@ from hippocampe.ingest.formats.source import Source
 _Object = dict[str, object]
 _MARKS = re.compile(r"( ?)(?:\ue200([^\ue200\ue201]*)\ue201|\u3010\d+\u2020[^\u3010\u3011]*\u3011)")
 """Marks in the texts of ChatGPT for what its page shows otherwise: citations, names."""
+_SPOKEN = ("text", "voice_note")
+"""Types of the blocks of Claude that have what was said."""
+_PASTED = "paste.txt"
+"""The name that Claude gives to a pasted text, if it gives one."""
 
 
 class _Utterance(NamedTuple):
@@ -169,12 +173,22 @@ def _claude_message(raw: _Object) -> _Utterance | None:
         return None
     # Prefer blocks: `text` also contains placeholders for blocks that are not text.
     blocks = [as_object(block) for block in as_list(raw.get("content"))]
-    texts = [_part_text(block) for block in blocks if block.get("type") == "text"]
-    text = "\n".join(filter(None, texts)) or ("" if blocks else raw.get("text"))
-    if not isinstance(text, str) or not text.strip():
+    texts = [_part_text(block) for block in blocks if block.get("type") in _SPOKEN]
+    texts += [_pasted(as_object(raw)) for raw in as_list(raw.get("attachments"))]
+    if not blocks and isinstance(raw.get("text"), str):
+        texts.insert(0, str(raw["text"]))
+    text = "\n".join(filter(None, texts))
+    if not text.strip():
         return None
     at = optional(parse_time, raw.get("created_at"))
     return _Utterance(role, parse_content(text), parse_identifier(raw.get("uuid")), at)
+
+
+def _pasted(attachment: _Object) -> str:
+    """A long text that was pasted into a message of Claude, whose page makes it an attachment; empty for a file."""
+    text = attachment.get("extracted_content")
+    named = attachment.get("file_name") not in ("", None, _PASTED)
+    return "" if named or not isinstance(text, str) else text
 
 
 _CHATGPT_EXPORT = _Assistant(

@@ -11,12 +11,14 @@ from hippocampe.ingest.formats.record import (
     Record,
     TalkMessage,
     as_object,
+    forwarded,
     label_or,
     parse_content,
     parse_identifier,
     parse_label,
     parse_time,
     parsed,
+    storable_text,
     to_utc,
 )
 from hippocampe.ingest.formats.source import Source
@@ -55,10 +57,13 @@ def _channel(channel: dict[str, object], guild: dict[str, object]) -> str:
 
 
 def _message(raw: dict[str, object], channel: str, zone: tzinfo) -> Iterator[TalkMessage]:
-    text = raw.get("content")
-    if raw.get("type", _SPOKEN[0]) not in _SPOKEN or not (isinstance(text, str) and text.strip()):
+    text, passed_on = _text(raw), _text(as_object(raw.get("forwardedMessage")))
+    if passed_on.strip():
+        # Discord does not tell its author.
+        text = "\n".join(filter(str.strip, (text, forwarded(passed_on, None))))
+    if raw.get("type", _SPOKEN[0]) not in _SPOKEN or not text.strip():
         return
-    author = as_object(raw.get("author"))
+    author, reference = as_object(raw.get("author")), as_object(raw.get("reference"))
     yield TalkMessage(
         content=parse_content(text),
         author=parse_label(author.get("nickname") or author.get("name"), "author"),
@@ -67,8 +72,14 @@ def _message(raw: dict[str, object], channel: str, zone: tzinfo) -> Iterator[Tal
         external_id=_external_id(raw.get("id")),
         unique=True,
         edited=bool(raw.get("timestampEdited")),
-        reply_to=_external_id(as_object(raw.get("reference")).get("messageId")),
+        # A forwarded message is of another channel.
+        reply_to=None if passed_on else _external_id(reference.get("messageId")),
     )
+
+
+def _text(message: dict[str, object]) -> str:
+    content = message.get("content")
+    return storable_text(content) if isinstance(content, str) else ""
 
 
 def _external_id(message: object) -> str | None:

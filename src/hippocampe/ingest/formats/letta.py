@@ -62,7 +62,7 @@ def _block(raw: _Object, ids: ExternalIds, zone: tzinfo) -> Iterator[Record]:
         raise InvalidInput("a block has no text")
     own = label == _OF_THE_AGENT
     for passage in passages(value):
-        content = parse_content(passage.text)
+        content = parse_content(passage.whole)
         yield Statement(
             content,
             collection="self" if own else None,

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from hippocampe.errors import UnreadableFile
 from hippocampe.ingest.formats.format import Format, any_line
-from hippocampe.ingest.formats.passages import Passage, about, passages
+from hippocampe.ingest.formats.passages import Passage, about, below, passages
 from hippocampe.ingest.formats.record import (
     ExternalIds,
     Problem,
@@ -35,6 +35,8 @@ _TASK = re.compile(r"\[.\]\s")
 _IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _TAG = re.compile(r"(?:^|(?<=\s))#([^\s#]+)")
+_SIGN = re.compile(r"^\[![\w-]+\][+-]?|\[\^[^\]\s]+\]:?")
+"""The kind of a callout, and the number of a footnote."""
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?!\d)[\s_–-]*")
 """The beginning of the name of a daily note, which dates it and is about nothing."""
 _MARKUP = re.compile(r"(?:#{1,6}|[-*+•])\s+\S")
@@ -110,7 +112,7 @@ def _statement(note: _Note, passage: Passage, ids: ExternalIds, zone: tzinfo) ->
     else:
         if observation:
             pairs["category"], text = observation[1], observation[2]
-        text = about(note.title, _plain(text))
+        text = about(note.title, below(filter(None, map(_plain, passage.above)), _plain(text)))
     headings = [each for each in passage.headings if each != note.title]
     pairs["heading"] = " › ".join(headings)
     return Statement(
@@ -119,13 +121,13 @@ def _statement(note: _Note, passage: Passage, ids: ExternalIds, zone: tzinfo) ->
         at=moment_or_none(passage.date, zone) or note.at,
         ends=note.ends,
         metadata=parse_metadata(pairs),
-        external_id=ids.derive(str(pairs["note"]), passage.text),
+        external_id=ids.derive(str(pairs["note"]), *passage.above, passage.text),
     )
 
 
 def _plain(text: str) -> str:
-    """The words of a passage: of links what they show, without images, tags and boxes of tasks."""
-    shown = _LINK.sub(r"\1", _IMAGE.sub("", render(_TASK.sub("", text))))
+    """The words of a passage: of links what they show, without images, tags, boxes of tasks and signs of footnotes."""
+    shown = _LINK.sub(r"\1", _IMAGE.sub("", render(_SIGN.sub("", _TASK.sub("", text)))))
     return " ".join(_TAG.sub("", shown).split())
 
 

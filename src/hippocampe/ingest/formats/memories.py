@@ -32,6 +32,8 @@ from hippocampe.ingest.formats.source import Source, read_lines
 _Object = dict[str, object]
 _LISTS = ("results", "memories", "edges", "facts", "items", "nodes")
 """Keys under which a program answers with its list of memories."""
+_OFF = ("archived", "deleted", "paused")
+"""States of memories that OpenMemory no longer recalls; its backup has them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +68,13 @@ def _read_list(layout: _Layout, source: Source, zone: tzinfo) -> Iterator[Record
     # The whole document is read once before the first memory, so that a damaged one yields none.
     beside: _Object = {}
     names = {
-        str(raw.get("uuid")): str(raw.get("name"))
+        str(_first(raw, layout.id)): str(raw.get("name"))
         for raw in records(source, _LISTS, beside)
         if _is_node(layout, raw)
     }
+    user = as_object(beside.get("user"))
+    if isinstance(user.get(layout.user), str):
+        names[str(_first(user, layout.id))] = str(user[layout.user])
     if beside.get("next"):
         yield Problem(0, "the file is one page of several: import the next ones too")
     yield from parsed(
@@ -87,16 +92,25 @@ def _is_lines(layout: _Layout, source: Source) -> bool:
 def _statements(
     layout: _Layout, raw: _Object, names: dict[str, str], ids: ExternalIds, zone: tzinfo
 ) -> Iterator[Record | Problem]:
-    off = layout.enabled is not None and raw.get(layout.enabled) is False
-    if not off and not _is_node(layout, raw):
+    if not _is_off(layout, raw) and not _is_node(layout, raw):
         pairs = as_object(raw.get("metadata")) | {key: raw.get(key) for key in layout.pairs}
         yield from with_metadata(_statement(layout, raw, names, ids, zone), pairs)
+
+
+def _is_off(layout: _Layout, raw: _Object) -> bool:
+    """Return whether its program no longer uses a memory."""
+    enabled = layout.enabled is None or raw.get(layout.enabled) is not False
+    return not enabled or raw.get("deleted_at") is not None or raw.get("state") in _OFF
 
 
 def _is_node(layout: _Layout, raw: _Object) -> bool:
     """Return whether an object is a node that memories refer to."""
     fields = (layout.text, *layout.references)
-    return bool(layout.references) and "uuid" in raw and raw.keys().isdisjoint(fields)
+    return (
+        bool(layout.references)
+        and _first(raw, layout.id) is not None
+        and raw.keys().isdisjoint(fields)
+    )
 
 
 def _statement(
@@ -112,8 +126,8 @@ def _statement(
     user = raw.get(layout.user)
     # Many programs number their users.
     user = str(user) if isinstance(user, int) and not isinstance(user, bool) else user
-    id = next((raw[key] for key in layout.id if raw.get(key) is not None), None)
-    identifier = parse_identifier(id)
+    user = names.get(user, user) if isinstance(user, str) else user
+    identifier = parse_identifier(_first(raw, layout.id))
     return Statement(
         content,
         user=parse_label(user, "user") if isinstance(user, str) and user.strip() else None,
@@ -125,6 +139,11 @@ def _statement(
         ends=moment(layout.ends),
         external_id=f"{layout.name}:{identifier}" if identifier else ids.derive(content),
     )
+
+
+def _first(raw: _Object, keys: Sequence[str]) -> object:
+    """The value of the first key that has one."""
+    return next((raw[key] for key in keys if raw.get(key) is not None), None)
 
 
 def _read_account(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
@@ -141,7 +160,7 @@ def _read_account(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
                 continue
             for passage in passages(text):
                 try:
-                    content = parse_content(passage.text)
+                    content = parse_content(passage.whole)
                 except InvalidInput as exc:
                     yield Problem(number, str(exc))
                     continue

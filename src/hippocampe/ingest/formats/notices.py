@@ -15,6 +15,8 @@ _BIDI_MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 _MAX_NOTICE: Final = 1_000
 """Longest notice or placeholder, with the names that it quotes."""
+_MAX_KIND: Final = 60
+"""Longest name of a kind of file."""
 _WORDINGS: Final = load_all("notices")
 
 
@@ -27,9 +29,9 @@ _QUOTING_NOTICE = re.compile(rf"{_any('quoting')}.*[\"«“‘']", re.IGNORECASE
 _ENCRYPTION = re.compile(_any("encryption"), re.IGNORECASE)
 _NOTICE = re.compile(_any("notices"), re.IGNORECASE)
 _OMITTED = rf"{_any('files')} {_any('omitted')}"
-# A whole first line, optionally after the name of a document.
+# A whole first line, optionally after the name of a document. Android puts any kind of file in angle brackets.
 _PLACEHOLDER = re.compile(
-    rf"<{_OMITTED}>|(?:\S.*\.\w{{2,5}} (?:• .* )?)?{_OMITTED}|{_any('deleted')}\.?|{_any('waiting')}"
+    rf"<[^<>]{{1,{_MAX_KIND}}} {_any('omitted')}>|(?:\S.*\.\w{{2,5}} (?:• .* )?)?{_OMITTED}|{_any('deleted')}\.?|{_any('waiting')}"
     rf"|\S.*\.\w{{2,5}}(?: • .*)? \({_any('file_after')}\)",
     re.IGNORECASE,
 )

@@ -1,7 +1,7 @@
 """Split a text that a person or a model wrote about someone into statements: items, lines and paragraphs."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from hippocampe.language.relations import relation_of
@@ -11,6 +11,8 @@ _HEADING = re.compile(r"#{1,6}\s+(\S.*?)[\s#]*|\*\*([^*]+?)\*\*:?\s*")
 _ITEM = re.compile(r"(\s*)(?:[-*+•]|\d{1,3}[.)])\s+(\S.*)")
 _DATED = re.compile(r"\[(\d{4}-\d{2}-\d{2})\]\s*(?:[-–—:]\s*)?(\S.*)", re.S)
 """A date before an entry, as assistants write out their memories."""
+_MAX_ABOVE = 200
+"""Longest item that those below it come in with."""
 _PAIR = re.compile(r"[^\s:][^:\n]{0,39}:\s")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _RULE = re.compile(r"\s*(?:[-*_]\s*){3,}")
@@ -26,6 +28,7 @@ class Passage(NamedTuple):
         headings: The headings above it, outermost first.
         item: Whether it is an item of a list.
         date: An ISO date that it begins with.
+        above: The short items that it is below in a list, outermost first.
     """
 
     text: str
@@ -33,6 +36,12 @@ class Passage(NamedTuple):
     headings: tuple[str, ...]
     item: bool
     date: str | None
+    above: tuple[str, ...] = ()
+
+    @property
+    def whole(self) -> str:
+        """The text after the items that it is below, without which it may say nothing."""
+        return below(self.above, self.text)
 
 
 def passages(text: str) -> Iterator[Passage]:
@@ -44,6 +53,8 @@ def passages(text: str) -> Iterator[Passage]:
     above: list[tuple[int, str]] = []
     lines: list[str] = []
     columns: list[str] = []
+    outline: list[tuple[int, str]] = []
+    over: tuple[str, ...] = ()
     first, item, quoted = 1, False, False
 
     def close() -> Iterator[Passage]:
@@ -55,9 +66,10 @@ def passages(text: str) -> Iterator[Passage]:
             parts = [(first + number, line.strip()) for number, line in enumerate(lines)]
         for number, part in parts:
             dated = _DATED.fullmatch(part)
-            yield Passage(
-                dated[2] if dated else part, number, headings, item, dated[1] if dated else None
-            )
+            text = dated[2] if dated else part
+            yield Passage(text, number, headings, item, dated[1] if dated else None, over)
+            if item:
+                outline[-1] = (outline[-1][0], text)
         lines.clear()
 
     for number, line in enumerate(text.splitlines(), start=1):
@@ -82,6 +94,7 @@ def passages(text: str) -> Iterator[Passage]:
             item = False
         if heading:
             level = len(line) - len(line.lstrip("#")) or 7
+            outline.clear()
             above = [each for each in above if each[0] < level]
             above.append((level, (heading[1] or heading[2]).strip()))
         elif _RULE.fullmatch(line) or _FENCE.match(line) or not line.strip():
@@ -89,14 +102,25 @@ def passages(text: str) -> Iterator[Passage]:
         else:
             if not lines:
                 first = number
-            if begins:
-                item = True
+                depth = len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
+                outline = [each for each in outline if each[0] < depth]
+                over = tuple(text for _, text in outline if len(text) <= _MAX_ABOVE)
+                if begins:
+                    item = True
+                    outline.append((depth, begins[2]))
             lines.append(begins[2] if begins else line)
     yield from close()
 
 
 def _cells(row: str) -> list[str]:
     return [cell.strip() for cell in row.strip().strip("|").split("|")]
+
+
+def below(items: Iterable[str], text: str) -> str:
+    """A statement with the items that it is below in a list, outermost first."""
+    for item in reversed(list(items)):
+        text = about(item.rstrip(" .:;,"), text)
+    return text
 
 
 def about(name: str | None, text: str) -> str:

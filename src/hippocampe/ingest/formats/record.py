@@ -196,6 +196,16 @@ def parse_content(value: object) -> str:
     return content
 
 
+def forwarded(text: str, author: str | None) -> str:
+    """The text of a forwarded message, whose words are not those of who passes them on.
+
+    Args:
+        text: The text.
+        author: Its author; None if that is unknown.
+    """
+    return f"{author or '?'}: {text}"
+
+
 def parse_label(value: object, name: str) -> str:
     """Make a label from a name: one line, printable, truncated.
 

@@ -6,7 +6,7 @@ To add a format, declare a `Format` in a module of its own, and add it to `FORMA
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from itertools import chain
 from pathlib import Path
@@ -26,11 +26,20 @@ from hippocampe.ingest.formats.memories import (
     ZEP,
 )
 from hippocampe.ingest.formats.record import ExternalIds, Problem, Record, TalkMessage
-from hippocampe.ingest.formats.source import DAMAGED, Source, open_sources
+from hippocampe.ingest.formats.source import (
+    DAMAGED,
+    Room,
+    Source,
+    open_archive,
+    open_sources,
+    room_in,
+)
 from hippocampe.ingest.formats.table import CSV
 from hippocampe.ingest.formats.telegram import TELEGRAM
 from hippocampe.ingest.formats.whatsapp import WHATSAPP
 from hippocampe.language.datetimes import as_zone
+from hippocampe.notes.filters import EXPORT_ROWS, is_export
+from hippocampe.store.driver import grouped
 
 FORMATS: Mapping[str, Format] = {
     each.name: each
@@ -62,8 +71,10 @@ _EXPORT = re.compile(
 """The names that programs give to the files of their exports."""
 _NOTE = re.compile(str(MARKDOWN.files))
 _TABLE = re.compile(r".*\.[ct]sv")
-_READABLE = re.compile(r".*\.(?:md|txt|json|jsonl|af|csv|tsv)")
+_READABLE = re.compile(r".*\.(?:md|txt|json|jsonl|af|csv|tsv|zip)")
 """The names of the files that may have talk or memories."""
+_MAX_DEPTH = 2
+"""Archives within each other, below a folder or an archive: some programs pack the export that they give into another."""
 _COMMON = frozenset((CHATGPT_MEMORIES.name, MARKDOWN.name))
 """Formats whose marks are in files of other programs too."""
 _LISTED = 5
@@ -119,22 +130,74 @@ _Contents = tuple[list[tuple[Source, str]], list[Problem]]
 
 def _contents(path: Path, format: str | None) -> _Contents:
     try:
-        sources = open_sources(path, lambda name: _READABLE.fullmatch(name) is not None)
+        sources = open_sources(path, _is_readable)
         if len(sources) == 1 and sources[0].member is None:
             return [(sources[0], format or _detect(sources[0]))], []
-        files, problems = _chosen(sources, format)
+        archives = _Archives(None if path.is_dir() else room_in(path))
+        files, problems = _chosen(archives.opened(sources), format, archives)
+        pages = [] if files else open_sources(path, lambda name: name.endswith(".html"))
     except HippocampeError:
         raise
     except (*DAMAGED, ValueError) as exc:
         raise _unreadable(path, exc) from exc
     if not files:
+        for page in pages:
+            _detect(page)
         raise UnreadableFile(
             f"cannot import {path}: it contains no export of a conversation or a memory."
         )
     return files, problems
 
 
-def _chosen(sources: list[Source], format: str | None) -> _Contents:
+def _is_readable(name: str) -> bool:
+    return _READABLE.fullmatch(name) is not None
+
+
+@dataclass(slots=True)
+class _Archives:
+    """Opens the archives that are in a folder or an archive, unless exports or notes are beside them.
+
+    Attributes:
+        room: What they may expand to together; None if each may have its own, in a folder.
+        closed: Those that were left closed.
+        errors: Those that could not be read, and why.
+    """
+
+    room: Room | None
+    closed: list[Source] = field(default_factory=list[Source])
+    errors: list[tuple[Source, Exception]] = field(default_factory=list[tuple[Source, Exception]])
+
+    def opened(self, sources: list[Source], depth: int = _MAX_DEPTH) -> list[Source]:
+        """The files among these, and in the archives among these."""
+        sources = self._without_own(sources)
+        files = [each for each in sources if not each.is_archive]
+        archives = [each for each in sources if each.is_archive]
+        if not depth or any(_is_named(each, _EXPORT, _NOTE) for each in files):
+            self.closed += archives
+            return files
+        for archive in archives:
+            room = self.room or Room()
+            try:
+                inner = open_archive(archive, _is_readable, room)
+            except (UnreadableFile, *DAMAGED) as exc:
+                self.errors.append((archive, exc))
+            else:
+                files += replace(self, room=room).opened(inner, depth - 1)
+        return files
+
+    def _without_own(self, sources: list[Source]) -> list[Source]:
+        """The files without those of exports of Hippocampe, which are imported by themselves."""
+        places = (str(each.member).rpartition("/") for each in sources)
+        folders = grouped((folder, name) for folder, _, name in places)
+        own = tuple(
+            f"{folder}/" for folder, names in folders.items() if folder and is_export(names)
+        )
+        rows = {f"{folder}{EXPORT_ROWS}" for folder in own}
+        self.closed += [each for each in sources if each.member in rows]
+        return [each for each in sources if not str(each.member).startswith(own)]
+
+
+def _chosen(sources: list[Source], format: str | None, archives: _Archives) -> _Contents:
     """Choose the files of a folder or a zip: those with names of exports, else notes, else those with the marks of a format.
 
     The others may be files that people sent to each other, or attached to a note: they are problems.
@@ -143,7 +206,7 @@ def _chosen(sources: list[Source], format: str | None) -> _Contents:
     notes = [each for each in sources if _is_named(each, _NOTE)]
     others = [each for each in sources if not _is_named(each, _EXPORT, _NOTE)]
     marked = [found for found in _recognised(others, None, []) if found[1] not in _COMMON]
-    errors: list[tuple[Source, Exception]] = []
+    errors = archives.errors
     files, left = _recognised(exports, format, errors), notes
     if not files:
         files, left = _recognised(notes, MARKDOWN.name, errors), []
@@ -152,7 +215,7 @@ def _chosen(sources: list[Source], format: str | None) -> _Contents:
     problems = [_problem(source, exc) for source, exc in errors]
     if not files:
         return marked, problems
-    left = [*(each for each, _ in marked), *left]
+    left = [*(each for each, _ in marked), *left, *archives.closed]
     if left:
         problems.append(_left_out(left))
     return files, problems

@@ -4,14 +4,16 @@ import codecs
 import io
 import os
 import re
+import shutil
 import zipfile
 import zlib
 from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import IO, TYPE_CHECKING
 
 from hippocampe.errors import UnreadableFile
@@ -34,6 +36,7 @@ MAX_DIRECTORY_BYTES = 8 * 2**20
 DAMAGED = (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError)
 """The errors of a file or an archive that cannot be read."""
 _MAX_NAME = 255
+_ARCHIVE = ".zip"
 _CHUNK_BYTES = 1 << 16
 _HEAD_BYTES = 1 << 18
 """Bytes that tell the encoding of a text."""
@@ -44,18 +47,25 @@ _HIDDEN = re.compile(r"(?:^|/)\.")
 class Source:
     """A stream of bytes that can be reopened: a file, or a member of a folder or an archive.
 
-    `modified` is when its file was written last, if that is known.
+    `modified` is when its file was written last, if that is known; `size` the bytes that a member of an archive
+    expands to.
     """
 
     path: Path
     member: str | None
     reopen: Callable[[], IO[bytes]]
     modified: datetime | None = None
+    size: int = 0
 
     @property
     def name(self) -> str:
         """The name in error messages."""
         return f"{self.path} ({self.member})" if self.member else str(self.path)
+
+    @property
+    def is_archive(self) -> bool:
+        """True for a member with the name of a zip."""
+        return self.member is not None and self.member.lower().endswith(_ARCHIVE)
 
     def open(self) -> IO[bytes]:
         """Open the stream; the encodings of Windows become UTF-8."""
@@ -150,14 +160,66 @@ def open_sources(path: Path, wanted: Callable[[str], bool]) -> list[Source]:
     return [_member(archive, path, member) for member in members]
 
 
+@dataclass(slots=True)
+class Room:
+    """The bytes that the archives in an archive may still expand to."""
+
+    left: int = MAX_EXPANDED_BYTES
+
+
+def room_in(path: Path) -> Room:
+    """The room of the archives in an archive."""
+    return Room(_most(path))
+
+
+def open_archive(archive: Source, wanted: Callable[[str], bool], room: Room) -> list[Source]:
+    """List the wanted members of a zip that is in a folder or in another zip, by name.
+
+    Args:
+        archive: The zip.
+        wanted: As in `open_sources`.
+        room: Decreases by what the zip takes.
+
+    Raises:
+        UnreadableFile: The zip is encrypted, or there is no room for it.
+    """
+    with ExitStack() as stack:
+        path = archive.path / str(archive.member)
+        if not path.is_file():
+            path = stack.enter_context(_copy(archive, room))
+        most = min(room.left, _most(path))
+        with _checked(path, archive.name, wanted, MAX_DIRECTORY_BYTES, most) as checked:
+            members = _wanted(checked, wanted)
+        # It holds a copy whose name is removed.
+        whole = zipfile.ZipFile(path)
+    sources = [_member(whole, archive.path, each, f"{archive.member}/") for each in members]
+    room.left -= sum(each.size for each in sources if not each.is_archive)
+    return sources
+
+
 @contextmanager
+def _copy(archive: Source, room: Room) -> Generator[Path]:
+    """Copy a zip in a zip to a file: each of its members would expand it again from its beginning."""
+    if archive.size > room.left:
+        raise _too_large(archive.name, archive.size, room.left)
+    room.left -= archive.size
+    with NamedTemporaryFile() as file:
+        try:
+            with archive.reopen() as stream:
+                shutil.copyfileobj(stream, file)
+        except RuntimeError as exc:
+            raise _locked(archive.name) from exc
+        file.flush()
+        yield Path(file.name)
+
+
 def checked_archive(
     path: Path,
     wanted: Callable[[str], bool] = lambda name: True,
     *,
     directory: int = MAX_DIRECTORY_BYTES,
-) -> Generator[zipfile.ZipFile]:
-    """Open a zip whose wanted members can be read without harm.
+) -> AbstractContextManager[zipfile.ZipFile]:
+    """Open a zip whose wanted members can be read without harm, unless they are archives.
 
     Args:
         wanted: Selects members by lower-case file name.
@@ -166,23 +228,45 @@ def checked_archive(
     Raises:
         UnreadableFile: It is encrypted, compressed in an unusual way, or would expand to too much.
     """
-    with _Directory(path, directory) as file, zipfile.ZipFile(file) as archive:
-        members = _wanted(archive, wanted)
+    return _checked(path, str(path), wanted, directory, _most(path))
+
+
+@contextmanager
+def _checked(
+    path: Path, name: str, wanted: Callable[[str], bool], directory: int, most: int
+) -> Generator[zipfile.ZipFile]:
+    with _Directory(path, directory) as stream, zipfile.ZipFile(stream) as archive:
+        members = [
+            each
+            for each in _wanted(archive, wanted)
+            if not each.filename.lower().endswith(_ARCHIVE)
+        ]
         plain = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
         if any(member.flag_bits & 1 or member.compress_type not in plain for member in members):
-            raise UnreadableFile(
-                f"cannot import {path}: it is encrypted or compressed in an unusual way. Extract it "
-                "first."
-            )
+            raise _locked(name)
         # Reading a member stops at the size that the archive declares.
         expanded = sum(member.file_size for member in members)
-        most = min(MAX_EXPANDED_BYTES, max(FREE_BYTES, MAX_RATIO * path.stat().st_size))
         if expanded > most:
-            raise UnreadableFile(
-                f"cannot import {path}: it would expand to {expanded:,} bytes, more than {most:,}. If that is "
-                "right, extract it and import its files."
-            )
+            raise _too_large(name, expanded, most)
         yield archive
+
+
+def _most(path: Path) -> int:
+    """Most bytes that an archive may expand to."""
+    return min(MAX_EXPANDED_BYTES, max(FREE_BYTES, MAX_RATIO * path.stat().st_size))
+
+
+def _locked(name: str) -> UnreadableFile:
+    return UnreadableFile(
+        f"cannot import {name}: it is encrypted or compressed in an unusual way. Extract it first."
+    )
+
+
+def _too_large(name: str, size: int, most: int) -> UnreadableFile:
+    return UnreadableFile(
+        f"cannot import {name}: it would expand to {size:,} bytes, more than {most:,}. If that is "
+        "right, extract it and import its files."
+    )
 
 
 def _wanted(archive: zipfile.ZipFile, wanted: Callable[[str], bool]) -> list[zipfile.ZipInfo]:
@@ -232,8 +316,16 @@ def source_of(path: Path, name: str) -> Source:
     return _member(archive, path, archive.getinfo(name))
 
 
-def _member(archive: zipfile.ZipFile, path: Path, member: zipfile.ZipInfo) -> Source:
-    return Source(path, member.filename, partial(archive.open, member), _written_at(member))
+def _member(
+    archive: zipfile.ZipFile, path: Path, member: zipfile.ZipInfo, inside: str = ""
+) -> Source:
+    return Source(
+        path,
+        inside + member.filename,
+        partial(archive.open, member),
+        _written_at(member),
+        member.file_size,
+    )
 
 
 def _written_at(member: zipfile.ZipInfo) -> datetime | None:

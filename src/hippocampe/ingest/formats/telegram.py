@@ -12,6 +12,7 @@ from hippocampe.ingest.formats.record import (
     TalkMessage,
     as_list,
     as_object,
+    forwarded,
     label_or,
     parse_content,
     parse_identifier,
@@ -82,10 +83,11 @@ def _message(raw: dict[str, object], chat: _Chat, zone: tzinfo) -> Iterator[Talk
     text = _text(raw.get("text"))
     if kind != "message" or not text.strip():
         return
-    # The words of somebody else are not those of who passes them on.
-    origin = label_or(raw.get("forwarded_from"), None)
-    if origin and origin != label_or(raw.get("from"), None):
-        text = f"{origin}: {text}"
+    if "forwarded_from" in raw:
+        # A deleted account has no name.
+        origin = label_or(raw["forwarded_from"] or raw.get("forwarded_from_id"), None)
+        if origin is None or origin != label_or(raw.get("from"), None):
+            text = forwarded(text, origin)
     seconds = raw.get("date_unixtime")
     at = parse_time(raw.get("date")) if seconds is None else parse_timestamp(seconds)
     reply_to = raw.get("reply_to_message_id")

@@ -38,7 +38,9 @@ _MARKS_AT_START = "\u200e\u200f\u202a\u202b\u202c\ufeff"
 _PLAIN_SPACES = str.maketrans("\u202f\u00a0\u2009", "   ")
 
 _DATE = r"(\d{1,4})([./-]) ?(\d{1,2})\2 ?(\d{1,4})\.?"
-_TIME = r"(\d{1,2})(?: ?h ?|[:.])(\d{2})(?:[:.](\d{2}))?(?: ?([AaPp]\.? ?[Mm])\.?)?"
+_TIME = (
+    r"(\d{1,2})(?: ?h ?|[:.])(\d{2})(?:(?:[:.]| ?min ?)(\d{2})(?: ?s)?)?(?: ?([AaPp]\.? ?[Mm])\.?)?"
+)
 _STAMP = rf"{_DATE}(?:, ?| )(?:[^\W\d_]{{1,5}} )?{_TIME}"
 _HEADERS = (re.compile(rf"\[{_STAMP}\] ?"), re.compile(rf"{_STAMP} [-\u2013](?: |$)"))
 _AUTHOR = re.compile(r"(.{1,200}?)\s?:(?:\s|$)")
