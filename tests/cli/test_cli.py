@@ -1016,6 +1016,24 @@ class TestForgetting:
         assert "\nforgotten: 1 memory" in gone.out
         assert run("recent", "--json").json == []
 
+    @pytest.mark.parametrize(
+        ("locale", "typed", "asked"),
+        [
+            ("fr_FR.UTF-8", "oui", "Oublier tout cela ? [o/N]"),
+            ("fr_FR.UTF-8", "O", "[o/N]"),
+            ("C.UTF-8", "Yes", "Forget these? [y/N]"),
+        ],
+    )
+    def test_a_yes_in_the_language_of_the_terminal(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch, locale: str, typed: str, asked: str
+    ) -> None:
+        run("remember", "Zoé joue du tuba")
+        monkeypatch.setenv("LC_ALL", locale)
+        gone = run("forget", "tuba", typing=f"{typed}\n")
+        assert gone.code == 0
+        assert asked in gone.err.replace("\N{NO-BREAK SPACE}", " ").replace("\u202f", " ")
+        assert run("recent", "--json").json == []
+
     def test_no_answer_is_no(self, run: Run) -> None:
         run("remember", "Zoé joue du tuba")
         assert run("forget", "tuba").code == 1
