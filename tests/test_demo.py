@@ -104,6 +104,7 @@ def test_the_program_with_a_code_page_serves_answers_and_stops_without_a_termina
     assert "why: " in text
     assert "\x1b" not in text
     assert "The dashboard on this sample: http://127.0.0.1:" in text
+    assert "Then the sample is removed" in text
     assert "The check passed." in text
     assert list((tmp_path / "tmp").iterdir()) == []
     assert not (tmp_path / "mine").exists()

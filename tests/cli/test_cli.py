@@ -16,12 +16,14 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError
+from io import StringIO
 from pathlib import Path
 from time import sleep
 from typing import Any
 
 import pytest
 import typer
+from rich.console import Console
 from typer.testing import CliRunner
 
 import children
@@ -186,6 +188,17 @@ def test_a_day_is_whole_on_a_terminal_of_80_columns(
     shown = run("activity", columns="80").out.splitlines()
     assert re.match(r"\d{4}-\d\d-\d\d +1 +0 ", shown[-1])
     assert max(map(len, shown)) <= 80
+
+
+def test_progress_of_an_unknown_number_shows_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = StringIO()
+    screen = Console(file=shown, force_terminal=True, width=80)
+    monkeypatch.setattr(terminal, "console", lambda **_: screen)
+    with terminal.progress() as report:
+        report("importing", 404, 0)
+        report("remembering", 3, 7)
+    assert "404/?" in shown.getvalue()
+    assert "3/7" in shown.getvalue()
 
 
 class TestTurns:
@@ -1001,6 +1014,24 @@ class TestForgetting:
         gone = run("forget", "tuba", typing="y\n")
         assert gone.code == 0
         assert "\nforgotten: 1 memory" in gone.out
+        assert run("recent", "--json").json == []
+
+    @pytest.mark.parametrize(
+        ("locale", "typed", "asked"),
+        [
+            ("fr_FR.UTF-8", "oui", "Oublier tout cela ? [o/N]"),
+            ("fr_FR.UTF-8", "O", "[o/N]"),
+            ("C.UTF-8", "Yes", "Forget these? [y/N]"),
+        ],
+    )
+    def test_a_yes_in_the_language_of_the_terminal(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch, locale: str, typed: str, asked: str
+    ) -> None:
+        run("remember", "Zoé joue du tuba")
+        monkeypatch.setenv("LC_ALL", locale)
+        gone = run("forget", "tuba", typing=f"{typed}\n")
+        assert gone.code == 0
+        assert asked in gone.err.replace("\N{NO-BREAK SPACE}", " ").replace("\u202f", " ")
         assert run("recent", "--json").json == []
 
     def test_no_answer_is_no(self, run: Run) -> None:

@@ -190,6 +190,8 @@ def test_a_configuration_with_an_unknown_language_is_refused(
 ) -> None:
     with pytest.raises(InvalidInput, match="language must be one of en, fr, not 'de'"):
         open_hippo(embedder="hashed:32", language="de")
+    with pytest.raises(InvalidInput, match="timezone must be an IANA timezone .*, not 'Paris'"):
+        open_hippo(embedder="hashed:32", timezone="Paris")
 
 
 def test_each_space_has_its_own(hippo: Hippocampe, scope: Scope) -> None:

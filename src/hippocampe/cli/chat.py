@@ -252,7 +252,7 @@ class Chat:
         typed = ""
         with suppress(EOFError):
             typed = self._screen.ask(by.say("Forget these? [y/N] "))
-        if typed.strip().lower() in {"y", "yes", by.say("y"), by.say("yes")}:
+        if by.agrees(typed):
             done = self._hippo.forget(topic, scope=self._scope)
             self.say("Forgotten: {number}.", number=len(done.ids))
         else:

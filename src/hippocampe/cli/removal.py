@@ -9,7 +9,7 @@ from hippocampe.cli import terminal
 from hippocampe.cli.call import Call
 from hippocampe.cli.from_verb import add, execute, of_verb, text
 from hippocampe.cli.show import memories as show
-from hippocampe.cli.show.layout import say
+from hippocampe.cli.show.layout import reader, say
 
 if TYPE_CHECKING:
     from hippocampe.types import Receipt
@@ -30,7 +30,9 @@ def forget(call: Call, *, dry_run: bool, yes: Yes = False, **topic: Any) -> None
     """Forget everything about a topic. `restore` undoes it, by id."""
 
     def confirm(planned: "Receipt") -> None:
-        typer.confirm(say("Forget these?"), abort=True, err=True)
+        # Typer's own question takes English answers only.
+        if not reader().agrees(_typed(say("Forget these? [y/N] "))):
+            raise typer.Abort
 
     _remove(call, "forget", topic, "forgotten", confirm, dry_run=dry_run, yes=yes)
 
@@ -89,13 +91,18 @@ def _answer(
     call.answer(receipt, shown)
 
 
+def _typed(asked: str) -> str:
+    """Ask on stderr, and read a line, which may be empty."""
+    return typer.prompt(asked, default="", show_default=False, prompt_suffix="", err=True)
+
+
 def _confirm_erasure(planned: "Receipt") -> None:
     """Ask for the number of items, so that a habitual yes erases nothing."""
     count = len(planned.ids)
     asked = say(
-        "This cannot be undone. Type {number} to erase as many items for ever", number=count
+        "This cannot be undone. Type {number} to erase as many items for ever: ", number=count
     )
-    if typer.prompt(asked, err=True).strip() != str(count):
+    if _typed(asked).strip() != str(count):
         terminal.error(say("the number does not match; nothing was erased."))
         raise typer.Exit(1)
 

@@ -19,8 +19,11 @@ PATHS = ("/healthz", "/")
 ANSWER_SECONDS = 30.0
 
 
-def serve(hippo: Hippocampe) -> None:
+def serve(hippo: Hippocampe, *, kept: bool) -> None:
     """Serve a memory at the usual port, or at a free one if that is taken.
+
+    Args:
+        kept: Whether its folder stays when the server stops.
 
     Raises:
         ServerUnavailable: Without a terminal, it did not answer its own check.
@@ -32,6 +35,10 @@ def serve(hippo: Hippocampe) -> None:
     def started(address: str) -> None:
         where = say("The dashboard on this sample: {address}\nCtrl-C stops it.", address=address)
         terminal.out(f"\n{where}")
+        if not kept:
+            terminal.out(
+                say("Then the sample is removed, with what you added: --folder NAME keeps it.")
+            )
         if not sys.stdout.isatty():
             Thread(target=_check, args=(address, failed)).start()
 

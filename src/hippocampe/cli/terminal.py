@@ -129,7 +129,8 @@ def progress() -> "Generator[Callable[[str, int, int], None]]":
 
         def report(what: str, done: int, total: int) -> None:
             if what not in tasks:
-                tasks[what] = bars.add_task(what)
+                # Without a total, Rich takes 100 for it.
+                tasks[what] = bars.add_task(what, total=None)
             bars.update(tasks[what], completed=done, total=total or None)
 
         yield report

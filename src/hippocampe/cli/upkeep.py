@@ -188,7 +188,8 @@ def demo(
         if not call.json:
             typer.echo(next_steps(chosen))
         if serve and folder is not None:
-            showroom.serve(stack.enter_context(demo.open_after(report, folder)))
+            served = stack.enter_context(demo.open_after(report, folder))
+            showroom.serve(served, kept=chosen is not None)
             terminal.end_line()
 
 

@@ -217,9 +217,9 @@ def defaults(config: Config) -> Settings:
     """The default settings of a space.
 
     Raises:
-        InvalidInput: The configuration names an unknown language.
+        InvalidInput: The configuration names an unknown language or timezone.
     """
-    default = Settings(timezone=config.timezone)
+    default = Settings(timezone=check("timezone", config.timezone))
     language = config.language or language_of_locale() or default.language
     return replace(default, language=check("language", language))
 

@@ -57,7 +57,7 @@ def compact(context: Context, *, scope: Scope) -> Compacted:
         EmbedderError: The summary cannot be embedded; likewise.
     """
     if scope.channel is None:
-        raise InvalidInput("compact needs a channel: give one in the scope.")
+        raise InvalidInput("compact needs a channel: give one.")
     return run(context, space=scope.space, channel=scope.channel)
 
 

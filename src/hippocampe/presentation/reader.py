@@ -50,6 +50,10 @@ class Reader:
         """Translate a text and fill its placeholders, escaped for HTML if a value is markup."""
         return _filled(_translated(text, self.language, self.tied), values)
 
+    def agrees(self, typed: str) -> bool:
+        """Return whether the reader typed yes, in their language or in English."""
+        return typed.strip().lower() in {"y", "yes", self.say("y"), self.say("yes")}
+
     def label(self, kind: str, value: str) -> str:
         """The name of a value of a kind; a value that the catalogue does not list is its own name.
 

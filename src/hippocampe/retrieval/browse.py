@@ -176,7 +176,7 @@ def about(
     if name is None:
         name = scope.user
     if name is None:
-        raise InvalidInput("nobody is named: give a name, or a scope with a user.")
+        raise InvalidInput("nobody is named: give a name, or a user.")
     names = lookup.names(corpus.aliases, check_id(name, name="name"), scope=scope)
     current = listing.in_state("current", corpus.store.now())
     with corpus.store.read() as connection:

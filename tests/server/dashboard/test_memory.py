@@ -378,6 +378,46 @@ def test_a_statement_of_a_failed_request_is_kept_until_it_is_sent(
 
 
 @pytest.mark.parametrize(
+    ("language", "add", "statement", "said"),
+    [
+        ("en", "Add", "Statement", "Nothing was changed: try again."),
+        ("fr", "Ajouter", "Énoncé", "Rien n’a été changé"),
+    ],
+)
+def test_a_page_that_is_older_than_its_server_sends_again(
+    reader: Reader, memory: Hippocampe, language: str, add: str, statement: str, said: str
+) -> None:
+    page = reader.open("/memory", language=language)
+    page.get_by_role("button", name=add).click()
+    # As after a restart: the token belongs to no cookie of the server.
+    page.context.clear_cookies()
+    page.get_by_label(statement).fill("Rose a vendu son vélo")
+    page.get_by_label(statement).press("Control+Enter")
+    expect(page.locator("#toasts .danger")).to_contain_text(said)
+    page.get_by_label(statement).press("Control+Enter")
+    expect(rows_of(page).first).to_contain_text("Rose a vendu son vélo")
+    expect(page.locator("#toasts .danger")).to_have_count(0)
+    reader.forgive("403")
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_a_search_that_failed_is_asked_again(
+    reader: Reader, memory: Hippocampe, language: str
+) -> None:
+    page = reader.open("/memory", language=language)
+    page.route("**/memory?*", lambda route: route.abort())
+    box = page.get_by_role("searchbox")
+    box.fill("voilier")
+    box.press("Enter")
+    expect(page.locator("#found .broken")).to_be_visible()
+    page.unroute("**/memory?*")
+    box.press("Enter")
+    expect(rows_of(page).first).to_contain_text("voilier")
+    for complaint in ("net::ERR_FAILED", "htmx:afterRequest", "htmx:sendError"):
+        reader.forgive(complaint)
+
+
+@pytest.mark.parametrize(
     ("language", "add", "statement", "empty"),
     [("en", "Add", "Statement", "is empty"), ("fr", "Ajouter", "Énoncé", "est vide")],
 )

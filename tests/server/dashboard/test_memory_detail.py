@@ -298,12 +298,12 @@ def test_an_edit_does_not_overwrite_that_of_another_tab(
 @pytest.mark.parametrize(
     ("language", "edit", "said"),
     [
-        ("en", "Edit", "You are no longer logged in: copy what you wrote"),
-        ("fr", "Modifier", "Vous n’êtes plus connecté : copiez ce que vous avez écrit"),
+        ("en", "Edit", "log in in another tab, then try again"),
+        ("fr", "Modifier", "connectez-vous dans un autre onglet, puis réessayez"),
     ],
 )
 def test_an_edit_is_not_lost_when_the_login_has_ended(
-    reader: Reader, corrected: str, language: str, edit: str, said: str
+    reader: Reader, memory: Hippocampe, corrected: str, language: str, edit: str, said: str
 ) -> None:
     page = reader.open(f"/memory/{corrected}", role="write", language=language)
     page.get_by_role("button", name=edit).click()
@@ -313,4 +313,17 @@ def test_an_edit_is_not_lost_when_the_login_has_ended(
     page.keyboard.press("Control+Enter")
     expect(page.locator("#toasts .danger")).to_contain_text(said)
     expect(statement).to_have_value("Le voilier est vert")
-    reader.forgive("401")
+    other = page.context.new_page()
+    other.goto("/login")
+    other.locator("input[name=key]").fill(memory.create_key(scope=HERE, role="write").secret)
+    other.locator("button.primary").click()
+    other.wait_for_url(lambda at: "/login" not in at)
+    other.close()
+    statement.press("Control+Enter")
+    # Its token was that of the login before.
+    expect(page.locator("#toasts .danger")).to_have_count(1)
+    expect(page.locator("#toasts .danger")).not_to_contain_text(said)
+    statement.press("Control+Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Le voilier est vert")
+    for complaint in ("401", "403"):
+        reader.forgive(complaint)

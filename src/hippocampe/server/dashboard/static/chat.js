@@ -1,6 +1,6 @@
 // The chat: Enter sends, what was said is shown at once, and the answer as it is written.
 import { headers } from "./request.js";
-import { reason, silent, toast } from "./toast.js";
+import { refusal, silent, toast } from "./toast.js";
 
 const form = document.querySelector("[data-say]");
 const talk = document.getElementById("talk");
@@ -64,7 +64,7 @@ async function* eventsOf(response) {
 async function answer(body) {
   const response = await fetch(form.dataset.answer, { method: "POST", headers: headers(), body });
   if (!response.ok) {
-    toast(reason({ status: response.status, responseText: await response.text() }), { kind: "danger" });
+    toast(await refusal({ status: response.status, responseText: await response.text() }), { kind: "danger" });
     return false;
   }
   const shown = waiting.querySelector(".wait");

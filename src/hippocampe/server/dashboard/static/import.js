@@ -1,6 +1,6 @@
 // A file that is dropped on the page, or chosen, is sent; its preview takes the place of the form.
 import { headers } from "./request.js";
-import { reason, toast } from "./toast.js";
+import { refusal, toast } from "./toast.js";
 
 const zone = document.querySelector("[data-drop]");
 const place = document.getElementById("imported");
@@ -25,11 +25,11 @@ function send(file) {
     toast(text, { kind: "danger" });
   };
   request.addEventListener("error", () => again(document.body.dataset.unreachable));
-  request.addEventListener("load", () => {
+  request.addEventListener("load", async () => {
     if (request.status !== 200) {
       refused = file;
       format.focus();
-      again(reason(request));
+      again(await refusal(request));
       return;
     }
     place.innerHTML = request.responseText;

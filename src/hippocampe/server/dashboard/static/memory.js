@@ -42,6 +42,12 @@ found.addEventListener("htmx:beforeSwap", (event) => {
   waits = true;
   shown = null;
 });
+// The same question is asked again after a failure.
+for (const name of ["htmx:responseError", "htmx:sendError"]) {
+  document.body.addEventListener(name, ({ detail }) => {
+    if (detail.target === found) shown = null;
+  });
+}
 document.addEventListener("pointerdown", () => { pressed = true; });
 for (const name of ["pointerup", "pointercancel"]) {
   document.addEventListener(name, () => {

@@ -1,4 +1,6 @@
 // Messages after a change, with a way back, and messages of failures.
+import { renewed } from "./request.js";
+
 const place = document.getElementById("toasts");
 const words = document.body.dataset;
 const SHOWN_MS = 8000;
@@ -64,10 +66,15 @@ export function reason(request) {
   }
 }
 
-document.body.addEventListener("htmx:responseError", (event) => {
+// The reason why a change was refused. One that an old page sent can be sent again.
+export async function refusal(request) {
+  return request.status === 403 && (await renewed()) ? words.again : reason(request);
+}
+
+document.body.addEventListener("htmx:responseError", async (event) => {
   const { elt, xhr, target, requestConfig } = event.detail;
   if (requestConfig.verb === "get" && target?.matches("[data-part]")) return;
-  const said = reason(xhr);
+  const said = await refusal(xhr);
   toast(said === words.unreachable && requestConfig.verb !== "get" ? silent : said, { kind: "danger", from: elt });
 });
 document.body.addEventListener("htmx:sendError", (event) => {
