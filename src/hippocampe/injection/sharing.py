@@ -124,7 +124,7 @@ class Sharing:
                     self._take(each, corpus.vocabulary.embedder.model)
 
     def _drop_erased(self) -> None:
-        """Drop what is in memory if another process has erased, of which this one did not hear."""
+        """Drop what is in memory if another process has erased and this one did not hear it."""
         with self._store.read() as connection:
             mark = meta.get(connection, meta.LAST_ERASURE)
             if mark == self._turns.retrievals.erasure:
