@@ -113,7 +113,8 @@ def _still_equal(
     after: list[Any] | None,
     progress: Progress | None,
 ) -> tuple[list[str], list[Any] | None]:
-    """What an interrupted copy has made that the source still has: rows that it has not may refer to newer ones."""
+    """The tables of an interrupted copy, and the last key, that the source still has as they are: later rows may refer to
+    rows that were added since."""
     tables = _tables()[: len(done) + (after is not None)]
     for number, table in enumerate(tables):
         if progress:

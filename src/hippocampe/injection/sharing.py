@@ -52,7 +52,9 @@ class Sharing:
         turns.channels.tell = self._tell
         turns.tell = self._tell_forgotten
         with self._store.read() as connection:
-            turns.retrievals.erasure = meta.get(connection, meta.LAST_ERASURE)
+            self._heard = meta.get(connection, meta.LAST_ERASURE)
+        # Not the same from then on: the log may know of an erasure that the hosts do not.
+        turns.retrievals.erasure = self._heard
         url = corpus.config.database_listen_url or self._store.url
         attempt = partial(corpus.outages.attempt, MESSAGES)
         self._listener = Listener(self._store, url, self._hear, attempt)
@@ -109,6 +111,7 @@ class Sharing:
         if erased := {each["erased"]: each.get("mark") for each in messages if "erased" in each}:
             for space, mark in erased.items():
                 # What they quote must not stay in memory, nor be logged.
+                self._heard = mark
                 self._turns.retrievals.drop(space, mark)
                 self._turns.erased(space)
             with suppress(StoreError):
@@ -124,12 +127,13 @@ class Sharing:
                     self._take(each, corpus.vocabulary.embedder.model)
 
     def _drop_erased(self) -> None:
-        """Drop what is in memory if another process has erased, of which this one did not hear."""
+        """Drop what is in memory if another process has erased and this one did not hear it."""
         with self._store.read() as connection:
             mark = meta.get(connection, meta.LAST_ERASURE)
-            if mark == self._turns.retrievals.erasure:
+            if mark == self._heard:
                 return
             spaces = audits.spaces_with(connection, "erase")
+        self._heard = mark
         self._turns.retrievals.drop(None, mark)
         for space in spaces:
             self._turns.erased(space)
