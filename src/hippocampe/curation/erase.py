@@ -31,8 +31,7 @@ from hippocampe.protocols import KINDS
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.store import erasure, meta, schema
 from hippocampe.store.erasure import Request, Selection
-from hippocampe.store.store import Store
-from hippocampe.system.atomic_file import FILE_SUFFIXES
+from hippocampe.store.store import Store, delete
 from hippocampe.types import MAX_LABEL_CHARACTERS, Progress, Receipt, Scope, normal_label
 from hippocampe.validation import check_flag, check_text, clean_text
 
@@ -271,5 +270,4 @@ def _scrub_backup(path: Path, request: Request, doomed: Selection) -> None:
             f"nothing was erased: another program reads the backup {path}. Close it there and try again."
         ) from exc
     if not searched:
-        for suffix in FILE_SUFFIXES:
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        delete(path)

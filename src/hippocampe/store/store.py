@@ -485,6 +485,12 @@ def revision_of(connection: Connection) -> str | None:
     return row[0] if row else None
 
 
+def delete(database: Path) -> None:
+    """Delete a database that is not open, with the files beside it."""
+    for suffix in atomic_file.FILE_SUFFIXES:
+        database.with_name(database.name + suffix).unlink(missing_ok=True)
+
+
 def check_exists(database: Path, folder: Path) -> None:
     """Raise `StoreMissing` if a folder has no database."""
     if not (database.is_file() and database.stat().st_size):
