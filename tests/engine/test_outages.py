@@ -161,3 +161,16 @@ def test_writing_goes_on_without_the_index_and_says_so_once(
     assert lines(logged)[1:] == [("INFO", "index works again")]
     assert len(hippo.recall("joue du cor", scope=scope, mode="text")) == 4
     assert hippo.stats(scope=scope).outages == {"index": 1, "indexing": 1}
+
+
+def test_what_fails_after_the_end_is_no_outage(
+    hippo: Hippocampe, scope: Scope, logged: pytest.LogCaptureFixture
+) -> None:
+    corpus = hippo._context.corpus  # pyright: ignore[reportPrivateUsage]
+    hippo.remember("Lena habite à Brest", scope=scope)
+    hippo.close()
+    # As a search does that was too late for its turn.
+    with pytest.raises(IndexUnavailable) as closed:
+        corpus.index.count("memory")
+    corpus.outages.failed("index", closed.value)
+    assert lines(logged) == []

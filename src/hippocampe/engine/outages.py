@@ -51,6 +51,7 @@ class Outages:
         self._counts: dict[str, int] = {}
         self._served = self._refused = 0
         self._refused_at: float | None = None
+        self._ended = False
         self._lock = threading.Lock()
 
     def failed(self, name: str, error: object) -> None:
@@ -61,13 +62,18 @@ class Outages:
             error: The reason. It is logged, so it must not contain user text.
         """
         with self._lock:
-            if name in self._down:
+            if self._ended or name in self._down:
                 return
             self._counts[name] = self._counts.get(name, 0) + 1
             known = self._known(error)
             self._down[name] = known or _Outage(name, type(error))
         if known is None:
             log.warning("%s failed, continuing without it until it recovers: %s", name, error)
+
+    def end(self) -> None:
+        """Record nothing more: what is late finds its part closed, which is no failure."""
+        with self._lock:
+            self._ended = True
 
     def _known(self, error: object) -> _Outage | None:
         if not isinstance(error, _COMMON):

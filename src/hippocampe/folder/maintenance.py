@@ -355,6 +355,7 @@ def close(context: Context, buffer: RetrievalBuffer) -> None:
     context.writer.pending.worker.shutdown()
     if not corpus.store.read_only:
         _flush_last(context, buffer)
+    corpus.outages.end()
     close_index(corpus.index)
     corpus.store.close()
     if corpus.key_store is not None:
