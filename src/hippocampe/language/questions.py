@@ -209,7 +209,7 @@ def without_former(question: str) -> str | None:
 
 
 def _kept(found: re.Match[str]) -> str:
-    """What stays of a match: the groups of its pattern."""
+    """The part of a match to keep: the groups of its pattern."""
     return "".join(filter(None, found.groups()))
 
 

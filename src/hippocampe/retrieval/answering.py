@@ -69,7 +69,7 @@ class _Presented:
     """A query and the first results, as the reader is to see them.
 
     Attributes:
-        queries: The query, and perhaps its topic, or the question of which it is the rest.
+        queries: The query, and perhaps its topic, or the question that it was part of.
         items: The first results, with the names and days that the reader needs.
         addressed: Whether the query is presented as one to the companion.
     """

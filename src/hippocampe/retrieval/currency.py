@@ -256,7 +256,7 @@ def former_first(found: Sequence[Recollection], pairs: Sequence[Pair]) -> list[R
 
     Args:
         found: The results.
-        pairs: Of an older and a newer result, of which the older one was likely replaced.
+        pairs: Of an older result that was likely replaced, and the newer one.
     """
     scores = {each.id: each.score for each in found}
     for older, newer, _ in pairs:

@@ -49,8 +49,8 @@ class AnalysedQuery:
         same: Word ids of aliases, each with the id of the name that replaces it.
         called: Aliases of the names in it, each with the name that replaces it.
         several: Whether it asks for what several texts tell; known with the default embedder only.
-        former: The question how something was before, of which the query is the rest: "what was my number?" of "what was
-            my old number?".
+        former: The question how something was before, if the query was one: "what was my old number?"; `spoken` is then
+            "what was my number?".
     """
 
     spoken: str

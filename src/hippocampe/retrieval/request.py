@@ -65,7 +65,7 @@ class RecallRequest:
 
     @property
     def filters(self) -> bool:
-        """Whether only some items of its collections may be results."""
+        """Return whether only some items of its collections may be results."""
         filters = (self.types, self.subjects, self.category, self.since, self.until)
         more = (self.user, self.channel, self.ids)
         return any(each is not None for each in (*filters, *more))
