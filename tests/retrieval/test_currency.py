@@ -169,3 +169,52 @@ def test_a_reply_to_anything_is_no_correction(
     hippo.remember(told, scope=ANA)
     say_between(hippo, clock, reply, scope=BEN)
     assert found(hippo, question) == [told]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "question"),
+    [
+        (
+            "My phone number is 07700 900512",
+            "My new phone number is 07700 900688",
+            "what was my old phone number?",
+        ),
+        (
+            "Mon numéro de portable est le 06 11 22 33 44",
+            "J'ai changé de numéro de portable, c'est le 07 55 66 77 88",
+            "c'était quoi mon ancien numéro de portable ?",
+        ),
+        (
+            "I rent a flat on Cork Street for 640 pounds",
+            "My flat on Cork Street costs 690 pounds now",
+            "how much was my flat before it went up?",
+        ),
+        (
+            "Mon médecin est le docteur Vidal",
+            "J'ai un nouveau médecin, le docteur Castan",
+            "c'était qui mon médecin avant Castan ?",
+        ),
+    ],
+)
+def test_what_was_replaced_answers_a_question_about_before(
+    hippo: Hippocampe, clock: FakeClock, old: str, new: str, question: str
+) -> None:
+    for each in (old, "I take the tram to work", new):
+        hippo.remember(each, scope=ANA)
+        clock.advance(days=40)
+    assert old in found(hippo, question)
+    assert hippo.recall(question, scope=ANA)[0].content == old
+
+
+def test_what_was_replaced_is_left_out_where_a_filter_holds_or_it_is_forgotten(
+    hippo: Hippocampe, clock: FakeClock
+) -> None:
+    old = hippo.remember("My phone number is 07700 900512", scope=ANA).memory
+    clock.advance(days=40)
+    hippo.remember("My new phone number is 07700 900688", scope=ANA)
+    question = "what was my old phone number?"
+    of_channel = hippo.recall(question, scope=ANA, channel="garden")
+    assert old.id not in [each.id for each in of_channel]
+    assert old.id not in [each.id for each in hippo.recall("my phone number?", scope=ANA)]
+    hippo.erase(scope=ANA, id=old.id)
+    assert old.id not in [each.id for each in hippo.recall(question, scope=ANA)]

@@ -9,6 +9,8 @@ from typing import Final
 from hippocampe.language.lexicon import load_all, table_of
 from hippocampe.language.person import is_first_person
 from hippocampe.language.small_talk import is_small_talk
+from hippocampe.language.statement import parse
+from hippocampe.language.tense import is_past
 from hippocampe.language.text import clauses, fold, sentences, words
 
 MOST_ASKED: Final = 2
@@ -52,6 +54,10 @@ _HEALTH: Final = tuple(
     (re.compile(rf"^(?:{FILLER}\W+)*{doing}{_NOW}\W*$", re.IGNORECASE), health)
     for doing, health in table_of("health", file="questions").items()
 )
+_FORMER, _FORMER_OF_PAST = (
+    re.compile("|".join(_QUESTIONS[name]), re.IGNORECASE) for name in ("former", "former_of_past")
+)
+_IMPERFECT: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['imperfect'])})")
 _IN_FULL: Final = table_of("haste", file="questions")
 _HASTE: Final = re.compile(rf"\b(?:{'|'.join(map(re.escape, _IN_FULL))})\b", re.IGNORECASE)
 
@@ -191,6 +197,20 @@ def asks(question: str) -> frozenset[str]:
 def without_when(question: str) -> str:
     """A question without the words that ask for a time: "when" passes for a condition."""
     return _WHEN.sub(" ", question)
+
+
+def without_former(question: str) -> str | None:
+    """Return a question how something was before without the words that say so: "what was my old number?", "where did we live
+    before Nice?"; None for any other question."""
+    kept = _FORMER.sub(_kept, question)
+    if is_past(parse(question)) or _IMPERFECT.search(fold(question)):
+        kept = _FORMER_OF_PAST.sub(_kept, kept)
+    return None if kept == question else " ".join(kept.split())
+
+
+def _kept(found: re.Match[str]) -> str:
+    """The part of a match to keep: the groups of its pattern."""
+    return "".join(filter(None, found.groups()))
 
 
 def listing(question: str) -> str | None:

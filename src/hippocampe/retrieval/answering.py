@@ -69,7 +69,7 @@ class _Presented:
     """A query and the first results, as the reader is to see them.
 
     Attributes:
-        queries: The query, and perhaps its topic.
+        queries: The query, and perhaps its topic, or the question that it was part of.
         items: The first results, with the names and days that the reader needs.
         addressed: Whether the query is presented as one to the companion.
     """
@@ -204,7 +204,8 @@ def _presented(
         companion = settings.companion_names[0].title()
         spoken = f"{companion}, {spoken}"
         items = [replace(x, author=companion) if x.kind == "self" else x for x in items]
-    return _Presented([spoken, query.topic] if query.topic else [spoken], items, addressed)
+    queries = [spoken, *filter(None, (query.topic, query.former))]
+    return _Presented(queries, items, addressed)
 
 
 def _with_day(item: Recollection, timezone: str) -> Recollection:

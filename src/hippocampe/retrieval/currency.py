@@ -1,7 +1,8 @@
 """Currency: of results that contradict each other, the newer one holds.
 
 Memories are compared with each other when they are written, and the pairs that nothing decides are kept. Talk is compared
-with what is found beside it when a question finds both: "we moved to Nice" said in passing, and "I live in Lyon".
+with what is found beside it when a question finds both: "we moved to Nice" said in passing, and "I live in Lyon". A question
+how something was before has the replaced ones first.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ from hippocampe.protocols import TALK
 from hippocampe.retrieval import reading
 from hippocampe.retrieval.query import AnalysedQuery
 from hippocampe.retrieval.ranking import NEAR, Scored
+from hippocampe.retrieval.request import RecallRequest
+from hippocampe.retrieval.results import of_memory
 from hippocampe.retrieval.scoring import log_odds
+from hippocampe.store import memories
 from hippocampe.types import Memory, Recollection
 
 Pair = tuple[str, str, float]
@@ -48,6 +52,9 @@ _CLEARLY_BETTER: Final = 1.0
 """By so much more log-odds a replaced statement answers than what replaced it, if it is asked for what only it tells: so for
 16 of 18 questions of that kind on 15 pairs. For 12 of 17 that both answer, it is less. Chosen on these."""
 
+_FORMER_FIRST: Final = 0.9
+"""Least share of the score of a replaced statement that what replaced it keeps in the answer to a question how it was before."""
+
 
 def corrections(
     corpus: Corpus,
@@ -57,6 +64,8 @@ def corrections(
     stopwatch: Stopwatch,
 ) -> list[Pair]:
     """Find the results that a newer one replaces, if one of the two is talk and the older one answers.
+
+    For a question how something was before, both may be statements that answer it.
 
     Args:
         corpus: The corpus.
@@ -96,23 +105,27 @@ def correctable(
     Returns:
         At most `MOST_READ`, the most relevant first; none for a query about the past, when the older one held.
     """
-    if is_past(parse(query.spoken)):
+    if is_past(parse(query.spoken)) and query.former is None:
         return []
     told = sorted((each for each in items if _may_correct(each)), key=_at)
     pairs = [
         (older, newer, relevance)
         for older, newer in combinations(told, 2)
-        if older.score >= ANSWERS and (relevance := _relevance(scored, older, newer))
+        if older.score >= ANSWERS and (relevance := _relevance(query, scored, older, newer))
     ]
     pairs.sort(key=lambda pair: pair[2], reverse=True)
     readable = ((older, newer) for older, newer, _ in pairs if _is_readable(older, newer))
     return list(islice(readable, MOST_READ))
 
 
-def _relevance(scored: Scored, older: Recollection, newer: Recollection) -> float:
+def _relevance(
+    query: AnalysedQuery, scored: Scored, older: Recollection, newer: Recollection
+) -> float:
     """The relevance to a query of reading a pair; 0 if the newer one cannot correct what answers it."""
+    if _at(older) == _at(newer):
+        return 0.0
     is_talk = older.kind in TALK or newer.kind in TALK
-    if _at(older) == _at(newer) or not is_talk:
+    if not is_talk and (query.former is None or newer.score < ANSWERS):
         return 0.0
     one, other = (scored.loaded.vectors[scored.rows[each.id]] for each in (older, newer))
     nearness = float(one @ other)
@@ -153,6 +166,8 @@ def _lines(older: Recollection, newer: Recollection) -> tuple[str, str]:
 
 def _at(item: Recollection) -> datetime:
     """The time when a result was told; of a repeated statement, when it was repeated."""
+    if item.memory is not None and not item.memory.current:
+        return item.memory.created_at
     if item.memory is not None:
         return max(item.memory.created_at, item.memory.updated_at)
     assert item.at is not None
@@ -209,6 +224,45 @@ def without_replaced(found: list[Recollection], newer: Mapping[str, Memory]) -> 
         own, other = log_odds(np.array([scores[id], successor], np.float32))
         if own - other < _CLEARLY_BETTER:
             scores[id] *= 1 - successor
+    return _with_scores(found, scores)
+
+
+def with_replaced(
+    corpus: Corpus, request: RecallRequest, found: Sequence[Recollection], now: datetime
+) -> tuple[list[Recollection], list[Pair]]:
+    """Results with the statements that those which answer replaced, also those that recall leaves out; and the pairs of both.
+
+    Args:
+        corpus: The corpus.
+        request: The request. Its filters would have to hold for what recall leaves out, so with any, none is added.
+        found: The results.
+        now: The time of the query.
+    """
+    told = {each.id: each for each in found}
+    answering = [each.memory for each in found if each.memory and each.score >= ANSWERS]
+    with corpus.store.read() as connection:
+        replaced = memories.replaced_by(connection, answering)
+    for old in replaced:
+        item = of_memory(old)
+        admitted = request.admits is None or request.admits(item)
+        if admitted and not (request.filters or old.has_expired(now)):
+            told.setdefault(old.id, item)
+    pairs = [(old.id, old.superseded_by, 1.0) for old in replaced if old.superseded_by]
+    return list(told.values()), [pair for pair in pairs if pair[0] in told and pair[1] in told]
+
+
+def former_first(found: Sequence[Recollection], pairs: Sequence[Pair]) -> list[Recollection]:
+    """Results of a question how something was before: what was replaced, each in front of what replaced it.
+
+    Args:
+        found: The results.
+        pairs: Of an older result that was likely replaced, and the newer one.
+    """
+    scores = {each.id: each.score for each in found}
+    for older, newer, _ in pairs:
+        best, least = max(scores[older], scores[newer]), min(scores[older], scores[newer])
+        if best >= ANSWERS:
+            scores[older], scores[newer] = best, max(least, best * _FORMER_FIRST)
     return _with_scores(found, scores)
 
 

@@ -49,6 +49,8 @@ class AnalysedQuery:
         same: Word ids of aliases, each with the id of the name that replaces it.
         called: Aliases of the names in it, each with the name that replaces it.
         several: Whether it asks for what several texts tell; known with the default embedder only.
+        former: The question how something was before, if the query was one: "what was my old number?"; `spoken` is then
+            "what was my number?".
     """
 
     spoken: str
@@ -60,6 +62,7 @@ class AnalysedQuery:
     same: Mapping[int, int]
     called: Mapping[str, str]
     several: bool = False
+    former: str | None = None
 
 
 def analyse(
@@ -72,6 +75,8 @@ def analyse(
     aliases, vocabulary = corpus.aliases.of(scope.space), corpus.vocabulary
     chosen = corpus.settings.of(scope.space)
     query = questions.rewrite_idioms(without_address(query, chosen.companion_names))
+    of_all_times = questions.without_former(query)
+    former, query = (query, of_all_times) if of_all_times else (None, query)
     window = _window(query, now, chosen.timezone)
     topic = recalled(query.replace(window.text, " ", 1) if window else query)
     asked = topic or query
@@ -125,6 +130,7 @@ def analyse(
         ),
         called=named.called,
         several=vocabulary.embedder.model == MODEL and embed and asks_for_several(dense),
+        former=former,
     )
 
 

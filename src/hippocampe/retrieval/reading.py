@@ -106,7 +106,7 @@ def read(
 
     Args:
         corpus: The corpus.
-        queries: The query, and perhaps its topic.
+        queries: The query, and perhaps others that mean the same.
         user: Who asks.
         items: The results, best first.
         seconds: Time that it may take.

@@ -44,6 +44,7 @@ from hippocampe.store import listing, memories
 from hippocampe.store.store import Store
 from hippocampe.system.turnstile import Turnstile
 from hippocampe.types import (
+    Memory,
     Metadata,
     Mode,
     Recollection,
@@ -349,19 +350,28 @@ def _find(
         items = [_recalled(item, float(covered[rows[item.id]])) for item in items]
     items = sorted(items, key=lambda item: -item.score)
     said = dict(zip((each.id for each in scored.items), read.log_odds.tolist(), strict=False))
-    items = currency.by_currency(items, scored.undecided)
-    if said:
-        pairs = currency.corrections(corpus, query, scored, items, stopwatch)
+    newer: Mapping[str, Memory] = scored.newer
+    pairs = currency.corrections(corpus, query, scored, items, stopwatch) if said else []
+    if query.former:
+        items, replaced = currency.with_replaced(corpus, request, items, now)
+        items = currency.former_first(items, [*pairs, *replaced])
+        newer = {}
+    else:
+        items = currency.by_currency(items, scored.undecided)
         items = currency.by_currency(items, pairs, currency.ANSWERS)
-        stopwatch.end("currency")
-    if said and not is_past(parse(query.spoken)):
-        items = currency.without_replaced(items, scored.newer)
-    items = results.select(items, scored.ranked, request, scored.newer)
+        if said and not is_past(parse(query.spoken)):
+            items = currency.without_replaced(items, scored.newer)
+    stopwatch.end("currency")
+    items = results.select(items, scored.ranked, request, newer)
     return Found(
         items,
-        {item.id: scored.loaded.vectors[rows[item.id]] for item in items},
-        lambda id: scoring.explain(scored.measured, rows[id], said.get(id)),
-        lambda id: scoring.pack_signals(scored.measured, scored.rivals, rows[id], said.get(id)),
+        {item.id: scored.loaded.vectors[rows[item.id]] for item in items if item.id in rows},
+        lambda id: scoring.explain(scored.measured, rows[id], said.get(id)) if id in rows else (),
+        lambda id: (
+            scoring.pack_signals(scored.measured, scored.rivals, rows[id], said.get(id))
+            if id in rows
+            else b""
+        ),
         read.missing,
         query.several,
     )

@@ -63,6 +63,13 @@ class RecallRequest:
     follows: bool = False
     admits: Callable[[Recollection], bool] | None = None
 
+    @property
+    def filters(self) -> bool:
+        """Return whether only some items of its collections may be results."""
+        filters = (self.types, self.subjects, self.category, self.since, self.until)
+        more = (self.user, self.channel, self.ids)
+        return any(each is not None for each in (*filters, *more))
+
     def kinds(self) -> dict[str, tuple[str, ...]]:
         """The kinds of points to search, each with its collections.
 

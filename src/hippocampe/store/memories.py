@@ -188,6 +188,19 @@ def successor(connection: Connection, item: Memory) -> Memory | None:
     return item if seen and item.current else None
 
 
+def replaced_by(connection: Connection, items: Sequence[Memory]) -> list[Memory]:
+    """The memories that some memories replaced, and those that these replaced, the latest first; not the forgotten ones."""
+    found: dict[str, Memory] = {}
+    wave: Sequence[Memory] = items
+    while wave:
+        spaces, ids = {each.space for each in wave}, [each.id for each in wave]
+        here = memory.c.space.in_(spaces), memory.c.superseded_by.in_(ids)
+        kept = memory.c.forgotten_at.is_(None)
+        wave = [each for each in find(connection, *here, kept) if each.id not in found]
+        found |= {each.id: each for each in wave}
+    return list(found.values())
+
+
 def find(
     connection: Connection,
     *conditions: ColumnElement[bool],
