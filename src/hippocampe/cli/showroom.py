@@ -47,7 +47,7 @@ def serve(hippo: Hippocampe, *, kept: bool) -> None:
             listener = held.enter_context(serving.bound(HOST, PORT))
         except InvalidInput:
             listener = held.enter_context(serving.bound(HOST, 0))
-        serving.serve(hippo, listener, started=started)
+        serving.serve(hippo, listener, started=started, temporary=not kept)
     if failed:
         raise ServerUnavailable(
             f"the server did not answer its own check ({failed[0]}): see what it printed."

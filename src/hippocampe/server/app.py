@@ -51,6 +51,7 @@ def create_app(
     loopback: bool = False,
     keyless: bool = True,
     sessions: Sessions | None = None,
+    temporary: bool = False,
 ) -> FastAPI:
     """Make the application that serves a memory.
 
@@ -60,6 +61,7 @@ def create_app(
             are then refused.
         keyless: Whether programs on loopback need no key. Otherwise every request needs one.
         sessions: The logins; default: those of this application alone.
+        temporary: Whether the data folder is removed when the server stops; the pages say so.
     """
     awaited = hippo if isinstance(hippo, ServedMemory) else ServedMemory(hippo)
     app = FastAPI(
@@ -81,6 +83,7 @@ def create_app(
     app.state.probe = operation.Probe(awaited)
     app.state.sessions = sessions or Sessions()
     app.state.loopback = loopback
+    app.state.temporary = temporary
     app.state.upstreams = upstreams(awaited.config)
     app.state.threads = Threads()
     awaited.sync.erasures.add(app.state.threads.erased)

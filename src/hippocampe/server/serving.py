@@ -118,6 +118,7 @@ def serve(
     *,
     started: Callable[[str], None],
     require_key: bool = False,
+    temporary: bool = False,
 ) -> None:
     """Serve a memory over HTTP until SIGINT or SIGTERM; requests under way are finished.
 
@@ -127,6 +128,7 @@ def serve(
         started: Called with the base URL once it can be reached.
         require_key: Programs of this machine need a key too, and any host name is served, for a reverse proxy
             on this machine.
+        temporary: Whether the data folder is removed when the server stops; the pages say so.
 
     Raises:
         InvalidInput: A key is needed and none exists, or another program listens at the address meanwhile.
@@ -140,7 +142,7 @@ def serve(
     allow_files()
     address = url_of(listener)
     served = ServedMemory(hippo)
-    app = create_app(served, loopback=loopback, keyless=not require_key)
+    app = create_app(served, loopback=loopback, keyless=not require_key, temporary=temporary)
 
     def announce() -> None:
         hippo.announce(address)

@@ -14,6 +14,7 @@ from playwright.sync_api import Page, expect
 
 from browsing import PHONE, Reader, check_accessible, check_fits, settle, shoot
 from hippocampe import Hippocampe, Scope
+from served import served
 from server.dashboard.test_frame import token_of
 
 CHAT = """12/01/2026, 10:23 - Nina: Le voilier est amarré à Trentemoult
@@ -240,6 +241,26 @@ def test_lines_to_copy_have_plain_spaces(client: httpx.Client) -> None:
     page = client.get("/connect", headers={"Accept-Language": "fr"}).text
     assert page.count("Où habite David ?") >= 3
     assert "xa0" not in page
+
+
+@pytest.mark.parametrize(
+    ("language", "warning"),
+    [("en", "This sample is removed"), ("fr", "Cet exemple est supprimé")],
+)
+def test_a_sample_says_that_its_folder_is_removed(
+    client: httpx.Client, memory: Hippocampe, language: str, warning: str
+) -> None:
+    asked = {"Accept-Language": language}
+    lasting = client.get("/connect", headers=asked).text
+    assert warning not in lasting
+    again = "hippocampe serve --folder"
+    assert again in lasting
+    with served(memory, loopback=True, temporary=True) as url:
+        page = httpx.get(f"{url}/connect", headers=asked, timeout=30).text
+    assert warning in page
+    # The proxy is started on a memory that stays.
+    assert again not in page
+    assert "hippocampe serve --port" in page
 
 
 @pytest.mark.parametrize("role", ["read", "write"])

@@ -93,10 +93,16 @@ class Visit(Reader):
         return command_line(*words, "--folder", self.folder, *space)
 
     def serving(self, name: str, value: str) -> str:
-        """A command line ready to copy that starts this server again with a value of its configuration."""
-        place = ("--folder", self.folder) if self.key is None else ()
+        """A command line ready to copy that starts this server again with a value of its configuration; or one on the
+        default folder, if that of this one is removed when it stops."""
+        place = () if self.key or self.temporary else ("--folder", self.folder)
         _, port = self.request.scope["server"]
         return command_line("serve", *place, "--port", str(port), "--set", f"{name}={value}")
+
+    @property
+    def temporary(self) -> bool:
+        """Return whether the folder is removed when the server stops, as that of the demonstration."""
+        return self.request.app.state.temporary
 
     @property
     def folder(self) -> str:
