@@ -220,7 +220,7 @@ def test_what_another_process_erased_is_dropped_of_its_space_alone(
     away = Scope(space="away")
     for at in (scope, away, scope):
         note(hippo, "où est le tuba ?", scope=at)
-    buffer_of(hippo).drop(scope.space, "mark")
+    buffer_of(hippo).drop(scope.space, None)
     assert hippo.stats(scope=scope).retrievals_dropped == 2
     assert (len(hippo.retrievals(scope=scope)), len(hippo.retrievals(scope=away))) == (0, 1)
 
