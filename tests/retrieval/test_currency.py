@@ -218,3 +218,49 @@ def test_what_was_replaced_is_left_out_where_a_filter_holds_or_it_is_forgotten(
     assert old.id not in [each.id for each in hippo.recall("my phone number?", scope=ANA)]
     hippo.erase(scope=ANA, id=old.id)
     assert old.id not in [each.id for each in hippo.recall(question, scope=ANA)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "question"),
+    [
+        (
+            "I make 2350 a month after tax",
+            "I got a raise, 2680 a month",
+            "how much do I make a month?",
+        ),
+        (
+            "Je gagne 2350 euros net par mois",
+            "J'ai été augmentée, 2680 euros net",
+            "je gagne combien par mois ?",
+        ),
+    ],
+)
+def test_of_two_statements_that_answer_the_newer_one_holds(
+    hippo: Hippocampe, clock: FakeClock, old: str, new: str, question: str
+) -> None:
+    hippo.remember(old, scope=ANA)
+    clock.advance(days=40)
+    hippo.remember(new, scope=ANA)
+    assert found(hippo, question) == [new]
+
+
+@pytest.mark.parametrize(
+    ("told", "newer", "question"),
+    [
+        ("Lison was born on 12 March 2017", "Lison turned nine", "when is Lison's birthday?"),
+        (
+            "Lison est née le 12 mars 2017",
+            "Lison a eu neuf ans",
+            "c'est quand l'anniversaire de Lison ?",
+        ),
+        ("We have a cat, Ink", "We have a dog, Rex", "which animals do we have?"),
+        ("On a un chat, Encre", "On a un chien, Rex", "on a quels animaux ?"),
+    ],
+)
+def test_a_newer_statement_that_tells_something_else_replaces_nothing(
+    hippo: Hippocampe, clock: FakeClock, told: str, newer: str, question: str
+) -> None:
+    hippo.remember(told, scope=ANA)
+    clock.advance(days=40)
+    hippo.remember(newer, scope=ANA)
+    assert told in found(hippo, question)

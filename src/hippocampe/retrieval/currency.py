@@ -1,8 +1,8 @@
 """Currency: of results that contradict each other, the newer one holds.
 
-Memories are compared with each other when they are written, and the pairs that nothing decides are kept. Talk is compared
-with what is found beside it when a question finds both: "we moved to Nice" said in passing, and "I live in Lyon". A question
-how something was before has the replaced ones first.
+Memories are compared with each other when they are written, and the pairs that nothing decides are kept. What one question
+finds is compared again: talk ("we moved to Nice", said in passing) with "I live in Lyon", and two memories that both answer.
+A question how something was before has the replaced ones first.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from hippocampe.errors import ModelUnavailable
 from hippocampe.language.questions import stated_in
 from hippocampe.language.statement import parse
 from hippocampe.language.tense import is_past
+from hippocampe.language.values import values_stated
 from hippocampe.protocols import TALK
 from hippocampe.retrieval import reading
 from hippocampe.retrieval.query import AnalysedQuery
@@ -63,9 +64,7 @@ def corrections(
     items: Sequence[Recollection],
     stopwatch: Stopwatch,
 ) -> list[Pair]:
-    """Find the results that a newer one replaces, if one of the two is talk and the older one answers.
-
-    For a question how something was before, both may be statements that answer it.
+    """Find the results that a newer one replaces, if the older one answers, and the newer one does or one of both is talk.
 
     Args:
         corpus: The corpus.
@@ -125,13 +124,25 @@ def _relevance(
     if _at(older) == _at(newer):
         return 0.0
     is_talk = older.kind in TALK or newer.kind in TALK
-    if not is_talk and (query.former is None or newer.score < ANSWERS):
+    if not is_talk and not _may_be_replaced(query, older, newer):
         return 0.0
     one, other = (scored.loaded.vectors[scored.rows[each.id]] for each in (older, newer))
     nearness = float(one @ other)
     if newer.score < ANSWERS and nearness < NEAR:
         return 0.0
     return older.score * max(newer.score, nearness)
+
+
+def _may_be_replaced(query: AnalysedQuery, older: Recollection, newer: Recollection) -> bool:
+    """Return whether a question casts doubt on two statements that were both kept when the newer one was written.
+
+    It does if both answer it, unless it asks for several, or the older one alone states the value that it asks for: an age
+    corrects no date of birth.
+    """
+    if newer.score < ANSWERS or (query.several and query.former is None):
+        return False
+    asked = query.features.values & values_stated(older.content)
+    return not asked & ~values_stated(newer.content)
 
 
 def _may_correct(item: Recollection) -> bool:
