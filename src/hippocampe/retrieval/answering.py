@@ -101,6 +101,8 @@ def answer(
     idle = query.features.nothing and not _is_request(query)
     if idle or not items[: scored.read]:
         return unread
+    rows = [scored.rows[item.id] for item in items]
+    measured = scored.measured[rows]
     ranked = np.array([x.score for x in items], np.float32)
     best = int(ranked.argmax())
     to_companion = _asks_companion(query)
@@ -108,17 +110,19 @@ def answer(
     # What may correct it may answer too, and has to be read.
     pairs = currency.correctable(query, scored, items) if certain else []
     newer = {new.id for _, new in pairs}
-    of_other = scoring.is_of_other(_measured(scored)).tolist()
+    of_other = scoring.is_of_other(measured).tolist()
     highest = limits.highest(corpus, query, request, items, of_other)
     enough = len(scored.ranked) >= reading.FEWEST_TO_BE_CERTAIN
     if certain and enough and not newer and ranked[best] <= highest[best]:
         return unread
     presented = _presented(corpus, query, request, items[: scored.read], to_companion)
-    odds = _odds(query, scored, to_companion)
+    odds = _odds(query, items, measured, scored.odds[rows], to_companion)
     tells = request.typed and not (topics or query.features.nothing) and is_telling(query.spoken)
 
     def weighed(logits: Floats) -> tuple[Floats, Floats]:
-        read = _adjusted(logits, scored, presented, compare=bool(topics), tells=tells)
+        read = _adjusted(logits, presented, compare=bool(topics), tells=tells)
+        # The reader cannot raise talk to which a rule applies.
+        read = np.where(scoring.is_ruled_out(measured[: len(read)]), np.minimum(read, 0), read)
         return read, np.minimum(scoring.with_reader(ranked, odds, read), highest)
 
     try:
@@ -145,21 +149,27 @@ def answer(
     return Answered([replace(item, score=score) for item, score in both], read)
 
 
-def _measured(scored: Scored) -> Floats:
-    """The signals of the loaded results, shape (items, signals)."""
-    return scored.measured[[scored.rows[item.id] for item in scored.items]]
+def _odds(
+    query: AnalysedQuery,
+    items: Sequence[Recollection],
+    measured: Floats,
+    odds: NDArray[np.float64],
+    to_companion: bool,
+) -> NDArray[np.float64]:
+    """The log-odds of results by ranking, as they are combined with the reader's.
 
-
-def _odds(query: AnalysedQuery, scored: Scored, to_companion: bool) -> NDArray[np.float64]:
-    """The log-odds of the loaded results by ranking, to be combined with the reader's."""
-    odds = scored.odds[[scored.rows[item.id] for item in scored.items]]
+    Args:
+        query: The query.
+        items: The results.
+        measured: Their signals, shape (items, signals).
+        odds: Their log-odds from ranking, shape (items,).
+        to_companion: Whether the query asks the companion about itself.
+    """
     if query.features.nothing:
-        odds = scoring.odds_for_task(_measured(scored), odds)
+        odds = scoring.odds_for_task(measured, odds)
     if to_companion:
         # Their words match all the same: only the reader sees whose favourite colour is asked for.
-        of_user = [
-            x.kind != "self" and parse(x.content).subject in limits.OF_TELLER for x in scored.items
-        ]
+        of_user = [x.kind != "self" and parse(x.content).subject in limits.OF_TELLER for x in items]
         odds = np.where(of_user, np.minimum(odds, 0), odds)
     return odds
 
@@ -219,9 +229,7 @@ def _with_day(item: Recollection, timezone: str) -> Recollection:
     return replace(item, content="\n".join((f"{said} {on.format(day=at)}", *others)))
 
 
-def _adjusted(
-    read: Floats, scored: Scored, presented: _Presented, *, compare: bool, tells: bool
-) -> Floats:
+def _adjusted(read: Floats, presented: _Presented, *, compare: bool, tells: bool) -> Floats:
     """The reader's log-odds, where they are too low or too high for the kind of query.
 
     It learnt from questions, so its log-odds for search terms are too low but well ordered: to `compare`, the highest
@@ -235,6 +243,4 @@ def _adjusted(
     if presented.addressed:
         itself = [each.kind == "self" for each in presented.items[: len(read)]]
         read = read - np.where(itself, ADDRESSED, 0.0).astype(np.float32)
-    # It cannot raise talk to which a rule applies.
-    ruled_out = scoring.is_ruled_out(_measured(scored)[: len(read)])
-    return np.where(ruled_out, np.minimum(read, 0), read)
+    return read

@@ -256,7 +256,7 @@ def with_replaced(
     for old in replaced:
         item = of_memory(old)
         admitted = request.admits is None or request.admits(item)
-        if admitted and not (request.filters or old.has_expired(now)):
+        if admitted and not (request.is_filtered or old.has_expired(now)):
             told.setdefault(old.id, item)
     pairs = [(old.id, old.superseded_by, 1.0) for old in replaced if old.superseded_by]
     return list(told.values()), [pair for pair in pairs if pair[0] in told and pair[1] in told]

@@ -64,7 +64,7 @@ class RecallRequest:
     admits: Callable[[Recollection], bool] | None = None
 
     @property
-    def filters(self) -> bool:
+    def is_filtered(self) -> bool:
         """Return whether only some items of its collections may be results."""
         filters = (self.types, self.subjects, self.category, self.since, self.until)
         more = (self.user, self.channel, self.ids)
