@@ -403,3 +403,17 @@ def test_answers_deep_in_a_store_of_several_worlds(tmp_path: Path) -> None:
     assert set(found["within"].values()) == {1.0}
     for way in found["ways"].values():
         assert (way["first"], way["given"], way["small talk"]) == (1.0, 1.0, 0.0)
+
+
+def test_the_figures_of_the_readme_are_those_of_the_results(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    readme = importlib.import_module("readme")
+    text = readme.README.read_text(encoding="utf-8")
+    assert readme.with_figures(text) == text, "run python benchmarks/readme.py"
+    for name, file in (("8 ms", "latency-without-reader"), ("41 ms", "latency-deadline")):
+        assert name == readme.median(file, "recall")
+        assert name in text.partition("## Install")[0]
+    wrong = text.replace("| acknowledged writes lost", "| acknowledged writes")
+    assert readme.with_figures(wrong) == text
