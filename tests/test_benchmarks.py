@@ -405,15 +405,17 @@ def test_answers_deep_in_a_store_of_several_worlds(tmp_path: Path) -> None:
         assert (way["first"], way["given"], way["small talk"]) == (1.0, 1.0, 0.0)
 
 
-def test_the_figures_of_the_readme_are_those_of_the_results(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_published_figures_are_those_of_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(BENCHMARKS)
-    readme = importlib.import_module("readme")
-    text = readme.README.read_text(encoding="utf-8")
-    assert readme.with_figures(text) == text, "run python benchmarks/readme.py"
-    for name, file in (("8 ms", "latency-without-reader"), ("41 ms", "latency-deadline")):
-        assert name == readme.median(file, "recall")
-        assert name in text.partition("## Install")[0]
-    wrong = text.replace("| acknowledged writes lost", "| acknowledged writes")
-    assert readme.with_figures(wrong) == text
+    published = importlib.import_module("published")
+    pages = [page.read_text(encoding="utf-8") for page in published.PAGES]
+    for text in pages:
+        assert published.with_figures(text) == text, "run python benchmarks/published.py"
+        older = text.replace(" 0 of 17,087 |", " 1 of 9 |").replace("| 0 | 17,087 ", "| 1 | 9 ")
+        assert older != text
+        assert published.with_figures(older) == text
+    for head in published.TABLES:
+        assert sum(f"{head}\n|--" in text for text in pages) == 1
+    promises = pages[0].partition("## Install")[0]
+    for file in ("latency-without-reader", "latency-deadline"):
+        assert published.milliseconds(file, "recall", 10_000) in promises
