@@ -403,6 +403,10 @@ def test_answers_deep_in_a_store_of_several_worlds(tmp_path: Path) -> None:
     assert set(found["within"].values()) == {1.0}
     for way in found["ways"].values():
         assert (way["first"], way["given"], way["small talk"]) == (1.0, 1.0, 0.0)
+    turns = run("deadline", tmp_path / "deadline.json", tmp_path, "--slower", "1,2")["results"]
+    assert turns.keys() == {"without a deadline", "deadline of 100 ms", "reads 2 times slower"}
+    unhurried = turns["without a deadline"]
+    assert (unhurried["turns"], unhurried["given"], unhurried["late"]) == (3, 1.0, 0.0)
 
 
 def test_published_figures_are_those_of_the_results(monkeypatch: pytest.MonkeyPatch) -> None:

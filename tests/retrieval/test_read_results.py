@@ -8,6 +8,7 @@ from math import inf
 from pathlib import Path
 from threading import Event
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -311,7 +312,8 @@ def test_a_text_counts_as_read_once_it_was_read_with_each_query(
     corpus = memory._context.corpus
     found = memory.recall("chats", scope=SCOPE, mode="text")[0]
     items = [replace(found, id=text, content=text, author="mickael") for text in KNOWN]
-    queries, at_once = ["Des chats ?", "chats"], {"first": len(items), "is_enough": any}
+    queries = ["Des chats ?", "chats"]
+    at_once: dict[str, Any] = {"several": False, "first": len(items), "is_enough": any}
     whole = Scripted.read_pairs
     monkeypatch.setattr(Scripted, "read_pairs", lambda *given: whole(*given)[:pairs])
     odds = reading.read(corpus, queries, "mickael", items, inf, **at_once)
@@ -320,6 +322,25 @@ def test_a_text_counts_as_read_once_it_was_read_with_each_query(
         monkeypatch.setattr(Scripted, "read_pairs", lambda *given, few=few: whole(*given)[:few])
         with pytest.raises(reading.NotRead):
             reading.read(corpus, queries, "mickael", items, inf, **at_once)
+
+
+def test_a_slow_processor_has_time_to_read_a_few_texts(
+    memory: Hippocampe, scripted: Scripted
+) -> None:
+    corpus = memory._context.corpus
+    for pace, left, several, seconds in (
+        (0.0002, 0.1, False, 0.02),
+        (0.0002, 0.1, True, 0.04),
+        (0.004, 0.1, False, 0.028),
+        (0.02, 0.1, False, 0.05),
+        (0.02, 0.0, False, 0.0),
+        (0.02, inf, False, 720.0),
+    ):
+        scripted.seconds_per_pair = pace
+        reading_time, wait = reading.time_to_read(corpus, left, several=several)
+        assert reading_time == pytest.approx(seconds)
+        assert 0 <= wait <= reading.LOCK_TIMEOUT
+        assert reading_time + wait <= left / 2 + 1e-9
 
 
 def test_turns_read_again_after_a_load(memory: Hippocampe, scripted: Scripted) -> None:

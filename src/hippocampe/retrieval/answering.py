@@ -34,8 +34,6 @@ from hippocampe.retrieval.ranking import Scored
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.types import Recollection
 
-SEVERAL_FACTOR: Final = 2
-"""The factor of the time to read for a query that asks for what several texts tell."""
 ENOUGH: Final = 0.7
 """Minimum score of one of the results that are read first; then no others are read."""
 CONFIRMED: Final = 0.5
@@ -126,13 +124,13 @@ def answer(
         return read, np.minimum(scoring.with_reader(ranked, odds, read), highest)
 
     try:
-        factor = SEVERAL_FACTOR if query.several else 1
         logits = reading.read(
             corpus,
             presented.queries,
             request.scope.user,
             presented.items,
-            factor * reading.SHARE_OF_TIME * stopwatch.seconds_left(),
+            stopwatch.seconds_left(),
+            several=query.several,
             first=scored.first,
             is_enough=lambda logits: float(weighed(logits)[1].max()) >= ENOUGH,
         )

@@ -78,9 +78,11 @@ def corrections(
     """
     pairs = correctable(query, scored, items)
     texts = [_lines(*pair) for pair in pairs]
-    seconds = reading.SHARE_OF_TIME * stopwatch.seconds_left()
+    if not texts:
+        return []
     try:
-        logits = reading.read_pairs(corpus, "relation", texts, seconds) if texts else ()
+        time = reading.time_to_read(corpus, stopwatch.seconds_left())
+        logits = reading.read_pairs(corpus, "relation", texts, *time)
     except (reading.NotRead, ModelUnavailable):
         return []
     found = zip(pairs, map(_share_of_update, logits), strict=False)

@@ -34,11 +34,19 @@ FEWEST_TO_BE_CERTAIN: Final = 16
 """Minimum number of results for that. Ranking compares each with the others, and of a few the best stands out also where
 none answers: for "who's diabetic?", an allergy among two statements scores .98. Reading must confirm it."""
 SHARE_OF_TIME: Final = 0.2
-"""The share of a caller's time left that reading may take: of a turn's 100 ms some 18, and as much to wait for others."""
+"""The share of a caller's time left that reading may take: of a turn's 100 ms some 18."""
+SEVERAL_FACTOR: Final = 2
+"""The factor of this time for a query that asks for what several texts tell."""
+MAX_SHARE: Final = 0.5
+"""The share that reading and the wait for others may take together."""
+WORTH_READING: Final = 7
+"""Pairs to read on a slow processor too, in up to `MAX_SHARE`: unread, half of the near misses are taken for answers."""
 RETRY_FACTOR: Final = 0.9
 """Factor applied to the expected time when reading is skipped, so that it is retried after a load."""
 LOCK_TIMEOUT: Final = 0.2
-"""Timeout in seconds for the reader's lock."""
+"""Maximum seconds to wait for the reader's lock."""
+NO_DEADLINE: Final = 3600.0
+"""Seconds left to a caller without a deadline."""
 LONG: Final = 300
 """Characters of a long text: the reader sees about so many, and one sentence says little in so many others."""
 PASSAGE: Final = -1.5
@@ -64,8 +72,33 @@ def is_certain(scores: Sequence[float]) -> bool:
     return best >= CERTAIN and max(others, default=0.0) <= UNLIKELY
 
 
+def time_to_read(
+    corpus: Corpus, seconds_left: float, *, several: bool = False
+) -> tuple[float, float]:
+    """Return the seconds that reading may take, and those that it may wait for others.
+
+    Args:
+        corpus: The corpus.
+        seconds_left: Seconds until the caller's deadline.
+        several: Whether the query asks for what several texts tell.
+
+    Raises:
+        ModelUnavailable: The reader cannot be loaded.
+    """
+    seconds_left = min(seconds_left, NO_DEADLINE)
+    most = MAX_SHARE * seconds_left
+    share = SHARE_OF_TIME * seconds_left * (SEVERAL_FACTOR if several else 1)
+    seconds = max(share, min(WORTH_READING * corpus.reader().seconds_per_pair, most))
+    return seconds, min(most - seconds, LOCK_TIMEOUT)
+
+
 def read_pairs(
-    corpus: Corpus, head: Head, pairs: Sequence[tuple[str, str]], seconds: float, fewest: int = 1
+    corpus: Corpus,
+    head: Head,
+    pairs: Sequence[tuple[str, str]],
+    seconds: float,
+    wait: float,
+    fewest: int = 1,
 ) -> Floats:
     """The reader's logits for the first pairs, as many as there is time for: shape (pairs read, logits).
 
@@ -74,6 +107,7 @@ def read_pairs(
         head: What is asked of each pair.
         pairs: The pairs, those to read first at the beginning.
         seconds: Time that it may take.
+        wait: Time to wait for others.
         fewest: Minimum number of pairs worth reading.
 
     Raises:
@@ -84,7 +118,7 @@ def read_pairs(
     if seconds < fewest * reader.seconds_per_pair:
         reader.seconds_per_pair *= RETRY_FACTOR
         raise NotRead
-    if not _one_at_a_time.acquire(timeout=min(seconds, LOCK_TIMEOUT)):
+    if not _one_at_a_time.acquire(timeout=wait):
         raise NotRead
     try:
         return reader.read_pairs(head, pairs, seconds)
@@ -97,8 +131,9 @@ def read(
     queries: Sequence[str],
     user: str | None,
     items: Sequence[Recollection],
-    seconds: float,
+    seconds_left: float,
     *,
+    several: bool,
     first: int,
     is_enough: Callable[[Floats], bool],
 ) -> Floats:
@@ -109,7 +144,8 @@ def read(
         queries: The query, and perhaps others that mean the same.
         user: Who asks.
         items: The results, best first.
-        seconds: Time that it may take.
+        seconds_left: Seconds until the caller's deadline.
+        several: Whether the query asks for what several texts tell.
         first: The number of results to read first.
         is_enough: Given the log-odds of these, whether the others need not be read.
 
@@ -121,12 +157,14 @@ def read(
         ModelUnavailable: The reader cannot be loaded.
     """
     stopwatch = Stopwatch()
-    found = _read(corpus, queries, user, items[:first], seconds)
+    seconds, wait = time_to_read(corpus, seconds_left, several=several)
+    found = _read(corpus, queries, user, items[:first], seconds, wait)
     if len(found) < first or len(items) == first or is_enough(found):
         return found
     seconds -= stopwatch.total() / 1000
     with suppress(NotRead):
-        found = np.concatenate([found, _read(corpus, queries, user, items[first:], seconds)])
+        others = _read(corpus, queries, user, items[first:], seconds, wait)
+        found = np.concatenate([found, others])
     return found
 
 
@@ -136,6 +174,7 @@ def _read(
     user: str | None,
     items: Sequence[Recollection],
     seconds: float,
+    wait: float,
 ) -> Floats:
     fewest = min(FEWEST, len(items))
     asked = [line(user, query) for query in queries]
@@ -144,7 +183,7 @@ def _read(
         (at, alone) for at, item in enumerate(items) if (alone := _alone(item, queries)) is not None
     ]
     pairs = [(query, line(items[at].author, text)) for at, text in told for query in asked]
-    odds = read_pairs(corpus, "answer", pairs, seconds, fewest * len(queries))
+    odds = read_pairs(corpus, "answer", pairs, seconds, wait, fewest * len(queries))
     whole = len(odds) // len(queries)
     if whole < fewest:
         raise NotRead
