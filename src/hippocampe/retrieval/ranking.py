@@ -13,11 +13,13 @@ from hippocampe.engine.caches import CachedRows
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.protocols import TALK
-from hippocampe.retrieval import candidates, features, reading, results, scoring, signals
+from hippocampe.retrieval import candidates, features, results, scoring, signals
 from hippocampe.retrieval.query import AnalysedQuery
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.types import Memory, Recollection
 
+FEWEST_FIRST: Final = 4
+"""Minimum number of results to read first."""
 CORRECTING: Final = 1
 """Maximum talk that is read because it may correct the best result: "sold the Polo" for "what car do I drive?"."""
 NEAR: Final = 0.15
@@ -126,4 +128,4 @@ def _worth_reading(odds: NDArray[np.float64], kinds: Sequence[str], request: Rec
     """The number of results to read first: the likely ones, and the best of live talk, about which the odds say little."""
     likely = int((odds >= odds.max() - request.read_within).sum())
     live = min(kinds.count("live"), results.LIVE_READ)
-    return min(request.read, max(likely, reading.FEWEST) + live)
+    return min(request.read, max(likely, FEWEST_FIRST) + live)

@@ -26,8 +26,6 @@ from hippocampe.language.text import content_words, sentences
 from hippocampe.reader.network import Head
 from hippocampe.types import Recollection
 
-FEWEST: Final = 4
-"""Minimum number of texts to read: unread ones get the lowest log-odds that were read."""
 CERTAIN, UNLIKELY = 0.97, 0.3
 """Skip reading if the best score is at least the one, and all others are at most the other."""
 FEWEST_TO_BE_CERTAIN: Final = 16
@@ -176,16 +174,15 @@ def _read(
     seconds: float,
     wait: float,
 ) -> Floats:
-    fewest = min(FEWEST, len(items))
     asked = [line(user, query) for query in queries]
     told = [(at, _whole(item)) for at, item in enumerate(items)]
     told += [
         (at, alone) for at, item in enumerate(items) if (alone := _alone(item, queries)) is not None
     ]
     pairs = [(query, line(items[at].author, text)) for at, text in told for query in asked]
-    odds = read_pairs(corpus, "answer", pairs, seconds, wait, fewest * len(queries))
+    odds = read_pairs(corpus, "answer", pairs, seconds, wait, len(queries))
     whole = len(odds) // len(queries)
-    if whole < fewest:
+    if not whole:
         raise NotRead
     best: Floats = odds[: whole * len(queries)].reshape(whole, len(queries)).max(axis=1)
     found = best[: len(items)].copy()

@@ -42,6 +42,8 @@ WEIGHT_KINDS: Final = ("talk", "long", "statement")
 """Kinds of text that have weights of their own."""
 READER: Final = "reader"
 """The signal with the log-odds, by the reader, that a text answers the query."""
+UNREAD: Final = -2.0
+"""Maximum log-odds, by the reader, of a result that was not read beside others that were: most texts have less."""
 RIVALS: Final = "rivals"
 """The signal with the log-odds that another candidate is the answer."""
 NO_RIVAL_LOG_ODDS: Final = -3.0
@@ -162,7 +164,7 @@ def _statements(measured: Floats) -> NDArray[np.bool_]:
 def with_reader(scores: Floats, odds: NDArray[np.float64], read: Floats) -> Floats:
     """The probability of each result, given what the reader says of the first ones: shape (n,).
 
-    The others count as read with the lowest log-odds among the first.
+    The others count as read with the lowest log-odds among the first, at most `UNREAD`.
 
     Args:
         scores: Shape (n,): probabilities from `score`, best first.
@@ -172,7 +174,7 @@ def with_reader(scores: Floats, odds: NDArray[np.float64], read: Floats) -> Floa
     if not len(read):
         return scores
     of_signals, of_reader, constant = load_model().reader
-    said = np.full(len(scores), read.min(), np.float32)
+    said = np.full(len(scores), min(float(read.min()), UNREAD), np.float32)
     said[: len(read)] = read
     own = np.concatenate([odds[: len(read)], log_odds(scores[len(read) :])])
     own = np.clip(own, -MOST_LOG_ODDS, MOST_LOG_ODDS)
