@@ -53,6 +53,11 @@ def start_of_day(now: datetime) -> datetime:
     return datetime(now.year, now.month, now.day, tzinfo=now.tzinfo)
 
 
+def in_utc(span: Span) -> Span:
+    """Return a span in UTC."""
+    return span[0].astimezone(UTC), span[1].astimezone(UTC)
+
+
 def _occurrence(groups: Groups, now: datetime, at: Callable[[int], Span | None]) -> Span | None:
     """Return the occurrence in the stated year, or by default the latest one that has begun."""
     if "year" in groups:
