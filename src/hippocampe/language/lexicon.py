@@ -10,7 +10,7 @@ are merged. Plain numbers and flags describe one language and are only read from
 
 import hashlib
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -146,6 +146,11 @@ def words_of(role: str, *, file: str = "words", language: str | None = None) -> 
     for name in role.split("."):
         found = found.get(name, {})
     return frozenset(found.split() if isinstance(found, str) else found)
+
+
+def any_of(patterns: Iterable[str]) -> str:
+    """Return an expression that matches one of several; nothing if there are none."""
+    return f"(?:{'|'.join(patterns) or '(?!)'})"
 
 
 def table_of(role: str, *, file: str = "words") -> dict[str, Any]:

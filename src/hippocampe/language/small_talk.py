@@ -9,7 +9,7 @@ from functools import cache
 from itertools import product
 from typing import Final
 
-from hippocampe.language.lexicon import load_all, words_of
+from hippocampe.language.lexicon import any_of, load_all, words_of
 from hippocampe.language.statement import parse
 from hippocampe.language.text import STOP_WORDS, fold, words, words_by_accent
 
@@ -77,7 +77,7 @@ def _reports() -> frozenset[str]:
 
 @cache
 def _phrases() -> re.Pattern[str]:
-    return re.compile(rf"(?: (?:{'|'.join(_written_phrases())}))(?= |$)")
+    return re.compile(rf"(?: {any_of(_written_phrases())})(?= |$)")
 
 
 @cache

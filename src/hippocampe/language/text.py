@@ -11,7 +11,7 @@ import unicodedata
 from itertools import chain
 from typing import Final
 
-from hippocampe.language.lexicon import languages, table_of, words_of
+from hippocampe.language.lexicon import any_of, languages, table_of, words_of
 from hippocampe.language.text_cache import text_cache
 
 _LIGATURES: Final = {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l"} | dict.fromkeys(
@@ -28,7 +28,7 @@ _WORD: Final = re.compile(r"[^\W_]+")
 ELIDED: Final = "|".join(table_of("elided"))
 """Words shortened by an apostrophe, as regular expression alternatives."""
 _ELISION: Final = re.compile(
-    rf"\b(?:{ELIDED})'(?=[^\W\d_])|(?<=[^\W\d_])'(?:{'|'.join(table_of('clitics'))})\b"
+    rf"\b(?:{ELIDED})'(?=[^\W\d_])|(?<=[^\W\d_])'{any_of(table_of('clitics'))}\b"
 )
 _ELISION_ANY_CASE: Final = re.compile(_ELISION.pattern, re.IGNORECASE)
 APOSTROPHE: Final = re.compile("[’‘ʼ´`′]")

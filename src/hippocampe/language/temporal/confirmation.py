@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hippocampe.language.calendar import FULL_MONTHS
-from hippocampe.language.lexicon import words_of
+from hippocampe.language.lexicon import any_of, words_of
 from hippocampe.language.temporal.grammar import (
     BARE_WEEKDAYS,
     CAPITAL_MONTHS,
@@ -32,8 +32,8 @@ _DETERMINERS = (
 )
 _AT = words_of("grammar.at")
 _LASTING = re.compile(
-    rf"n't\b|\b(?:{'|'.join(words_of('lasting', file='time') | words_of('past_auxiliaries') | words_of('past_forms'))}"
-    rf"|\w+(?:{'|'.join(words_of('past_endings'))}))\b"
+    rf"n't\b|\b(?:{any_of(words_of('lasting', file='time') | words_of('past_auxiliaries') | words_of('past_forms'))}"
+    rf"|\w+{any_of(words_of('past_endings'))})\b"
 )
 """Words by which "in three days" is how long something took: "I built it in three days", "I can do it in an hour"."""
 
