@@ -22,6 +22,9 @@ FEWEST_ASKING: Final = 3
 """Words of a clause that asks by itself, or tells something beside a question: fewer may only open the sentence ("who,
 me?") or answer it."""
 
+Rewriting = tuple[re.Pattern[str], str]
+"""An expression, and its replacement."""
+
 _QUESTIONS: Final = load_all("questions")
 FILLER: Final = rf"{any_of(_QUESTIONS['fillers'].split())}\b"
 """Matches a word that may stand before a question, in folded text."""
@@ -40,31 +43,27 @@ _ASKS: Final = {
     asked: re.compile(rf"\b{any_of(patterns)}\b") for asked, patterns in _QUESTIONS["asks"].items()
 }
 _WHEN: Final = re.compile(rf"\b{any_of(_QUESTIONS['asks']['when'])}\b", re.IGNORECASE)
-_IDIOMS: Final = tuple(
-    (re.compile(rf"\b{idiom}\b", re.IGNORECASE), meaning)
-    for idiom, meaning in table_of("idioms", file="questions").items()
-)
-_COUNTING: Final = tuple(
-    (re.compile(rf"\b{counting}", re.IGNORECASE), listing)
-    for counting, listing in table_of("counting", file="questions").items()
-)
+
+
+def _rewritten(role: str, before: str = r"\b", after: str = "") -> tuple[Rewriting, ...]:
+    """The expressions of a table, each with its replacement."""
+    return tuple(
+        (re.compile(f"{before}{each}{after}", re.IGNORECASE), replacement)
+        for each, replacement in table_of(role, file="questions").items()
+    )
+
+
+_IDIOMS: Final = _rewritten("idioms", after=r"\b")
+_COUNTING: Final = _rewritten("counting")
+_GLUED: Final = _rewritten("glued")
 _NOW: Final = rf"(?:\s*,?\s*{any_of(_QUESTIONS['now'])})?"
-_HEALTH: Final = tuple(
-    (re.compile(rf"^(?:{FILLER}\W+)*{doing}{_NOW}\W*$", re.IGNORECASE), health)
-    for doing, health in table_of("health", file="questions").items()
-)
+_HEALTH: Final = _rewritten("health", rf"^(?:{FILLER}\W+)*", rf"{_NOW}\W*$")
 _FORMER, _FORMER_OF_PAST = (
     re.compile("|".join(_QUESTIONS[name]), re.IGNORECASE) for name in ("former", "former_of_past")
 )
 _IMPERFECT: Final = re.compile(rf"\b{any_of(_QUESTIONS['imperfect'])}")
 _IN_FULL: Final = table_of("haste", file="questions")
 _HASTE: Final = re.compile(rf"\b{any_of(map(re.escape, _IN_FULL))}\b", re.IGNORECASE)
-
-
-_GLUED: Final = tuple(
-    (re.compile(rf"\b{beginning}", re.IGNORECASE), full)
-    for beginning, full in table_of("glued", file="questions").items()
-)
 
 
 def is_question(text: str) -> bool:
