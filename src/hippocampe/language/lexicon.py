@@ -164,6 +164,12 @@ def table_of(role: str, *, file: str = "words") -> dict[str, Any]:
     return found
 
 
+def pairs_of(role: str) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    """Return the pairs of two sides of a role, such as contraries: the words of each side."""
+    sides = (each.partition("/") for each in load_all("words")[role])
+    return tuple((frozenset(one.split()), frozenset(other.split())) for one, _, other in sides)
+
+
 @cache
 def rules_digest() -> str:
     """Return a digest of the rules, stored to detect rows derived by older rules."""

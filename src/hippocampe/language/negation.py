@@ -6,7 +6,7 @@ from collections.abc import Sequence, Set
 from typing import Final, Literal
 
 from hippocampe.language.detect import language_of
-from hippocampe.language.lexicon import languages, load_all, words_of
+from hippocampe.language.lexicon import languages, pairs_of, words_of
 from hippocampe.language.tokenizer import Word
 from hippocampe.language.tokens import Token
 from hippocampe.language.word_classes import word_classes
@@ -30,10 +30,7 @@ _CLOSING: Final = frozenset[str]().union(
     )
 )
 _SUPPORT: Final = words_of("support")
-_CONTRARIES: Final = tuple(
-    tuple(frozenset(side.split()) for side in each.split("/"))
-    for each in load_all("words")["contraries"]
-)
+_CONTRARIES: Final = pairs_of("contraries")
 _OF_CONTRARIES: Final = frozenset[str]().union(*(side for pair in _CONTRARIES for side in pair))
 _PREFIXES: Final = tuple(words_of("denying_prefixes"))
 _MAX_PARTICLE_DISTANCE: Final = 4  # words from "ne" to "pas": "ne nous l'a pas"
