@@ -19,7 +19,7 @@ import common
 from hippocampe import Config, Hippocampe
 from hippocampe.engine.context import Context
 from hippocampe.folder import rederivation
-from hippocampe.ingest import conversation
+from hippocampe.ingest.turn_drafts import TurnDraft, make_turn
 from hippocampe.language.equality import equality_digest
 from hippocampe.language.relations import relation_of
 from hippocampe.language.subjects import fold_subjects, subjects_of
@@ -158,7 +158,7 @@ def _fill_turns(
     """Write turns of two stored texts, with the mean of their vectors."""
     last = datetime.now(UTC)
     for start in range(0, plan.turns, ROWS):
-        said: list[conversation.TurnDraft] = []
+        said: list[TurnDraft] = []
         rows: list[dict[str, Any]] = []
         for number in range(start, min(start + ROWS, plan.turns)):
             places = [(2 * number + each) * 7 % len(known) for each in (0, 1)]
@@ -194,11 +194,9 @@ def _fill_turns(
         say(f"wrote {start + len(said)} of {plan.turns} turns")
 
 
-def _exchange(
-    texts: Sequence[str], *, space: str, channel: str, at: datetime
-) -> conversation.TurnDraft:
+def _exchange(texts: Sequence[str], *, space: str, channel: str, at: datetime) -> TurnDraft:
     spoken = (("camille", "user"), ("eko", "assistant"))
-    return conversation.make_turn(
+    return make_turn(
         [
             Message(
                 id=str(uuid7()),

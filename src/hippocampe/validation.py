@@ -30,7 +30,7 @@ _UNDECODED = range(0xDC80, 0xDD00)
 MAX_LIMIT = 1_000
 """Most results of one call: larger lists are read page by page."""
 MAX_DAYS = 366
-_MAX_SKIPPED = 1_000_000_000
+"""Most days of one statistic."""
 MAX_SUBJECTS = 100
 """Most subjects of one memory or of one filter: each is a row that every search by subject reads."""
 MAX_REPLACES = 100
@@ -370,28 +370,15 @@ def check_limit(limit: int, *, most: int = MAX_LIMIT) -> int:
     Raises:
         InvalidInput: It is not a whole number from 1 to `most`.
     """
-    return _check_whole("limit", limit, most)
+    return check_whole("limit", limit, most=most)
 
 
-def check_days(days: int) -> int:
-    """Check a number of days.
-
-    Raises:
-        InvalidInput: It is not a whole number from 1 to 366.
-    """
-    return _check_whole("days", days, MAX_DAYS)
-
-
-def check_skip(skip: int) -> int:
-    """Check a number of items to leave out.
+def check_whole(name: str, value: int, *, most: int, least: int = 1) -> int:
+    """Check that a number is whole, and between two bounds, inclusive.
 
     Raises:
-        InvalidInput: It is not a whole number from 0 to 1,000,000,000.
+        InvalidInput: It is not.
     """
-    return _check_whole("skip", skip, _MAX_SKIPPED, least=0)
-
-
-def _check_whole(name: str, value: int, most: int, *, least: int = 1) -> int:
     whole = isinstance(value, int) and not isinstance(value, bool)  # pyright: ignore[reportUnnecessaryIsInstance]
     if not whole or not least <= value <= most:
         raise InvalidInput(

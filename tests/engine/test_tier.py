@@ -650,8 +650,6 @@ def test_what_a_dead_process_did_not_deliver_another_does(
         index = one._context.corpus.index  # pyright: ignore[reportPrivateUsage]
         patch.setattr(index, "apply", lambda *_: (_ for _ in ()).throw(IndexUnavailable("dead")))
         one.remember("Camille élève des abeilles", scope=ME)
-        patch.setattr("hippocampe.engine.backlog.embed_soon", lambda _: None)
-        patch.setattr("hippocampe.ingest.conversation.embed_soon", lambda _: None, raising=False)
     assert contents(other, "abeilles") == []
     monkeypatch.setattr(deliveries, "STRAY_SECONDS", 0.0)
     other.flush()

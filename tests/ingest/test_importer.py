@@ -25,7 +25,7 @@ from hippocampe.engine import generations
 from hippocampe.engine.vocabulary import text_words
 from hippocampe.errors import InvalidInput, StoreError, UnreadableFile
 from hippocampe.hippocampe import preview_import
-from hippocampe.ingest import archive, conversation, message_import, problems
+from hippocampe.ingest import archive, imported_turns, message_import, problems
 from hippocampe.ingest.formats.registry import read_file
 from hippocampe.store import embeddings
 from hippocampe.types import Memory, printable
@@ -156,14 +156,14 @@ def test_what_another_import_stores_meanwhile_is_known(
     path, other = tmp_path / "talk.jsonl", tmp_path / "other.jsonl"
     path.write_text(lines(*talk), encoding="utf-8")
     other.write_text(lines(*talk[:first]), encoding="utf-8")
-    embed = conversation.embed_turns
+    embed = message_import.embed_turns
 
     def embed_late(*arguments: Any) -> Any:
-        monkeypatch.setattr(conversation, "embed_turns", embed)
+        monkeypatch.setattr(message_import, "embed_turns", embed)
         assert hippo.import_from(other, scope=scope).added == first
         return embed(*arguments)
 
-    monkeypatch.setattr(conversation, "embed_turns", embed_late)
+    monkeypatch.setattr(message_import, "embed_turns", embed_late)
     done = hippo.import_from(path, scope=scope)
     left = len(talk) - first
     assert (done.read, done.added, done.known, done.turns) == (2, left, first, left)
@@ -897,12 +897,12 @@ def test_an_import_interrupted_after_a_commit_counts_what_it_stored(
         assert store(*given)
         raise KeyboardInterrupt
 
-    store = conversation.store_turns
+    store = imported_turns.store_turns
     talk = tmp_path / "talk.jsonl"
     talk.write_text(lines(*({"author": "dev", "content": f"message {n}"} for n in range(600))))
     hippo = open_hippo(embedder="hashed:32")
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as stopped:
-        patched.setattr(conversation, "store_turns", interrupted)
+        patched.setattr(imported_turns, "store_turns", interrupted)
         hippo.import_from(talk, scope=scope)
     assert "512 messages are stored" in stopped.value.__notes__[0]
     assert hippo.import_from(talk, scope=scope).known == 512
@@ -981,9 +981,9 @@ def test_long_messages_and_open_questions_do_not_pile_up(
     monkeypatch.setattr(message_import, "BATCH_CHARACTERS", 1_000)
     monkeypatch.setattr(message_import, "MAX_OPEN", 5)
     drafts: list[int] = []
-    store = conversation.store_turns
+    store = imported_turns.store_turns
     monkeypatch.setattr(
-        conversation,
+        imported_turns,
         "store_turns",
         lambda *given: (drafts.append(len(given[1])), store(*given)),
     )

@@ -545,6 +545,14 @@ def test_a_row_of_a_table_and_a_quotation_are_statements_of_their_own(tmp_path: 
     ]
 
 
+def test_an_item_of_a_list_may_be_the_head_of_a_table(tmp_path: Path) -> None:
+    note = "- Name | City\n|---|---|\n| Léa | Pau |\n\n- figs\n|---|---|\nAfter all\n"
+    assert [(each.content, each.line) for each in read(write(tmp_path, "a.md", note))] == [
+        ("Name: Léa, City: Pau", 3),
+        ("After all", 7),
+    ]
+
+
 def test_a_note_that_is_no_text_stays_out(tmp_path: Path) -> None:
     vault = packed(
         tmp_path, {"a.md": "- Nils likes oats", "b.md": b"\x00\x01GIF\xff"}, as_zip=False

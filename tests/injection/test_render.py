@@ -21,7 +21,7 @@ from hippocampe.language.detect import Language
 from hippocampe.language.fence import BULLET, CLOSING, OPENING
 from hippocampe.language.humanize import clock_label
 from hippocampe.language.sanitize import quote, quote_label
-from hippocampe.language.temporal.window import parse_event
+from hippocampe.language.temporal.events import parse_event
 from hippocampe.types import Memory, Recollection
 
 SOURCE = Path(hippocampe.__file__).parent

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from hippocampe.language.temporal.window import parse_event
+from hippocampe.language.temporal.events import parse_event
 
 PARIS = ZoneInfo("Europe/Paris")
 NOW = datetime(2026, 11, 5, 15, 30, tzinfo=PARIS)  # a Thursday

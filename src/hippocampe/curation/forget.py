@@ -12,7 +12,8 @@ from hippocampe.engine import audit, backlog
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.writer import Writer
-from hippocampe.ingest.conversation import hide_turns, make_turn
+from hippocampe.ingest.conversation import hide_turns
+from hippocampe.ingest.turn_drafts import make_turn
 from hippocampe.language.secrets import mask
 from hippocampe.retrieval import about
 from hippocampe.store import memories, message_rows, schema, turn_rows

@@ -13,7 +13,7 @@ from hippocampe.store import activity
 from hippocampe.store import usage as rows
 from hippocampe.store.store import Store
 from hippocampe.types import MAX_LABEL_CHARACTERS, Cost, ModelUsage, Scope
-from hippocampe.validation import check_days, check_limit, clean_text
+from hippocampe.validation import MAX_DAYS, check_limit, check_whole, clean_text
 
 T = TypeVar("T")
 
@@ -168,7 +168,7 @@ def costs(corpus: Corpus, *, scope: Scope, days: int = 30) -> list[Cost]:
     Raises:
         InvalidInput: `days` is not a whole number from 1 to 366.
     """
-    check_days(days)
+    check_whole("days", days, most=MAX_DAYS)
     zone = as_zone(corpus.settings.of(scope.space).timezone)
     calendar = latest_days(corpus.store.now(), zone, days)
     with corpus.store.read() as connection:

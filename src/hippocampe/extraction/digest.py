@@ -26,9 +26,9 @@ from hippocampe.extraction.proposals import (
     read_ids,
 )
 from hippocampe.extraction.talk import Part
-from hippocampe.ingest.conversation import make_turn
 from hippocampe.ingest.remember import embed_drafts
 from hippocampe.ingest.remember_many import store_drafts
+from hippocampe.ingest.turn_drafts import make_turn
 from hippocampe.language.prompts import prompt
 from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.language.small_talk import is_small_talk, reports_small_talk

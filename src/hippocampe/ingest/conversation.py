@@ -6,17 +6,15 @@ from datetime import datetime
 from functools import partial
 
 from sqlalchemy import Connection
-from uuid6 import uuid7
 
 from hippocampe.engine import backlog
 from hippocampe.engine.answers import secrets_answered
 from hippocampe.engine.context import Context
 from hippocampe.engine.corpus import Corpus
-from hippocampe.engine.documents import turn_embedding_text, turn_point, turn_text
 from hippocampe.engine.unit_of_work import UnitOfWork
-from hippocampe.engine.vocabulary import Prepared, Vocabulary
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import InvalidInput, NotFound
+from hippocampe.ingest.turn_drafts import make_message, make_turn
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.mentions import mentions
 from hippocampe.language.secrets import mask_values, values_in
@@ -32,37 +30,22 @@ from hippocampe.store import (
 )
 from hippocampe.store.turn_rows import Turn
 from hippocampe.types import (
-    MAX_LABEL_CHARACTERS,
     MAX_MESSAGE_CHARACTERS,
     MAX_TOOL_CHARACTERS,
     MAX_TOOL_RESULTS,
     Message,
     Scope,
     Settings,
-    normal_label,
 )
 from hippocampe.validation import (
     MAX_LIMIT,
     check_id,
-    check_identifiers,
     check_list,
-    clean_text,
     is_injection,
-    redact,
-    strip_injection,
 )
 
-MAX_EXPRESSION_CHARACTERS = 40
 REPLACED = "replaced by another exchange"
 """Reason why the turn of an edited message is hidden."""
-
-
-@dataclass(frozen=True, slots=True)
-class TurnDraft:
-    """A turn that is not stored yet, with its messages."""
-
-    turn: Turn
-    messages: tuple[Message, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,185 +61,6 @@ class Said:
     external_id: str | None = None
     expression: str | None = None
     replaces: Sequence[str] = ()
-
-
-def make_message(
-    content: str,
-    *,
-    refuse: bool,
-    space: str,
-    author: str | None,
-    role: str | None,
-    channel: str | None,
-    at: datetime,
-    external_id: str | None = None,
-    reply_to: str | None = None,
-    live: bool = False,
-    working: bool = False,
-    expression: str | None = None,
-) -> Message:
-    """Check one utterance, strip injected text from it, and give it an id.
-
-    Args:
-        refuse: Whether a secret is refused, instead of masked.
-
-    Raises:
-        InvalidInput: The content or a label cannot be stored.
-    """
-    if expression is not None:
-        expression = clean_text(expression, what="expression", limit=MAX_EXPRESSION_CHARACTERS)
-    for name, value in (("author", author), ("external_id", external_id), ("reply_to", reply_to)):
-        if value is not None:
-            clean_text(value, what=name, limit=MAX_LABEL_CHARACTERS)
-    place = Scope(space=space, channel=channel)
-    check_identifiers(
-        space=space, channel=channel, author=author, external_id=external_id, reply_to=reply_to
-    )
-    return Message(
-        id=str(uuid7()),
-        space=place.space,
-        content=redact(
-            strip_injection(
-                clean_text(content, what="message", limit=MAX_MESSAGE_CHARACTERS), what="message"
-            ),
-            refuse=refuse,
-            what="message",
-        ),
-        author=None if author is None else normal_label(author),
-        role=role,
-        channel=place.channel,
-        at=at,
-        external_id=external_id,
-        reply_to=reply_to,
-        live=live,
-        working=working,
-        expression=expression,
-    )
-
-
-def make_turn(messages: Sequence[Message]) -> TurnDraft:
-    """Join consecutive messages of one channel into a turn.
-
-    The author is that of the first message. Later lines start with the name of their author.
-    """
-    first = messages[0]
-    lines = [first.content]
-    lines += [f"{m.author}: {m.content}" if m.author else m.content for m in messages[1:]]
-    turn = Turn(
-        id=str(uuid7()),
-        space=first.space,
-        channel=first.channel or "",
-        author=first.author,
-        content="\n".join(lines),
-        at=first.at,
-    )
-    return TurnDraft(turn, tuple(messages))
-
-
-def embed_turns(vocabulary: Vocabulary, drafts: Sequence[TurnDraft]) -> list[Prepared]:
-    """Embed turns, in order."""
-    turns = [draft.turn for draft in drafts]
-    return vocabulary.prepare(list(map(turn_embedding_text, turns)), list(map(turn_text, turns)))
-
-
-Identity = tuple[str, str | datetime, str]
-"""The space, the channel or the time, and the external id of a message."""
-
-
-def store_turns(
-    writer: Writer,
-    drafts: Sequence[TurnDraft],
-    prepared: Sequence[Prepared],
-    unique: Collection[str],
-) -> bool:
-    """Store and index turns with their messages in one transaction.
-
-    Args:
-        unique: As for `identities`.
-
-    Returns:
-        False if one of the messages is stored already, by external id; then nothing is stored.
-    """
-    messages = [message for draft in drafts for message in draft.messages]
-    turn_ids = [draft.turn.id for draft in drafts for _ in draft.messages]
-    with writer.change() as change:
-        stored = stored_identities(change.connection, messages)
-        if any(identities(message, unique) & stored for message in messages):
-            return False
-        turn_rows.add(change.connection, [draft.turn for draft in drafts])
-        message_rows.add(change.connection, messages, writer.corpus.store.now(), turn_ids)
-        for draft, embedded in zip(drafts, prepared, strict=True):
-            change.index("turn", turn_point(draft.turn, embedded.dense), embedded)
-    return True
-
-
-def identities(message: Message, unique: Collection[str]) -> set[Identity]:
-    """The identities of a message. No other message has one of them; a message without an external id has none.
-
-    Args:
-        unique: External ids that no two channels share: a renamed channel keeps them. The same time is required, since
-            programs number the messages of each account.
-    """
-    if message.external_id is None:
-        return set()
-    found: set[Identity] = {(message.space, message.channel or "", message.external_id)}
-    if message.external_id in unique:
-        found.add((message.space, message.at, message.external_id))
-    return found
-
-
-def stored_identities(connection: Connection, messages: Sequence[Message]) -> set[Identity]:
-    """The identities of the stored messages that have the external id of one of these."""
-    spaces: dict[str, set[str]] = {}
-    for message in messages:
-        if message.external_id:
-            spaces.setdefault(message.space, set()).add(message.external_id)
-    return {
-        (space, place, external_id)
-        for space, ids in spaces.items()
-        for channel, external_id, at in message_rows.with_external_ids(connection, space, ids)
-        for place in (channel, at)
-    }
-
-
-def reword(writer: Writer, edited: Message, others: Collection[str] | None = None) -> bool:
-    """Give a stored message the text that its author changed it to since; return whether it had another one.
-
-    Args:
-        edited: The message as it is now. The stored one has its external id and time.
-        others: Set if the text is part of the external ids: those of the export. The stored message then is the only
-            one of this author, channel and time that the export lacks.
-    """
-    message = schema.message.c
-    same = [message.space == edited.space, message.at == edited.at]
-    if others is None:
-        same.append(message.external_id == edited.external_id)
-    else:
-        same += [message.channel == edited.channel, message.author == edited.author]
-        same += [message.external_id.is_not(None), message.external_id.not_in(others)]
-    with writer.corpus.store.read() as connection:
-        stored = message_rows.find(connection, *same)
-        if others is not None and len(stored) != 1:
-            return False
-        old = next((each for each in stored if each.content != edited.content), None)
-        ids = message_rows.turns_of(connection, [old.id] if old else [])
-        found = list(turn_rows.get(connection, edited.space, ids).values())
-        if old is None or not found:
-            return False
-        messages = message_rows.find(connection, schema.message.c.turn_id == found[0].id)
-    said = [
-        replace(each, content=edited.content) if each.id == old.id else each for each in messages
-    ]
-    turn = replace(found[0], content=make_turn(said).turn.content)
-    [prepared] = embed_turns(writer.corpus.vocabulary, [TurnDraft(turn, ())])
-    with writer.change() as change:
-        full_text.set_content(change.connection, old.id, edited.content, edited.external_id)
-        turn_rows.set_content(change.connection, turn.id, turn.content)
-        # Also that of an embedder which is taking over.
-        embeddings.remove_vectors(change.connection, [turn.id])
-        if turn.forgotten_at is None:
-            change.index("turn", turn_point(turn, prepared.dense), prepared)
-    return True
 
 
 def after_turn(

@@ -9,7 +9,7 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.settings import SpaceSettings
 from hippocampe.language.datetimes import as_utc, parse_ttl
 from hippocampe.language.subjects import subjects_of
-from hippocampe.language.temporal.window import parse_event
+from hippocampe.language.temporal.events import parse_event
 from hippocampe.store import memories
 from hippocampe.types import MAX_LABEL_CHARACTERS, UNSET, Memory, Metadata, Scope, Unset
 from hippocampe.updates.draft import INHERITED_FIELDS, Draft

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import HippocampeError, InvalidInput
-from hippocampe.ingest import conversation
-from hippocampe.ingest.conversation import TurnDraft
+from hippocampe.ingest import imported_turns
 from hippocampe.ingest.formats.record import TalkMessage
 from hippocampe.ingest.problems import Problems
 from hippocampe.ingest.renamed_chats import RenamedChats
+from hippocampe.ingest.turn_drafts import TurnDraft, embed_turns, make_message, make_turn
 from hippocampe.types import Message, Progress, Scope
 
 BATCH = 512
@@ -69,7 +69,7 @@ class MessageImport:
             raise InvalidInput("the message names another space than the import: it was left out.")
         space = item.space or self.scope.space
         self.writer.corpus.store.check_space(space)
-        return conversation.make_message(
+        return make_message(
             item.content,
             refuse=self.writer.corpus.config.refuse_secrets,
             space=space,
@@ -88,7 +88,7 @@ class MessageImport:
         while self._open and (last or len(self._open) > MAX_OPEN or waiting > BATCH_CHARACTERS):
             message = self._open.pop(next(iter(self._open)))
             waiting -= len(message.content)
-            drafts.append(conversation.make_turn([message]))
+            drafts.append(make_turn([message]))
         if not self.dry_run:
             try:
                 drafts = self._store_turns(drafts)
@@ -108,27 +108,27 @@ class MessageImport:
     def _store_turns(self, drafts: list[TurnDraft]) -> list[TurnDraft]:
         """Store turns; return those that another import has not stored meanwhile."""
         while drafts:
-            prepared = conversation.embed_turns(self.writer.corpus.vocabulary, drafts)
-            if conversation.store_turns(self.writer, drafts, prepared, self._unique):
+            prepared = embed_turns(self.writer.corpus.vocabulary, drafts)
+            if imported_turns.store_turns(self.writer, drafts, prepared, self._unique):
                 break
             new = {message.id for message in self._new(each for d in drafts for each in d.messages)}
             left = ([each for each in draft.messages if each.id in new] for draft in drafts)
-            drafts = [conversation.make_turn(messages) for messages in left if messages]
+            drafts = [make_turn(messages) for messages in left if messages]
         return drafts
 
     def _new(self, messages: Iterable[Message]) -> list[Message]:
         """Drop messages that are stored already, by external id."""
         messages = list(messages)
         with self.writer.corpus.store.read() as connection:
-            seen = conversation.stored_identities(connection, messages)
+            seen = imported_turns.stored_identities(connection, messages)
             titled = [each for each in messages if each.external_id in self._titled]
             elsewhere = self._renamed.stored(connection, titled)
         for message in self._open.values():
-            seen |= conversation.identities(message, self._unique)
+            seen |= imported_turns.identities(message, self._unique)
         fresh: list[Message] = []
         ids = {str(each.external_id) for each in messages}
         for message in messages:
-            own = conversation.identities(message, self._unique)
+            own = imported_turns.identities(message, self._unique)
             edited = message.external_id in self._edited
             if own & seen or message.id in elsewhere:
                 self.known += 1
@@ -142,7 +142,7 @@ class MessageImport:
         return fresh
 
     def _reword(self, message: Message, others: Collection[str] | None = None) -> bool:
-        reworded = not self.dry_run and conversation.reword(self.writer, message, others)
+        reworded = not self.dry_run and imported_turns.reword(self.writer, message, others)
         self.added += reworded
         return reworded
 
@@ -155,11 +155,11 @@ class MessageImport:
             place = (message.space, message.channel or "")
             waiting = self._open.pop(place, None)
             if message.role == "assistant" and waiting is not None:
-                yield conversation.make_turn([waiting, message])
+                yield make_turn([waiting, message])
                 continue
             if waiting is not None:
-                yield conversation.make_turn([waiting])
+                yield make_turn([waiting])
             if message.role == "user":
                 self._open[place] = message
             else:
-                yield conversation.make_turn([message])
+                yield make_turn([message])

@@ -28,7 +28,7 @@ from hippocampe.language.kin import begins_with_teller
 from hippocampe.language.person import is_first_person, names_user
 from hippocampe.language.relations import is_fragment, leaves_out_subject
 from hippocampe.language.sanitize import quote, quote_label
-from hippocampe.language.temporal.window import is_vague_event
+from hippocampe.language.temporal.events import is_vague_event
 from hippocampe.language.text import NO_TITLE, fold, words
 from hippocampe.types import Memory, Recollection, Settings
 

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from hippocampe.language.lexicon import load_all, relation_schema
+from hippocampe.language.lexicon import any_of, load_all, relation_schema
 from hippocampe.language.relations import Relation, relations_of
 from hippocampe.language.statement import parse
 from hippocampe.language.text import fold, words
 
 _OF_SPEAKER: Final = "user"
-_OF_WHOM: Final = re.compile(rf"^(?:{'|'.join(load_all('questions')['of_whom']['forms'])})")
+_OF_WHOM: Final = re.compile(rf"^{any_of(load_all('questions')['of_whom']['forms'])}")
 _MARITAL_STATUS, _MARRIED, _SPOUSE = "marital status", "married", "spouse"
 _IMPLIED: Final = {"vegan": "vegetarian"}
 """The state that another one is a stricter form of."""

@@ -13,12 +13,11 @@ from hippocampe.language.statement import Statement, is_name
 from hippocampe.language.text import fold
 from hippocampe.language.tokenizer import Word
 from hippocampe.language.tokens import Token
-from hippocampe.language.word_classes import word_classes
+from hippocampe.language.word_classes import follows_noun, word_classes
 
 _HAVE_UNACCENTED: Final = words_of("have_unaccented")
 _PERSONS: Final = words_of("persons")
 _UNNAMED: Final = words_of("unnamed")
-_ARTICLES: Final = words_of("articles")
 _TITLES: Final = frozenset(map(fold, words_of("titles")))
 _NUMBER_WORDS: Final = words_of("numerals")
 
@@ -180,8 +179,7 @@ def _is_named(word: Word, statement: Statement) -> bool:
     following = statement.words[at + 1 : at + 2]
     if not following or following[0].surface.lower() in _HAVE_UNACCENTED:
         return True
-    after = following[0].norm
-    return not (word_classes().has("adjunct", after) or after in _ARTICLES)
+    return not follows_noun(following[0].norm)
 
 
 def _numbers(words: Sequence[Word], statement: Statement) -> list[str]:

@@ -9,15 +9,12 @@ import re
 from itertools import pairwise
 from typing import Final
 
-from hippocampe.language.lexicon import load_all
+from hippocampe.language.lexicon import any_of, load_all, pairs_of
 from hippocampe.language.statement import Statement
 from hippocampe.language.text import fold
 
-_OPPOSITES: Final = tuple(
-    tuple(frozenset(side.split()) for side in each.split("/"))
-    for each in load_all("words")["opposites"]
-)
-_UNTIL: Final = re.compile(rf"\b(?:{'|'.join(load_all('time')['prefix']['until'])})\b")
+_OPPOSITES: Final = pairs_of("opposites")
+_UNTIL: Final = re.compile(rf"\b{any_of(load_all('time')['prefix']['until'])}\b")
 _HOURS: Final = frozenset({"time", "number"})
 """Kinds of values that may be an hour: "at 17:30", "at 5"."""
 

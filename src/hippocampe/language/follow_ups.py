@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Set
 from functools import cache
 from itertools import dropwhile, pairwise
 
-from hippocampe.language.lexicon import load, load_all, words_of
+from hippocampe.language.lexicon import any_of, load, load_all, words_of
 from hippocampe.language.person import (
     is_about_group,
     is_about_speaker,
@@ -52,7 +52,7 @@ def is_elliptical(question: str, names: Collection[str] = ()) -> bool:
     """
     if len(words(question)) > MOST_ELLIPTICAL:
         return False
-    of_others = _any_of("own").sub(" ", fold(question))
+    of_others = _of_role("own").sub(" ", fold(question))
     if is_to_somebody(question) or is_first_person(of_others):
         return False
     if (not names and not asks_own(question) and is_small_talk(question)) or calls(question, names):
@@ -141,14 +141,14 @@ def is_plan(text: str) -> bool:
 
 def asks_own(question: str) -> bool:
     """Return whether a follow-up asks the same of its speaker: "and mine?", "et moi ?"."""
-    return _any_of("own").search(fold(question)) is not None
+    return _of_role("own").search(fold(question)) is not None
 
 
 def refers_to_thing(question: str) -> bool:
     """Return whether a question may refer to a thing that was named before it: "who made it?", "ça coûte combien ?"."""
     short = len(words(question)) <= MOST_ELLIPTICAL
     return (
-        short and asks_anything(question) and _any_of("things").search(fold(question)) is not None
+        short and asks_anything(question) and _of_role("things").search(fold(question)) is not None
     )
 
 
@@ -215,7 +215,7 @@ def asked_of_asker(question: str, before: str, replaced: Set[str], asker: str) -
     Returns:
         None if the question asks something else too, or there is nobody to replace.
     """
-    rest = _any_of("own").sub(" ", _opening().sub(" ", fold(question)))
+    rest = _of_role("own").sub(" ", _opening().sub(" ", fold(question)))
     if not (asks_own(question) and continues(question) and _EMPTY_WORDS.issuperset(words(rest))):
         return None
     return before if is_about_speaker(before) else with_name(before, replaced, asker)
@@ -245,11 +245,11 @@ def _carried(before: str, replaced: Collection[str]) -> Iterator[str]:
 
 
 @cache
-def _any_of(role: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(load_all('questions')[role])})\b")
+def _of_role(role: str) -> re.Pattern[str]:
+    return re.compile(rf"\b{any_of(load_all('questions')[role])}\b")
 
 
 @cache
 def _opening() -> re.Pattern[str]:
-    continuing = "|".join(load_all("questions")["continuing"])
-    return re.compile(rf"^\W*(?:{FILLER}\W*)*?(?:{continuing})\b")
+    continuing = any_of(load_all("questions")["continuing"])
+    return re.compile(rf"^\W*(?:{FILLER}\W*)*?{continuing}\b")

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Final
 
 from hippocampe.language.grammar import grammar, plain_stem
-from hippocampe.language.lexicon import languages, load, load_all, words_of
+from hippocampe.language.lexicon import any_of, languages, load, load_all, words_of
 from hippocampe.language.person import is_about_speaker
 from hippocampe.language.subjects import subjects_of
 from hippocampe.language.text import APOSTROPHE, STOP_WORDS, cut, fold, words
@@ -22,7 +22,7 @@ MAX_UNSURE_WORDS: Final = 6
 """Maximum words of a topic without a clause or a possessive; longer ones are not topics."""
 MAX_AGREEMENT_WORDS: Final = 8
 _CLAUSE_END: Final = re.compile(r"(?<=[.!?…;])\s+|\n+|(?<=,)\s+")
-_REQUESTS: Final = re.compile(rf"(?:{'|'.join(load_all('questions')['requests'])})\b")
+_REQUESTS: Final = re.compile(rf"{any_of(load_all('questions')['requests'])}\b")
 _DETERMINERS: Final = words_of("determiners")
 _OBJECTS: Final = _DETERMINERS | words_of("coordinators") | words_of("persons")
 _QUOTES: Final = '«“"`'
@@ -99,63 +99,61 @@ def _forms(language: str) -> "_Forms":
     return _Forms(language)
 
 
-def _any(patterns: list[str]) -> str:
-    return f"(?:{'|'.join(patterns)})"
-
-
 class _Forms:
     """The wordings of one language."""
 
     def __init__(self, language: str) -> None:
         data = load(language, "forgetting")
         options = re.IGNORECASE
-        asks = rf"(?:{_any(data['before'])}[\s,!.:]+|@?\w+\s?,\s+|{_any(data['asks'])}\s*){{0,6}}"
+        asks = (
+            rf"(?:{any_of(data['before'])}[\s,!.:]+|@?\w+\s?,\s+|{any_of(data['asks'])}\s*){{0,6}}"
+        )
         kinds = "|".join(
-            f"(?P<{kind}>{_any(data[kind])})" for kind in ("verbs", "removes", "refuses", "mutes")
+            f"(?P<{kind}>{any_of(data[kind])})" for kind in ("verbs", "removes", "refuses", "mutes")
         )
         self._verb = re.compile(
-            rf"{asks}(?:{kinds})\b\s*(?:,?\s*{_any(data['adverbs'])},?\s+)?", options
+            rf"{asks}(?:{kinds})\b\s*(?:,?\s*{any_of(data['adverbs'])},?\s+)?", options
         )
         self._forgotten = re.compile(
-            rf"(?:{_any(data['before'])}[\s,!.:]+){{0,6}}(?P<topic>{_any(data['forgotten'])})\b",
+            rf"(?:{any_of(data['before'])}[\s,!.:]+){{0,6}}(?P<topic>{any_of(data['forgotten'])})\b",
             options,
         )
         # "The trip to Corsica, you can forget it".
         self._before = re.compile(
-            rf"(?P<topic>[^,.;!?]+?),?\s+{_any(data['behind'])}(?=\W*$)", options
+            rf"(?P<topic>[^,.;!?]+?),?\s+{any_of(data['behind'])}(?=\W*$)", options
         )
-        self._unwanted = re.compile(rf"[\s,;]*(?:{_any(data['unwanted'])})[\s.!]*", options)
-        self._points = re.compile(rf"(?:{_any(data['points'])})\s", options)
-        self._memory = re.compile(rf"\s*{_any(data['memory'])}\b", options)
-        about = rf"(?:\s*{_any(data['about'])}\s*(?P<topic>\S.*))"
-        self._said = re.compile(rf"{_any(data['said'])}(?:{about})?$", options | re.DOTALL)
-        self._known = re.compile(rf"{_any(data['known'])}{about}$", options | re.DOTALL)
-        clause = _any([re.escape(each) for each in data["clauses"].split()])
+        self._unwanted = re.compile(rf"[\s,;]*{any_of(data['unwanted'])}[\s.!]*", options)
+        self._points = re.compile(rf"{any_of(data['points'])}\s", options)
+        self._memory = re.compile(rf"\s*{any_of(data['memory'])}\b", options)
+        about = rf"(?:\s*{any_of(data['about'])}\s*(?P<topic>\S.*))"
+        self._said = re.compile(rf"{any_of(data['said'])}(?:{about})?$", options | re.DOTALL)
+        self._known = re.compile(rf"{any_of(data['known'])}{about}$", options | re.DOTALL)
+        clause = any_of([re.escape(each) for each in data["clauses"].split()])
         # A name opens a clause too, also in lower case before a verb.
-        auxiliary = _any(
+        auxiliary = any_of(
             [re.escape(each) for each in words_of("grammar.auxiliary", language=language)]
         )
         subject = rf"(?:(?<=')|(?i:{clause})(?:(?<=')|\b)|[A-ZÀ-Þ]|(?i:\w+ {auxiliary}\b))"
         # "…, I haven't told my mum yet" goes on with another thing.
         self._aside = re.compile(rf",\s+(?:{clause})(?:(?<=')|\b).*$", options | re.DOTALL)
-        self._whole = re.compile(_any(data["whole"]), options)
-        self._union = re.compile(rf",?\s+(?:{'|'.join(words_of('union', language=language))})\s+")
+        self._whole = re.compile(any_of(data["whole"]), options)
+        self._union = re.compile(rf",?\s+{any_of(words_of('union', language=language))}\s+")
         self._language = language
-        self._correction = re.compile(rf",?\s+(?:{_any(data['corrections'])})\b", options)
-        self._that = re.compile(rf"(?i:{_any(data['that'])})\s*(?P<topic>{subject}.*)$", re.DOTALL)
-        self._bare = re.compile(
-            rf"(?P<topic>(?:{_any(data['speakers'])})\b.*)$", options | re.DOTALL
+        self._correction = re.compile(rf",?\s+{any_of(data['corrections'])}\b", options)
+        self._that = re.compile(
+            rf"(?i:{any_of(data['that'])})\s*(?P<topic>{subject}.*)$", re.DOTALL
         )
-        self._own = re.compile(rf"(?P<topic>{_any(data['own'])}\s[^,]*)", options)
-        self._asked = re.compile(rf"(?P<topic>{_any(data['asked'])}\s\S[^,]*)", options)
-        self._keeps = re.compile(_any(data["keeps"]), options)
-        self._about = re.compile(rf"{_any(data['about'])}\s+", options)
-        self._vague = re.compile(rf"(?<=\w)\s+{_any(data['vague'])}$", options)
-        self._idiom = re.compile(rf"(?:{_any(data['idioms'])})\W*$", options | re.DOTALL)
+        self._bare = re.compile(rf"(?P<topic>{any_of(data['speakers'])}\b.*)$", options | re.DOTALL)
+        self._own = re.compile(rf"(?P<topic>{any_of(data['own'])}\s[^,]*)", options)
+        self._asked = re.compile(rf"(?P<topic>{any_of(data['asked'])}\s\S[^,]*)", options)
+        self._keeps = re.compile(any_of(data["keeps"]), options)
+        self._about = re.compile(rf"{any_of(data['about'])}\s+", options)
+        self._vague = re.compile(rf"(?<=\w)\s+{any_of(data['vague'])}$", options)
+        self._idiom = re.compile(rf"{any_of(data['idioms'])}\W*$", options | re.DOTALL)
         self._after = re.compile(
-            rf"(?:[\s,]+{_any(data['after'])}){{0,4}}[\s.!?…;,]{{0,20}}$", options
+            rf"(?:[\s,]+{any_of(data['after'])}){{0,4}}[\s.!?…;,]{{0,20}}$", options
         )
-        self._agrees = re.compile(rf"{_any(data['agreements'])}(?!\w)", options)
+        self._agrees = re.compile(rf"{any_of(data['agreements'])}(?!\w)", options)
         self._refusals = frozenset(data["refusals"].split())
 
     def read(self, text: str, start: int) -> tuple[ForgetRequest, int] | None:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, Final
 
 from hippocampe.language.lexicon import load
+from hippocampe.language.text import STOP_OF
 from hippocampe.language.text_cache import LONGEST_WORD, text_cache
 from hippocampe.language.tokenizer import tokenize, told_by_accent
 
@@ -85,14 +86,8 @@ def stem(word: str, language: str) -> str:
 
 def plain_stem(word: str, language: str) -> str:
     """The stem of a word; a function word equals only itself ("par" is not "paraît")."""
-    apart = word in stop_words(language) or word in _function_words(language)
+    apart = word in STOP_OF[language] or word in _function_words(language)
     return f"={word}" if apart else stem(word, language)
-
-
-@cache
-def stop_words(language: str) -> frozenset[str]:
-    """The words of a language that mean little by themselves; "car" is one in French only."""
-    return frozenset(load(language, "words")["stop"].split())
 
 
 @cache

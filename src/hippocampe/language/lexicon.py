@@ -10,7 +10,7 @@ are merged. Plain numbers and flags describe one language and are only read from
 
 import hashlib
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -148,6 +148,11 @@ def words_of(role: str, *, file: str = "words", language: str | None = None) -> 
     return frozenset(found.split() if isinstance(found, str) else found)
 
 
+def any_of(patterns: Iterable[str]) -> str:
+    """Return an expression that matches one of several; nothing if there are none."""
+    return f"(?:{'|'.join(patterns) or '(?!)'})"
+
+
 def table_of(role: str, *, file: str = "words") -> dict[str, Any]:
     """Return the merged table of a role; the first language wins on a duplicate key."""
     found: dict[str, Any] = {}
@@ -157,6 +162,12 @@ def table_of(role: str, *, file: str = "words") -> dict[str, Any]:
             table = table.get(name, {})
         found |= table
     return found
+
+
+def pairs_of(role: str) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    """Return the pairs of two sides of a role, such as contraries: the words of each side."""
+    sides = (each.partition("/") for each in load_all("words")[role])
+    return tuple((frozenset(one.split()), frozenset(other.split())) for one, _, other in sides)
 
 
 @cache

@@ -12,10 +12,10 @@ from functools import cache
 from typing import Final
 
 from hippocampe.language.follow_ups import calls
-from hippocampe.language.lexicon import load_all, words_of
+from hippocampe.language.lexicon import any_of, load_all, words_of
 from hippocampe.language.open_questions import recalled
 from hippocampe.language.person import is_about_speaker, is_to_somebody
-from hippocampe.language.questions import is_question
+from hippocampe.language.questions import FILLER, is_question
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.text import STOP_WORDS, fold, words, written_words
 
@@ -30,7 +30,9 @@ _AROUND_SUMS: Final = STOP_WORDS.union(
     "x",
     *(words_of(role, file="questions") for role in ("manners.sums", "fillers", "memory.greetings")),
 )
-_YOU_TOO: Final = rf"(?:(?:{'|'.join(load_all('questions')['continuing'])})\W+)?(?:{'|'.join(sorted(words_of('addressee')))})"
+_YOU_TOO: Final = (
+    rf"(?:{any_of(load_all('questions')['continuing'])}\W+)?{any_of(sorted(words_of('addressee')))}"
+)
 """Before the name of the one who is asked as well: "and you, Eko, where do you live?"."""
 _SUM: Final = re.compile(r"\d\s*[+*^=]\s*\d|\d\s+[-x/×÷]\s+\d")
 
@@ -75,13 +77,12 @@ def without_address(text: str, names: Collection[str]) -> str:
     """
     if not any(fold(name) in fold(text) for name in names):
         return text
-    called = "|".join(map(re.escape, names))
-    opened = re.match(rf"\W*{_YOU_TOO}\W+(?:{called})\b\W*", text, re.IGNORECASE)
+    called = any_of(map(re.escape, names))
+    opened = re.match(rf"\W*{_YOU_TOO}\W+{called}\b\W*", text, re.IGNORECASE)
     if opened and is_to_somebody(text[opened.end() :]):
         return text[opened.end() :]
-    fillers = "|".join(re.escape(each) for each in load_all("questions")["fillers"].split())
     found = re.match(
-        rf"\W*(?P<filler>(?:{fillers})\W+)?(?:{called})\b(?P<sign>\s*[,:;!])?\s*",
+        rf"\W*(?P<filler>{FILLER}\W+)?{called}\b(?P<sign>\s*[,:;!])?\s*",
         text,
         re.IGNORECASE,
     )
@@ -91,7 +92,7 @@ def without_address(text: str, names: Collection[str]) -> str:
         found["filler"] or found["sign"] or is_question(rest) or recalled(rest)
     )
     spoken = re.sub(
-        rf"[\s,]+(?:{called})(?=\W*$)", "", rest if addresses else text, flags=re.IGNORECASE
+        rf"[\s,]+{called}(?=\W*$)", "", rest if addresses else text, flags=re.IGNORECASE
     )
     return spoken if words(spoken) else text
 
@@ -127,10 +128,10 @@ def _without_task(text: str) -> str:
 @cache
 def _task() -> re.Pattern[str]:
     questions = load_all("questions")
-    fillers = "|".join(questions["manners"]["before"])
-    return re.compile(rf"^\W*(?:(?:{fillers})\W+)*(?:{'|'.join(questions['manners']['tasks'])})\b")
+    before = any_of(questions["manners"]["before"])
+    return re.compile(rf"^\W*(?:{before}\W+)*{any_of(questions['manners']['tasks'])}\b")
 
 
 @cache
 def _lookup() -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{'|'.join(load_all('questions')['manners']['lookups'])})(?!\w)")
+    return re.compile(rf"(?<!\w){any_of(load_all('questions')['manners']['lookups'])}(?!\w)")

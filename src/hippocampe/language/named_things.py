@@ -21,7 +21,7 @@ from hippocampe.language.kin import (
 )
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.statement import parse
-from hippocampe.language.text import words
+from hippocampe.language.text import STOP_OF, words
 
 _OWN: Final = words_of("grammar.own")
 _BE: Final = words_of("grammar.be")
@@ -66,7 +66,7 @@ def things_in(text: str, names: Collection[str]) -> list[Thing]:
     """
     spoken = words(text)
     # A French function word may be an English thing: "my car".
-    stop = words_of("stop", language=parse(text).language)
+    stop = STOP_OF[parse(text).language]
     plain = [word not in stop and word not in names and not is_relative(word) for word in spoken]
     found: list[Thing] = []
     for at in (at for at, is_plain in enumerate(plain) if is_plain):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from itertools import repeat
 from typing import Final, Literal
 
 from hippocampe.language.detect import language_of
-from hippocampe.language.lexicon import languages, load_all, words_of
+from hippocampe.language.lexicon import languages, pairs_of, words_of
 from hippocampe.language.tokenizer import Word
 from hippocampe.language.tokens import Token
 from hippocampe.language.word_classes import word_classes
@@ -31,10 +30,7 @@ _CLOSING: Final = frozenset[str]().union(
     )
 )
 _SUPPORT: Final = words_of("support")
-_CONTRARIES: Final = tuple(
-    tuple(frozenset(side.split()) for side in each.split("/"))
-    for each in load_all("words")["contraries"]
-)
+_CONTRARIES: Final = pairs_of("contraries")
 _OF_CONTRARIES: Final = frozenset[str]().union(*(side for pair in _CONTRARIES for side in pair))
 _PREFIXES: Final = tuple(words_of("denying_prefixes"))
 _MAX_PARTICLE_DISTANCE: Final = 4  # words from "ne" to "pas": "ne nous l'a pas"
@@ -76,9 +72,7 @@ def has_ceased(words: Sequence[Word]) -> bool:
     return any(
         word.norm in _ENDED
         and any(
-            each.norm in _PARTICLE and _is_particle(words, before)
-            for before, each in enumerate(words[:at])
-            if before >= at - _MAX_PARTICLE_DISTANCE
+            _is_particle(words, before) for before in range(max(0, at - _MAX_PARTICLE_DISTANCE), at)
         )
         for at, word in enumerate(words)
     )
@@ -89,7 +83,7 @@ def _negating_role(
 ) -> Literal["particle", "negation", "compared", "tail", "unclear"] | None:
     """Return the part of a word in a negation; None if it has none."""
     norm = words[at].norm
-    if norm in _PARTICLE and _is_particle(words, at):
+    if _is_particle(words, at):
         return "particle"
     if norm in _DETERMINER and not at:  # "No student came", "No that's all"
         return "unclear"
@@ -105,9 +99,9 @@ def _negating_role(
 
 
 def _is_particle(words: Sequence[Word], at: int) -> bool:
-    """Return whether a folded "ne" is the particle, not "né" (often written without its accent)."""
+    """Return whether a word is the particle "ne", not "né" (often written without its accent)."""
     born = at > 0 and words[at - 1].norm in _BORN
-    return words[at].surface.isascii() and not born
+    return words[at].norm in _PARTICLE and words[at].surface.isascii() and not born
 
 
 def _closes(norms: Sequence[str], at: int) -> bool:
@@ -116,9 +110,8 @@ def _closes(norms: Sequence[str], at: int) -> bool:
 
 def may_reverse(ours: Set[str], theirs: Set[str]) -> bool:
     """Return whether each of two statements, by its folded words, has a word of a pair of contraries."""
-    if any(map(_denied, ours - theirs, repeat(theirs))) or any(
-        map(_denied, theirs - ours, repeat(ours))
-    ):
+    sides = ((ours - theirs, theirs), (theirs - ours, ours))
+    if any(_denied(word, others) for some, others in sides for word in some):
         return True
     if _OF_CONTRARIES.isdisjoint(ours) or _OF_CONTRARIES.isdisjoint(theirs):
         return False

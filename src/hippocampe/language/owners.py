@@ -240,7 +240,7 @@ def _fit_clause(clause: _Clause, head: str | None, wanted: Collection[str], befo
 def _fit_named(topic: Statement, met: Sequence[_Clause]) -> Fit:
     """Compare a statement about somebody with those of the speaker: "Léa is pregnant" is not "I am pregnant"."""
     named = set(proper_names(topic.words, topic))
-    for clause in met if named else ():
+    for clause in met:
         found = clause.subject()
         if found is None or found[0] != (_SPEAKER,) or any(p.norm in named for p in clause.parts):
             return "same"

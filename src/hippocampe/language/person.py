@@ -6,14 +6,14 @@ import re
 from itertools import takewhile
 from typing import Final
 
-from hippocampe.language.lexicon import load_all, words_of
+from hippocampe.language.lexicon import any_of, load_all, words_of
 from hippocampe.language.statement import Statement, parse
 from hippocampe.language.tense import is_past
 from hippocampe.language.text import fold
 
 
 def _any_word(role: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(sorted(words_of(role)))})\b")
+    return re.compile(rf"\b{any_of(sorted(words_of(role)))}\b")
 
 
 _FIRST_PERSON: Final = _any_word("first_person")
@@ -23,7 +23,7 @@ _SPEAKER: Final = _any_word("one_speaker")
 _FOR_ONESELF: Final = _any_word("for_oneself")
 _ALL_THERE: Final = _any_word("all_there")
 _ADDRESSEE: Final = _any_word("addressee")
-_REQUEST: Final = re.compile(rf"\b(?:{'|'.join(load_all('questions')['requests'])})\b")
+_REQUEST: Final = re.compile(rf"\b{any_of(load_all('questions')['requests'])}\b")
 
 
 def is_first_person(text: str) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from hippocampe.language.lexicon import load_all, table_of
+from hippocampe.language.lexicon import any_of, load_all, table_of
 from hippocampe.language.person import is_first_person
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.statement import parse
@@ -22,50 +22,48 @@ FEWEST_ASKING: Final = 3
 """Words of a clause that asks by itself, or tells something beside a question: fewer may only open the sentence ("who,
 me?") or answer it."""
 
+Rewriting = tuple[re.Pattern[str], str]
+"""An expression, and its replacement."""
+
 _QUESTIONS: Final = load_all("questions")
-FILLER: Final = rf"(?:{'|'.join(_QUESTIONS['fillers'].split())})\b"
+FILLER: Final = rf"{any_of(_QUESTIONS['fillers'].split())}\b"
 """Matches a word that may stand before a question, in folded text."""
-_OPENING: Final = re.compile(rf"^(?:{FILLER} )*[,\s]*(?:{'|'.join(_QUESTIONS['openers'])})\b")
+_OPENING: Final = re.compile(rf"^(?:{FILLER} )*[,\s]*{any_of(_QUESTIONS['openers'])}\b")
 _LEAD: Final = re.compile(rf"^(?:{FILLER}\s*)+,\s*", re.IGNORECASE)
-_UNASKED: Final = re.compile(rf"^(?:{FILLER} )*[,\s]*(?:{'|'.join(_QUESTIONS['unasked'])})(?!\w)")
+_UNASKED: Final = re.compile(rf"^(?:{FILLER} )*[,\s]*{any_of(_QUESTIONS['unasked'])}(?!\w)")
 _INSIDE: Final = re.compile("|".join(_QUESTIONS["inside"]))
 _TELLING: Final = re.compile("|".join(_QUESTIONS["telling"]))
-_DEPENDENT: Final = re.compile(rf"(?:{'|'.join(_QUESTIONS['dependent'])})\b")
-_CLOSING: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['closers'])})(?:\W+{FILLER})*\W*$")
+_DEPENDENT: Final = re.compile(rf"{any_of(_QUESTIONS['dependent'])}\b")
+_CLOSING: Final = re.compile(rf"\b{any_of(_QUESTIONS['closers'])}(?:\W+{FILLER})*\W*$")
 _CLAUSES: Final = re.compile(r"[,;:.!?…]\s*\w|\n")
-_ADVICE: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['advice'])})\b")
-_TOLD: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['told'])})\b")
-_REFERRING: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['referring'])})\b")
+_ADVICE: Final = re.compile(rf"\b{any_of(_QUESTIONS['advice'])}\b")
+_TOLD: Final = re.compile(rf"\b{any_of(_QUESTIONS['told'])}\b")
+_REFERRING: Final = re.compile(rf"\b{any_of(_QUESTIONS['referring'])}\b")
 _ASKS: Final = {
-    asked: re.compile(rf"\b(?:{'|'.join(patterns)})\b")
-    for asked, patterns in _QUESTIONS["asks"].items()
+    asked: re.compile(rf"\b{any_of(patterns)}\b") for asked, patterns in _QUESTIONS["asks"].items()
 }
-_WHEN: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['asks']['when'])})\b", re.IGNORECASE)
-_IDIOMS: Final = tuple(
-    (re.compile(rf"\b{idiom}\b", re.IGNORECASE), meaning)
-    for idiom, meaning in table_of("idioms", file="questions").items()
-)
-_COUNTING: Final = tuple(
-    (re.compile(rf"\b{counting}", re.IGNORECASE), listing)
-    for counting, listing in table_of("counting", file="questions").items()
-)
-_NOW: Final = rf"(?:\s*,?\s*(?:{'|'.join(_QUESTIONS['now'])}))?"
-_HEALTH: Final = tuple(
-    (re.compile(rf"^(?:{FILLER}\W+)*{doing}{_NOW}\W*$", re.IGNORECASE), health)
-    for doing, health in table_of("health", file="questions").items()
-)
+_WHEN: Final = re.compile(rf"\b{any_of(_QUESTIONS['asks']['when'])}\b", re.IGNORECASE)
+
+
+def _rewritten(role: str, before: str = r"\b", after: str = "") -> tuple[Rewriting, ...]:
+    """The expressions of a table, each with its replacement."""
+    return tuple(
+        (re.compile(f"{before}{each}{after}", re.IGNORECASE), replacement)
+        for each, replacement in table_of(role, file="questions").items()
+    )
+
+
+_IDIOMS: Final = _rewritten("idioms", after=r"\b")
+_COUNTING: Final = _rewritten("counting")
+_GLUED: Final = _rewritten("glued")
+_NOW: Final = rf"(?:\s*,?\s*{any_of(_QUESTIONS['now'])})?"
+_HEALTH: Final = _rewritten("health", rf"^(?:{FILLER}\W+)*", rf"{_NOW}\W*$")
 _FORMER, _FORMER_OF_PAST = (
     re.compile("|".join(_QUESTIONS[name]), re.IGNORECASE) for name in ("former", "former_of_past")
 )
-_IMPERFECT: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['imperfect'])})")
+_IMPERFECT: Final = re.compile(rf"\b{any_of(_QUESTIONS['imperfect'])}")
 _IN_FULL: Final = table_of("haste", file="questions")
-_HASTE: Final = re.compile(rf"\b(?:{'|'.join(map(re.escape, _IN_FULL))})\b", re.IGNORECASE)
-
-
-_GLUED: Final = tuple(
-    (re.compile(rf"\b{beginning}", re.IGNORECASE), full)
-    for beginning, full in table_of("glued", file="questions").items()
-)
+_HASTE: Final = re.compile(rf"\b{any_of(map(re.escape, _IN_FULL))}\b", re.IGNORECASE)
 
 
 def is_question(text: str) -> bool:

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import product
 from typing import Final
 
-from hippocampe.language.lexicon import load_all, words_of
+from hippocampe.language.lexicon import any_of, load_all, words_of
 from hippocampe.language.statement import parse
 from hippocampe.language.text import STOP_WORDS, fold, words, words_by_accent
 
@@ -39,7 +39,7 @@ def is_small_talk(text: str, *, names: Collection[str] = ()) -> bool:
             return False
         spoken.append(word)
     line = _phrases().sub(" ", "".join(f" {word}" for word in spoken))
-    return _empty_words() >= set(line.split()) - ignored
+    return _short_words("words") >= set(line.split()) - ignored
 
 
 def reports_small_talk(statement: str, *, names: Collection[str] = ()) -> bool:
@@ -53,7 +53,7 @@ def reports_small_talk(statement: str, *, names: Collection[str] = ()) -> bool:
         # "Does not feel well" is made of the same words as "feels well".
         return False
     spoken = {_short(word) for word in words(statement) if word not in STOP_WORDS}
-    return _empty_words() | _reports() >= spoken - _folded(names)
+    return _short_words("words") | _short_words("reports") >= spoken - _folded(names)
 
 
 def _short(word: str) -> str:
@@ -66,18 +66,13 @@ def _folded(names: Collection[str]) -> set[str]:
 
 
 @cache
-def _empty_words() -> frozenset[str]:
-    return frozenset(map(_short, words_of("words", file=_FILE)))
-
-
-@cache
-def _reports() -> frozenset[str]:
-    return frozenset(map(_short, words_of("reports", file=_FILE)))
+def _short_words(role: str) -> frozenset[str]:
+    return frozenset(map(_short, words_of(role, file=_FILE)))
 
 
 @cache
 def _phrases() -> re.Pattern[str]:
-    return re.compile(rf"(?: (?:{'|'.join(_written_phrases())}))(?= |$)")
+    return re.compile(rf"(?: {any_of(_written_phrases())})(?= |$)")
 
 
 @cache
@@ -91,7 +86,7 @@ def _possible_words() -> frozenset[str]:
     """The words of small talk, those of the phrases included: a message with any other word is none."""
     written = {found for each in _written_phrases() for found in _WORDS.findall(each)}
     spelled = {word for each in written for text in _spellings(each) for word in text.split()}
-    return _empty_words() | spelled
+    return _short_words("words") | spelled
 
 
 def _spellings(words: str) -> Iterator[str]:

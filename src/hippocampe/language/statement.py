@@ -109,7 +109,7 @@ class Statement:
     def later(self) -> tuple[Statement, ...]:
         """The statement from each later clause on, if the words before it state nothing: "mdr j'habite à Nice".
 
-        None if it may be a quotation.
+        Empty if it may be a quotation.
         """
         if not _QUOTES.isdisjoint(self.text):
             return ()

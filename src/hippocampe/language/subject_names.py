@@ -9,15 +9,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from hippocampe.language.lexicon import words_of
 from hippocampe.language.text import fold, words
-from hippocampe.language.word_classes import word_classes
+from hippocampe.language.word_classes import follows_noun
 
 _WORD = re.compile(r"[^\W\d_]+")
 _ENDS = frozenset(".!?…:\n")
 _TOGETHER = frozenset((" ", "-"))
 """Characters between two words of a name."""
-_ARTICLES = words_of("articles")
 
 
 @dataclass(slots=True)
@@ -155,10 +153,7 @@ def _read(text: str, uses: defaultdict[str, _Use]) -> None:
 
 def _goes_on_as_a_noun(text: str, end: int) -> bool:
     following = _WORD.search(text, end)
-    if following is None:
-        return False
-    word = fold(following[0])
-    return word in _ARTICLES or word_classes().has("adjunct", word)
+    return following is not None and follows_noun(fold(following[0]))
 
 
 def _close(run: Sequence[str], uses: defaultdict[str, _Use]) -> None:

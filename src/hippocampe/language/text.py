@@ -11,11 +11,12 @@ import unicodedata
 from itertools import chain
 from typing import Final
 
-from hippocampe.language.lexicon import languages, table_of, words_of
+from hippocampe.language.lexicon import any_of, languages, table_of, words_of
 from hippocampe.language.text_cache import text_cache
 
+_APOSTROPHES: Final = "’‘ʼ´`′"
 _LIGATURES: Final = {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l"} | dict.fromkeys(
-    "’‘ʼ´`′", "'"
+    _APOSTROPHES, "'"
 )
 _LIGATURE: Final = re.compile(f"[{''.join(_LIGATURES)}]")  # ten times faster than `translate`
 CONTROLS: Final = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
@@ -28,10 +29,10 @@ _WORD: Final = re.compile(r"[^\W_]+")
 ELIDED: Final = "|".join(table_of("elided"))
 """Words shortened by an apostrophe, as regular expression alternatives."""
 _ELISION: Final = re.compile(
-    rf"\b(?:{ELIDED})'(?=[^\W\d_])|(?<=[^\W\d_])'(?:{'|'.join(table_of('clitics'))})\b"
+    rf"\b(?:{ELIDED})'(?=[^\W\d_])|(?<=[^\W\d_])'{any_of(table_of('clitics'))}\b"
 )
 _ELISION_ANY_CASE: Final = re.compile(_ELISION.pattern, re.IGNORECASE)
-APOSTROPHE: Final = re.compile("[’‘ʼ´`′]")
+APOSTROPHE: Final = re.compile(f"[{_APOSTROPHES}]")
 """Every character typed as an apostrophe, except the ASCII one."""
 _NEGATION: Final = re.compile(r"\b([a-z]+)n't\b")
 _MAX_WORD_LENGTH: Final = 24
@@ -100,12 +101,13 @@ def _ligature(match: re.Match[str]) -> str:
 
 
 STOP_WORDS: Final = words_of("stop")
-_STOP_OF: Final = {each: words_of("stop", language=each) for each in languages()}
+STOP_OF: Final = {each: words_of("stop", language=each) for each in languages()}
+"""The words of each language that mean little by themselves; "car" is one in French only."""
 _ARTICLE_OF: Final = {
     word: each
     for each in languages()
     for word in words_of("articles", language=each) | words_of("possessives", language=each)
-    if not any(word in stop for other, stop in _STOP_OF.items() if other != each)
+    if not any(word in stop for other, stop in STOP_OF.items() if other != each)
 }
 """The language of each article and possessive that no other language has."""
 _ACCENTED: Final = words_of("accented")
@@ -201,7 +203,7 @@ def keywords(text: str) -> list[str]:
 
 def _is_noun(article: str, word: str) -> bool:
     """Return whether a function word of one language is a noun of another, by what precedes it: "my car", "mon but"."""
-    return article in _ARTICLE_OF and word not in _STOP_OF[_ARTICLE_OF[article]]
+    return article in _ARTICLE_OF and word not in STOP_OF[_ARTICLE_OF[article]]
 
 
 def content_words(text: str) -> list[str]:

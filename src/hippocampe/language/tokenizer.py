@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from hippocampe.language.detect import language_of
-from hippocampe.language.lexicon import languages, table_of, words_of
+from hippocampe.language.lexicon import table_of, words_of
 from hippocampe.language.text import (
     APOSTROPHE,
     ELIDED,
     LONGEST_CODE,
+    STOP_OF,
     STOP_WORDS,
     fold,
     is_told_by_accent,
@@ -32,7 +33,6 @@ _CONTRACTIONS: Final = table_of("contracted")
 _IS_CLITIC_AFTER: Final = words_of("is_after")
 _NEVER_EXPANDED: Final = words_of("whole")
 _MEANINGFUL_SIGNS: Final = frozenset("=<>%&+#@")
-_STOP_WORDS_OF: Final = {each: words_of("stop", language=each) for each in languages()}
 _STRESSED: Final = words_of("grammar.negation")
 """Words that people write in capitals for stress: "I do NOT smoke"."""
 _BEFORE_NOUN: Final = words_of("grammar.at") | words_of("grammar.be") | words_of("determiners")
@@ -99,7 +99,7 @@ def _is_code(token: str, norm: str, text: str, at: int, before: Sequence[Word]) 
         return False
     if text.isupper() or norm in _STRESSED:
         return False
-    if norm not in _STOP_WORDS_OF[language_of(text)]:
+    if norm not in STOP_OF[language_of(text)]:
         return True
     labelled = text[:at].rstrip().endswith(":")
     return labelled or (bool(before) and before[-1].norm in _BEFORE_NOUN)

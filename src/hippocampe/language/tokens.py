@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from hippocampe.language.amounts import Found, Kind, value_at
-from hippocampe.language.grammar import Grammar, plain_stem, stop_words
+from hippocampe.language.grammar import Grammar, plain_stem
+from hippocampe.language.text import STOP_OF
 from hippocampe.language.tokenizer import Word, tokenize, told_by_accent
 from hippocampe.language.word_classes import word_classes
 
@@ -96,7 +97,7 @@ def _token(word: Word, value: Found, known: Grammar) -> Token:
     roles = known.roles.get(word.norm, _NONE)
     if len(word.norm) < _SHORT and not word.surface.isascii():
         roles -= _VERBAL  # "à" folds to the verb "a", "où" to "ou".
-    stops = word.norm in stop_words(known.language)
+    stops = word.norm in STOP_OF[known.language]
     common = bool(roles) or stops or len(word.norm) < 2
     when = word.opens and word.norm in word_classes().times  # "Yesterday I …"
     unit = value.unit if value.kind == "number" else ""

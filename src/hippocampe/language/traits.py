@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from hippocampe.language.calendar import FULL_MONTHS
-from hippocampe.language.lexicon import load_all, words_of
+from hippocampe.language.lexicon import any_of, load_all, words_of
 from hippocampe.language.person import is_first_person
 from hippocampe.language.questions import is_question
 from hippocampe.language.text import STOP_WORDS, fold
@@ -23,7 +23,7 @@ def _date_pattern() -> re.Pattern[str]:
         *days,
     }
     numbers = (r"(?:1[0-9]|20)\d\d", r"\d{1,2}[/.-]\d{1,2}(?:[/.-]\d{2,4})?")
-    return re.compile(rf"\b(?:{'|'.join((*sorted(named), *numbers, *time['stated']['dates']))})\b")
+    return re.compile(rf"\b{any_of((*sorted(named), *numbers, *time['stated']['dates']))}\b")
 
 
 def _place_pattern() -> re.Pattern[str]:
@@ -44,7 +44,7 @@ VALUES: Final = 7
 _CAPITAL: Final = re.compile(r"(?<![\w'’])[A-ZÀ-Ý][\w-]+")
 _ENDS: Final = frozenset(".!?…:")
 _DIGIT: Final = re.compile(r"\d")
-_NUMBER_WORD: Final = re.compile(rf"\b(?:{'|'.join(sorted(words_of('quantities')))})\b")
+_NUMBER_WORD: Final = re.compile(rf"\b{any_of(sorted(words_of('quantities')))}\b")
 _DATE: Final = _date_pattern()
 _PLACE: Final = _place_pattern()
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Final
 
 from hippocampe.language.detect import language_of
-from hippocampe.language.lexicon import load, load_all, words_of
+from hippocampe.language.lexicon import any_of, load, load_all, words_of
 from hippocampe.language.statement import is_time
 from hippocampe.language.text import fold, words
 
@@ -70,8 +70,8 @@ def _ends_there(after: str) -> bool:
 @cache
 def _bare_age(language: str) -> re.Pattern[str]:
     """An age without a unit, recognised by the word before it: "is 6"."""
-    before = "|".join(load(language, "questions")["before_age"])
-    return re.compile(rf"((?:{before})\s)(\d{{1,3}})(?!\w)", re.IGNORECASE)
+    before = any_of(load(language, "questions")["before_age"])
+    return re.compile(rf"({before}\s)(\d{{1,3}})(?!\w)", re.IGNORECASE)
 
 
 def values_stated(text: str) -> int:
@@ -89,10 +89,10 @@ def _age() -> int:
 @cache
 def _kinds() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
     return tuple(
-        (_any_of(kind["asked"]), _any_of(kind["stated"]))
+        (_words(kind["asked"]), _words(kind["stated"]))
         for kind in load_all("questions")["values"].values()
     )
 
 
-def _any_of(patterns: list[str]) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{'|'.join(patterns)})(?!\w)")
+def _words(patterns: list[str]) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){any_of(patterns)}(?!\w)")

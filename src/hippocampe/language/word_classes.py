@@ -7,9 +7,11 @@ from functools import lru_cache
 from typing import Final
 
 from hippocampe.language.calendar import MONTH_NAMES
-from hippocampe.language.lexicon import load_all
+from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.text import STOP_WORDS
 from hippocampe.language.tokenizer import tokenize
+
+_ARTICLES: Final = words_of("articles")
 
 
 class WordClasses:
@@ -67,6 +69,11 @@ class WordClasses:
     def has(self, name: str, *norms: str) -> bool:
         """Return whether the words are exactly one entry of a class."""
         return norms in self._classes[name]
+
+
+def follows_noun(word: str) -> bool:
+    """Return whether a folded word behind the first one of a sentence shows that this is no name: "Recette du gâteau"."""
+    return word in _ARTICLES or word_classes().has("adjunct", word)
 
 
 def _lengths(entries: Iterable[tuple[str, ...]]) -> dict[str, tuple[int, ...]]:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 
 from sqlalchemy import Connection, or_
 
@@ -46,6 +47,8 @@ MAX_BY_MEANING = 50
 MAX_BY_WORDS = 500
 UNCLEAR = "unclear"
 """Why an item is in a receipt that may be about somebody else."""
+_Told = tuple[ReceiptItem, str | None]
+"""An item, and who told it."""
 _REPLY = re.compile(r"\n[^:\n]{1,40} ?: ")
 """Between the lines of a turn and those of its reply."""
 MAX_LIKELY = 8
@@ -88,6 +91,11 @@ class _Topic:
         about = set(subjects_of(text))
         of_speaker = is_first_person(text) or is_about_speaker(text)
         return told and (not about or "user" in about or of_speaker)
+
+    def is_worded_in(self, text: str) -> bool:
+        """Return whether a text has all its words, or a secret of a kind that it names."""
+        contains = self.wanted <= set(words(text))
+        return contains or any(f"[secret: {kind}]" in text for kind in self.kinds)
 
     def is_told_in(self, text: str) -> bool:
         """Return whether a text has the names and values of the topic and half of its words, or all of these."""
@@ -270,6 +278,17 @@ def _is_close(item: Recollection, topic: _Topic, corpus: Corpus) -> bool:
 
 def _by_words(corpus: Corpus, topic: _Topic) -> Iterator[ReceiptItem]:
     """Items whose text or key contains all the words, or a secret that is named, regardless of relevance."""
+    with corpus.store.read() as connection:
+        for item, author in chain(
+            _worded(corpus, connection, topic),
+            _replaced(connection, topic),
+            _keyed(connection, topic, corpus.store.now()),
+        ):
+            yield from _fitting(topic, item, author)
+
+
+def _worded(corpus: Corpus, connection: Connection, topic: _Topic) -> Iterator[_Told]:
+    """Current memories, turns and messages without a turn."""
     space, now = topic.space, corpus.store.now()
     queries = [topic.text, *(f"secret {kind}" for kind in topic.kinds)]
 
@@ -282,42 +301,33 @@ def _by_words(corpus: Corpus, topic: _Topic) -> Iterator[ReceiptItem]:
         ]
         return list(dict.fromkeys(hit.id for hit in hits))
 
-    def is_about(text: str) -> bool:
-        contains = topic.wanted <= set(words(text))
-        return contains or any(f"[secret: {kind}]" in text for kind in topic.kinds)
-
-    with corpus.store.read() as connection:
-        found = memories.get(connection, space, matching("memory", *MEMORY_COLLECTIONS))
-        for memory in found.values():
-            text = memory_text(memory)
-            if is_about(text):
-                yield from _fitting(topic, of_memory(memory, "words"), memory.user)
-        turns = turn_rows.get(connection, space, matching("turn", "turn"))
-        for turn in turns.values():
-            if is_about(turn_text(turn)):
-                item = ReceiptItem(turn.id, "turn", turn.content, turn.at, ("words",))
-                yield from _fitting(topic, item, turn.author)
-        # Digested messages are no longer live, but full-text search finds them.
-        for each in _loose_messages(connection, topic, matching("live", "live")):
-            if is_about(each.content):
-                kind = "live" if each.live else "message"
-                item = ReceiptItem(each.id, kind, each.content, each.at, ("words",))
-                yield from _fitting(topic, item, each.author)
-        for memory in _replaced(connection, topic):
-            text = memory_text(memory)
-            if topic.is_told_in(text):
-                yield from _fitting(topic, of_memory(memory, "words"), memory.user)
-        keyed = [memories.living(space, now), schema.memory.c.key.is_not(None)]
-        for memory in memories.find(connection, *keyed):
-            key = (memory.key or "").replace("_", " ")
-            if topic.wanted <= set(words(key)):
-                yield from _fitting(topic, of_memory(memory, "key"), memory.user)
+    found = memories.get(connection, space, matching("memory", *MEMORY_COLLECTIONS))
+    for memory in found.values():
+        if topic.is_worded_in(memory_text(memory)):
+            yield of_memory(memory, "words"), memory.user
+    for turn in turn_rows.get(connection, space, matching("turn", "turn")).values():
+        if topic.is_worded_in(turn_text(turn)):
+            yield ReceiptItem(turn.id, "turn", turn.content, turn.at, ("words",)), turn.author
+    # Digested messages are no longer live, but full-text search finds them.
+    for each in _loose_messages(connection, topic, matching("live", "live")):
+        if topic.is_worded_in(each.content):
+            kind = "live" if each.live else "message"
+            yield ReceiptItem(each.id, kind, each.content, each.at, ("words",)), each.author
 
 
-def _replaced(connection: Connection, topic: _Topic) -> list[Memory]:
-    """The memories that others replaced, which no search finds, with a word of the topic."""
+def _keyed(connection: Connection, topic: _Topic, now: datetime) -> Iterator[_Told]:
+    """Facts by their keys."""
+    keyed = [memories.living(topic.space, now), schema.memory.c.key.is_not(None)]
+    for memory in memories.find(connection, *keyed):
+        key = (memory.key or "").replace("_", " ")
+        if topic.wanted <= set(words(key)):
+            yield of_memory(memory, "key"), memory.user
+
+
+def _replaced(connection: Connection, topic: _Topic) -> Iterator[_Told]:
+    """The memories that others replaced, which no search finds."""
     as_written = {word for word in written_words(topic.text) if fold(word) in topic.wanted}
-    return memories.find(
+    found = memories.find(
         connection,
         schema.memory.c.space == topic.space,
         schema.memory.c.superseded_at.is_not(None),
@@ -325,6 +335,9 @@ def _replaced(connection: Connection, topic: _Topic) -> list[Memory]:
         or_(*map(listing.has_word, topic.wanted | as_written)),
         limit=MAX_BY_WORDS,
     )
+    for memory in found:
+        if topic.is_told_in(memory_text(memory)):
+            yield of_memory(memory, "words"), memory.user
 
 
 def _loose_messages(connection: Connection, topic: _Topic, live: Sequence[str]) -> list[Message]:

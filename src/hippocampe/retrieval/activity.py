@@ -5,7 +5,7 @@ from hippocampe.language.datetimes import as_zone, latest_days
 from hippocampe.retrieval.log import RetrievalBuffer, flush
 from hippocampe.store import activity as rows
 from hippocampe.types import Day, Scope
-from hippocampe.validation import check_days
+from hippocampe.validation import MAX_DAYS, check_whole
 
 
 def activity(corpus: Corpus, buffer: RetrievalBuffer, *, scope: Scope, days: int = 30) -> list[Day]:
@@ -20,7 +20,7 @@ def activity(corpus: Corpus, buffer: RetrievalBuffer, *, scope: Scope, days: int
     Raises:
         InvalidInput: `days` is not a whole number from 1 to 366.
     """
-    check_days(days)
+    check_whole("days", days, most=MAX_DAYS)
     zone = as_zone(corpus.settings.of(scope.space).timezone)
     calendar = latest_days(corpus.store.now(), zone, days)
     bounds = [(start, stop) for _, start, stop in calendar]

@@ -45,10 +45,11 @@ from hippocampe.validation import (
     check_list,
     check_metadata,
     check_number,
-    check_skip,
     check_text,
+    check_whole,
 )
 
+MAX_SKIPPED = 1_000_000_000
 MAX_ABOUT = 1_000
 """Memories that a name finds in each way, before those of another name are left out."""
 
@@ -109,7 +110,7 @@ def memories(
     check_choice("order", order, get_args(Order))
     if min_importance is not None:
         check_number("min_importance", min_importance, 0, 1)
-    skip = check_skip(skip)
+    skip = check_whole("skip", skip, least=0, most=MAX_SKIPPED)
     check_flag("count", count)
     wanted = check_text("words", words)
     start, end = as_utc(since, name="since"), as_utc(until, name="until")
@@ -249,7 +250,7 @@ def changes(
             since=start,
             until=end,
             limit=check_limit(limit),
-            skip=check_skip(skip),
+            skip=check_whole("skip", skip, least=0, most=MAX_SKIPPED),
         )
 
 

@@ -19,12 +19,12 @@ from hippocampe.language.asides import are_of_two
 from hippocampe.language.difference import SWAPPED, difference, other_unit, shared_words
 from hippocampe.language.ends import ends
 from hippocampe.language.equality import same_spelling
-from hippocampe.language.lexicon import load_all, words_of
+from hippocampe.language.lexicon import words_of
 from hippocampe.language.names import NO_OTHER_NAMES, Aliases, CanonicalNames
+from hippocampe.language.relation_values import TRADES
 from hippocampe.language.relations import Relation, relations
 from hippocampe.language.roles import only_order_differs
 from hippocampe.language.statement import Statement, parse
-from hippocampe.language.text import fold
 from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.occasions import is_left_for_the_day
 from hippocampe.updates.outcomes import outcome
@@ -34,7 +34,6 @@ __all__ = ["Decision", "Verdict", "compare", "decide"]
 
 _UNION: Final = words_of("union")
 _WITH: Final = words_of("beside")
-_TRADES: Final = frozenset(fold(trade) for trade in load_all("relations")["macros"]["WORKER"])
 
 Rule = Literal["subject", "same", "relation", "outcome", "past", "opposite", "overlap", "weighed"]
 """The rule that decided; "weighed" is the learnt model."""
@@ -203,7 +202,7 @@ def _relation(new: Statement, old: Statement) -> Decision | None:
 
 def _other_trade(new: Statement, old: Statement) -> bool:
     """Return whether each names a trade that the other lacks: a merge would lose one."""
-    ours, theirs = (_TRADES.intersection(statement.norms) for statement in (new, old))
+    ours, theirs = (TRADES.intersection(statement.norms) for statement in (new, old))
     return bool(ours - theirs) and bool(theirs - ours)
 
 

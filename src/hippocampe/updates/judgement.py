@@ -18,8 +18,8 @@ from hippocampe.language.mentions import mentions
 from hippocampe.language.names import Aliases, CanonicalNames
 from hippocampe.language.relations import is_fragment
 from hippocampe.language.statement import parse
+from hippocampe.language.temporal.events import days_told
 from hippocampe.language.temporal.resolve import start_of_day
-from hippocampe.language.temporal.window import days_told
 from hippocampe.language.tense import is_over
 from hippocampe.language.text import fold
 from hippocampe.store import memories, statements

@@ -50,66 +50,87 @@ def passages(text: str) -> Iterator[Passage]:
     A paragraph whose lines are all `name: value` pairs is one passage for each; so is each row of a table, as pairs with
     the heads of its columns. Fences of code blocks are left out.
     """
-    above: list[tuple[int, str]] = []
-    lines: list[str] = []
-    columns: list[str] = []
-    outline: list[tuple[int, str]] = []
-    over: tuple[str, ...] = ()
-    first, item, quoted = 1, False, False
-
-    def close() -> Iterator[Passage]:
-        if not lines:
-            return
-        headings = tuple(name for _, name in above)
-        parts = [(first, " ".join(line.strip() for line in lines))]
-        if len(lines) > 1 and not item and all(_PAIR.match(line) for line in lines):
-            parts = [(first + number, line.strip()) for number, line in enumerate(lines)]
-        for number, part in parts:
-            dated = _DATED.fullmatch(part)
-            text = dated[2] if dated else part
-            yield Passage(text, number, headings, item, dated[1] if dated else None, over)
-            if item:
-                outline[-1] = (outline[-1][0], text)
-        lines.clear()
-
+    splitter = _Splitter()
     for number, line in enumerate(text.splitlines(), start=1):
-        if line.lstrip().startswith(">") != quoted:
-            yield from close()
-            quoted, item = not quoted, False
-        if quoted:
+        yield from splitter.add(number, line)
+    yield from splitter.close()
+
+
+class _Splitter:
+    """Splits a text line by line."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        """The lines of the passage that is open."""
+        self._first = 1
+        """The number of its first line."""
+        self._item = False
+        self._quoted = False
+        self._headings: list[tuple[int, str]] = []
+        """The headings above, each with its level."""
+        self._columns: list[str] = []
+        """The heads of the columns of a table."""
+        self._outline: list[tuple[int, str]] = []
+        """The last item at each depth of a list."""
+        self._above: tuple[str, ...] = ()
+
+    def add(self, number: int, line: str) -> Iterator[Passage]:
+        """Add a line, and yield the passages that end before it."""
+        if line.lstrip().startswith(">") != self._quoted:
+            yield from self.close()
+            self._quoted, self._item = not self._quoted, False
+        if self._quoted:
             line = line.lstrip("> \t")
-        if columns and "|" in line:
-            row = zip(columns, _cells(line), strict=False)
-            lines, first = [", ".join(f"{name}: {cell}" for name, cell in row if cell)], number
-            yield from close()
-            continue
-        columns = []
-        if _TABLE_RULE.fullmatch(line) and len(lines) == 1:
-            columns = _cells(lines.pop())
-            continue
-        heading = _HEADING.fullmatch(line)
-        begins = _ITEM.fullmatch(line)
-        if heading or begins or not line.strip() or _FENCE.match(line) or _RULE.fullmatch(line):
-            yield from close()
-            item = False
+        if self._columns and "|" in line:
+            row = zip(self._columns, _cells(line), strict=False)
+            self._lines = [", ".join(f"{name}: {cell}" for name, cell in row if cell)]
+            self._first = number
+            yield from self.close()
+            return
+        self._columns = []
+        if _TABLE_RULE.fullmatch(line) and len(self._lines) == 1:
+            self._columns, self._item = _cells(self._lines.pop()), False
+            return
+        heading, begins = _HEADING.fullmatch(line), _ITEM.fullmatch(line)
+        parts = not line.strip() or _FENCE.match(line) or _RULE.fullmatch(line)
+        if heading or begins or parts:
+            yield from self.close()
+            self._item = False
         if heading:
             level = len(line) - len(line.lstrip("#")) or 7
-            outline.clear()
-            above = [each for each in above if each[0] < level]
-            above.append((level, (heading[1] or heading[2]).strip()))
-        elif _RULE.fullmatch(line) or _FENCE.match(line) or not line.strip():
-            continue
-        else:
-            if not lines:
-                first = number
-                depth = len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
-                outline = [each for each in outline if each[0] < depth]
-                over = tuple(text for _, text in outline if len(text) <= _MAX_ABOVE)
-                if begins:
-                    item = True
-                    outline.append((depth, begins[2]))
-            lines.append(begins[2] if begins else line)
-    yield from close()
+            self._outline.clear()
+            self._headings = [each for each in self._headings if each[0] < level]
+            self._headings.append((level, (heading[1] or heading[2]).strip()))
+        elif not parts:
+            if not self._lines:
+                self._open(number, line, begins)
+            self._lines.append(begins[2] if begins else line)
+
+    def _open(self, number: int, line: str, begins: re.Match[str] | None) -> None:
+        """Open a passage at a line, which begins an item or not."""
+        self._first = number
+        depth = len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
+        self._outline = [each for each in self._outline if each[0] < depth]
+        self._above = tuple(text for _, text in self._outline if len(text) <= _MAX_ABOVE)
+        if begins:
+            self._item = True
+            self._outline.append((depth, begins[2]))
+
+    def close(self) -> Iterator[Passage]:
+        """Yield the passages of the lines that were added last."""
+        if not self._lines:
+            return
+        headings = tuple(name for _, name in self._headings)
+        parts = [(self._first, " ".join(line.strip() for line in self._lines))]
+        if len(self._lines) > 1 and not self._item and all(map(_PAIR.match, self._lines)):
+            parts = [(self._first + at, line.strip()) for at, line in enumerate(self._lines)]
+        self._lines = []
+        for number, part in parts:
+            dated = _DATED.fullmatch(part)
+            date, text = (dated[1], dated[2]) if dated else (None, part)
+            yield Passage(text, number, headings, self._item, date, self._above)
+            if self._item:
+                self._outline[-1] = (self._outline[-1][0], text)
 
 
 def _cells(row: str) -> list[str]:

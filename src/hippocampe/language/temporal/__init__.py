@@ -1,1 +1,1 @@
-"""Parse time expressions into time windows: grammar → resolve → window."""
+"""Parse time expressions: grammar → resolve → confirmation → expressions → window and events."""

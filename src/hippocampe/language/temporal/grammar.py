@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 from hippocampe.language.calendar import MONTHS, NUMBERS, WEEKDAYS
-from hippocampe.language.lexicon import languages, load, load_all, table_of, words_of
+from hippocampe.language.lexicon import any_of, languages, load, load_all, table_of, words_of
 from hippocampe.language.text import fold
 
 _TIME: Final = load_all("time")
@@ -104,14 +104,9 @@ def _any_name(names: Iterable[str]) -> str:
     return "(?:" + "|".join(letters).replace(" ", r"[-\s]+") + ")"
 
 
-def _any_pattern(patterns: Iterable[str]) -> str:
-    """Match one of the patterns; match nothing if there are none."""
-    return "(?:" + ("|".join(patterns) or "(?!)") + ")"
-
-
 def _phrases(role: str) -> str:
     found: str | list[str] = _EXPRESSIONS[role]
-    return _any_pattern(found.split() if isinstance(found, str) else found)
+    return any_of(found.split() if isinstance(found, str) else found)
 
 
 _PREFIXES: Final[Mapping[str, list[str]]] = _TIME["prefix"]
@@ -149,9 +144,9 @@ _ROUGHLY = rf"(?:{_phrases('roughly')} )?"
 _STRICT_ORDINAL = _phrases("ordinals")
 _ORDINAL = rf"(?:{_STRICT_ORDINAL}|{_phrases('loose_ordinals')})?"
 _YEAR_AFTER = rf"(?:,? (?:{_phrases('of')} )?(?P<@year>{_Y})(?!\w|[-/.]\d))?"
-_BEFORE = rf"(?P<@way>{_any_pattern(_roles('ways_before'))})"
-_AFTER = rf"(?P<@way2>{_any_pattern(_roles('ways_after'))})"
-_PERIOD = _any_pattern((_WEEKEND, *_BEFORE_UNITS))
+_BEFORE = rf"(?P<@way>{any_of(_roles('ways_before'))})"
+_AFTER = rf"(?P<@way2>{any_of(_roles('ways_after'))})"
+_PERIOD = any_of((_WEEKEND, *_BEFORE_UNITS))
 _COUNTED = "|".join(rf"{unit}\b" for unit in (*_EXPRESSIONS["counted"], "km", "kg"))
 _NOT_COUNTED = rf"(?! ?(?:€|\$|£|%|{_COUNTED}))"
 _FIRST_OR_NUMBER = rf"\d\d?|{_phrases('first_day')}"
@@ -161,9 +156,7 @@ _WEEKDAY = rf"(?:(?P<@weekday>{_WEEKDAY_WORD}),? )"
 
 def _ahead(suffix: str = "") -> str:
     """Match one or two weeks after a day, said after it, or with the suffix `_of` before it."""
-    week, fortnight = (
-        _any_pattern(HABIT[f"{unit}_ahead{suffix}"]) for unit in ("week", "fortnight")
-    )
+    week, fortnight = (any_of(HABIT[f"{unit}_ahead{suffix}"]) for unit in ("week", "fortnight"))
     number = "2" if suffix else ""
     return rf"(?:(?P<@oneweek{number}>{week})|(?P<@twoweeks{number}>{fortnight}))"
 
@@ -171,7 +164,7 @@ def _ahead(suffix: str = "") -> str:
 # One pattern per kind of expression. "@" is replaced by its name, to make group names unique.
 _ATOMS = {
     "part_of": rf"(?:{_phrases('these')} )?(?:(?P<@low>{_QUANTITY}) )?(?:(?P<@first>{_phrases('first_of')})|{_phrases('last_of')}) "
-    rf"(?:(?P<@low2>{_QUANTITY}) )?(?P<@unit>{_any_pattern((_WEEKEND, *UNITS))})s? {_phrases('part_of')}"
+    rf"(?:(?P<@low2>{_QUANTITY}) )?(?P<@unit>{any_of((_WEEKEND, *UNITS))})s? {_phrases('part_of')}"
     rf"(?P<@month>{_MONTH_WORD})\.?{_YEAR_AFTER}",
     "iso": rf"(?<![-/.,+])(?P<@year>{_Y})[-/](?P<@month>\d\d?)[-/](?P<@day>\d\d?)(?![-/.]?\d)"
     r"(?:t[\d:.]+(?:z|[-+][\d:]+)?)?",
@@ -190,7 +183,7 @@ _ATOMS = {
     rf"(?![\d:]|[-–/.,]\d){_NOT_COUNTED}(?! ?{_any_name(UNITS)}s?(?!\w))",
     "month": rf"(?:{_BEFORE} )?(?P<@month>{_MONTH_WORD})\.?(?: {_AFTER})?{_YEAR_AFTER}",
     "dayname": rf"(?:{_BEFORE} |{_ahead('_of')} )?(?P<@weekday>{_SHORT_OR_FULL_WEEKDAY})"
-    rf"(?: {_AFTER}|(?P<@week> {_any_pattern(HABIT['last_week'])})| {_ahead()})?{_PART_WORD}(?!{_any_pattern(HABIT['not_before'])}| {_any_name(PARTS)}s\b)",
+    rf"(?: {_AFTER}|(?P<@week> {any_of(HABIT['last_week'])})| {_ahead()})?{_PART_WORD}(?!{any_of(HABIT['not_before'])}| {_any_name(PARTS)}s\b)",
     "day": rf"(?P<@word>{_any_name(DAYS)}){_PART_WORD}",
     "part": rf"(?:(?P<@way>{_phrases('part_ways')}) "
     rf"(?P<@part>{_any_name(PARTS)})|(?P<@past>{_phrases('last_night')})|(?P<@tonight>{_phrases('tonight')})"
@@ -200,9 +193,9 @@ _ATOMS = {
     rf"|{_phrases('rolling_last')} (?P<@low4>{_QUANTITY}) |(?P<@one>{_phrases('rolling_one')}"
     rf"|(?(article){_phrases('rolling_one_after_article')}|(?!))) )(?P<@unit>{_any_name(UNITS)})s?",
     "period": rf"(?:{_BEFORE} (?P<@unit>{_PERIOD})"
-    rf"{_phrases('this_suffixes')}?(?!-la\b)|(?P<@unit2>{_any_pattern((_WEEKEND, *PERIODS))})"
+    rf"{_phrases('this_suffixes')}?(?!-la\b)|(?P<@unit2>{any_of((_WEEKEND, *PERIODS))})"
     rf" (?:{_AFTER}|(?P<@twice>{_phrases('twice')}))"
-    rf"|(?(portion)(?P<@unit3>{_any_pattern(_BEFORE_UNITS)})|(?!)))",
+    rf"|(?(portion)(?P<@unit3>{any_of(_BEFORE_UNITS)})|(?!)))",
     "weekend": rf"(?P<@unit>{_WEEKEND})",
     "season": rf"(?:{_BEFORE} )?(?P<@season>{_any_name(SEASONS)})(?: {_AFTER})?{_YEAR_AFTER}",
     "feast": rf"(?:{_BEFORE} )?(?P<@feast>{_any_name(FEASTS)})(?: (?:{_phrases('feast_suffixes')}|{_AFTER}))?{_YEAR_AFTER}",
@@ -214,16 +207,16 @@ _ATOMS = {
     "lately": _phrases("lately"),
     "day_of_month": rf"(?(article)|(?!))(?P<@day>{_FIRST_OR_NUMBER})(?P<@ordinal>{_STRICT_ORDINAL})?"
     rf"(?![\d:]|[-–/.,]\d| \d){_NOT_COUNTED}(?! ?{_any_name(UNITS)}s?(?!\w))",
-    "year": rf"(?P<@called>{_any_pattern(n for n, role in PERIODS.items() if role == 'year')} )?"
+    "year": rf"(?P<@called>{any_of(n for n, role in PERIODS.items() if role == 'year')} )?"
     rf"(?<![-/.,+:])(?P<@year>{_Y})(?![-/.,:]?\d){_NOT_COUNTED}",
 }  # fmt: skip
 _PREFIX = (
-    rf"(?:(?P<link>{_any_pattern(pattern for role in _LINKS for pattern in _PREFIXES[role])}) )?"
-    rf"(?:(?P<about>{_any_pattern(_PREFIXES['about'])}) )?"
-    rf"(?:(?:{_any_pattern(_PREFIXES['portion_after'])} )?{_any_pattern(_PREFIXES['portion_articles'])}?"
-    rf"(?P<portion>{_any_pattern(pattern for role in _PORTIONS for pattern in _PREFIXES[role])})(?:[-\s]+|(?<=')))?"
-    rf"(?:(?:{_any_pattern(_PREFIXES['place_after'])} )?(?P<place>{_any_pattern(_PREFIXES['places'])}) )?"
-    rf"(?P<article>{_any_pattern(_PREFIXES['articles'])})?"
+    rf"(?:(?P<link>{any_of(pattern for role in _LINKS for pattern in _PREFIXES[role])}) )?"
+    rf"(?:(?P<about>{any_of(_PREFIXES['about'])}) )?"
+    rf"(?:(?:{any_of(_PREFIXES['portion_after'])} )?{any_of(_PREFIXES['portion_articles'])}?"
+    rf"(?P<portion>{any_of(pattern for role in _PORTIONS for pattern in _PREFIXES[role])})(?:[-\s]+|(?<=')))?"
+    rf"(?:(?:{any_of(_PREFIXES['place_after'])} )?(?P<place>{any_of(_PREFIXES['places'])}) )?"
+    rf"(?P<article>{any_of(_PREFIXES['articles'])})?"
 )
 
 
@@ -236,7 +229,7 @@ def grammar() -> tuple[re.Pattern[str], dict[str, list[tuple[str, str]]]]:
         A trailing digit is dropped from short names: ``way2`` is another position of ``way``.
     """
     atoms = (f"(?P<{name}>{atom.replace('@', f'{name}_')})" for name, atom in _ATOMS.items())
-    source = f"{_PREFIX}(?:{'|'.join(atoms)})(?!\\w)".replace(" ", r"\s+").replace(r"\s+?", r"\s*")
+    source = f"{_PREFIX}{any_of(atoms)}(?!\\w)".replace(" ", r"\s+").replace(r"\s+?", r"\s*")
     expression = re.compile(source)
     groups = {
         name: [
@@ -258,5 +251,5 @@ CORE = {
     for word in (*WORD.findall(name), f"{name}s")
 }.union(words_of("search.core", file="time")) - words_of("search.not_core", file="time")
 MAX_WORDS_BEFORE_CORE = 8  # "since about the end of the month of March"
-JOIN = re.compile(rf"\s*(?:{_any_pattern(_TIME['joins']['gap'])}|-|–)\s*")
-TO = re.compile(rf"{_any_pattern(_TIME['joins']['to'])}\b")
+JOIN = re.compile(rf"\s*(?:{any_of(_TIME['joins']['gap'])}|-|–)\s*")
+TO = re.compile(rf"{any_of(_TIME['joins']['to'])}\b")

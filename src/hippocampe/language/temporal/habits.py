@@ -9,30 +9,30 @@ from zoneinfo import ZoneInfo
 
 from hippocampe.language.calendar import WEEKDAYS
 from hippocampe.language.datetimes import as_zone
-from hippocampe.language.lexicon import words_of
+from hippocampe.language.lexicon import any_of, words_of
 from hippocampe.language.temporal.grammar import DAY, HABIT, HOURS, PARTS, UNITS, WAYS, WEEKEND
 from hippocampe.language.temporal.resolve import start_of_day
 from hippocampe.language.temporal.window import TimeWindow
 from hippocampe.language.text import fold
 
 
-def _any_of(names: Iterable[str]) -> str:
-    return "|".join(sorted(names, key=len, reverse=True))
+def _any_name(names: Iterable[str]) -> str:
+    return any_of(sorted(names, key=len, reverse=True))
 
 
 _BEFORE: Final = 16  # characters that may make a weekday a habit
 _WEEKEND: Final = (5, 6)
-_HOURS: Final = _any_of(name for name, length in UNITS.items() if length == timedelta(hours=1))
+_HOURS: Final = _any_name(name for name, length in UNITS.items() if length == timedelta(hours=1))
 _DAY: Final = re.compile(
-    rf"(?<!\w)(?:(?P<name>{_any_of(WEEKDAYS)})|(?:{'|'.join(WEEKEND)}))"
-    rf"(?P<several>s?)(?: (?P<part>{_any_of(PARTS)})(?P<often>s?))?(?!\w)"
-    rf"(?! (?:\d|{_any_of((*WAYS, *HABIT['week_ahead'], *HABIT['fortnight_ahead']))})(?!\w))"
+    rf"(?<!\w)(?:(?P<name>{_any_name(WEEKDAYS)})|{any_of(WEEKEND)})"
+    rf"(?P<several>s?)(?: (?P<part>{_any_name(PARTS)})(?P<often>s?))?(?!\w)"
+    rf"(?! (?:\d|{_any_name((*WAYS, *HABIT['week_ahead'], *HABIT['fortnight_ahead']))})(?!\w))"
     # "Le week-end du 21 mars", but "le mercredi de 14h à 16h" and "le samedi d'habitude".
-    rf"(?! (?:{_any_of(words_of('grammar.of'))})(?![\w'])(?! ?\d+ ?(?:{_HOURS})))"
+    rf"(?! {_any_name(words_of('grammar.of'))}(?![\w'])(?! ?\d+ ?(?:{_HOURS})))"
 )
-_ARTICLE: Final = re.compile(rf"(?<!\w)(?:{_any_of(HABIT['habit_articles'])}) $")
+_ARTICLE: Final = re.compile(rf"(?<!\w){_any_name(HABIT['habit_articles'])} $")
 _EACH: Final = tuple(HABIT["each"])
-_ALTERNATING: Final = re.compile(rf" (?:{'|'.join((*HABIT['alternating'], '(?!)'))})(?!\w)")
+_ALTERNATING: Final = re.compile(rf" {any_of(HABIT['alternating'])}(?!\w)")
 LONGEST: Final = 8 * DAY
 """Longest time whose habits are found: those of a month are not what is planned in it."""
 

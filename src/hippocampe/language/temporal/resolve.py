@@ -5,7 +5,7 @@ past, because queries search memories: "en mars" is the latest March that has be
 None for a date that does not exist.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
@@ -53,6 +53,11 @@ def start_of_day(now: datetime) -> datetime:
     return datetime(now.year, now.month, now.day, tzinfo=now.tzinfo)
 
 
+def in_utc(span: Span) -> Span:
+    """Return a span in UTC."""
+    return span[0].astimezone(UTC), span[1].astimezone(UTC)
+
+
 def _occurrence(groups: Groups, now: datetime, at: Callable[[int], Span | None]) -> Span | None:
     """Return the occurrence in the stated year, or by default the latest one that has begun."""
     if "year" in groups:
@@ -71,8 +76,12 @@ def _nearest(spans: Iterable[Span], now: datetime) -> Span | None:
     return min(spans, key=lambda span: max(span[0] - now, now - span[1]), default=None)
 
 
+def _day_number(groups: Groups) -> int:
+    return 1 if groups["day"] in FIRST_DAY else int(groups["day"])
+
+
 def _resolve_date(groups: Groups, now: datetime) -> Span | None:
-    day = 1 if groups["day"] in FIRST_DAY else int(groups["day"])
+    day = _day_number(groups)
     month = MONTHS.get(groups["month"]) or int(groups["month"])
     if month > 12 >= day and "by" in groups:
         day, month = month, day  # 05/17/2023 can only be American
@@ -92,21 +101,23 @@ def _resolve_date(groups: Groups, now: datetime) -> Span | None:
 
 def _resolve_weekday_and_day(groups: Groups, now: datetime) -> Span | None:
     """Resolve "Monday the 16th" to the nearest month in which both fit; further ones are rather named."""
-    day = 1 if groups["day"] in FIRST_DAY else int(groups["day"])
-    this = now.year * 12 + now.month - 1
-    months = range(this - _MONTHS_UNNAMED, this + _MONTHS_UNNAMED + 1)
-    days = (_midnight(now, month // 12, month % 12 + 1, day) for month in months)
+    days = _days_of_months(groups, now, range(-_MONTHS_UNNAMED, _MONTHS_UNNAMED + 1))
     weekday = WEEKDAYS[groups["weekday"]]
-    return _nearest(((at, at + DAY) for at in days if at and at.weekday() == weekday), now)
+    return _nearest((span for span in days if span[0].weekday() == weekday), now)
 
 
 def _resolve_day_of_month(groups: Groups, now: datetime) -> Span | None:
     """Resolve "the 27th" to the latest one that has begun."""
-    day = 1 if groups["day"] in FIRST_DAY else int(groups["day"])
+    days = _days_of_months(groups, now, range(0, -1 - _MONTHS_UNNAMED, -1))
+    return next((span for span in days if span[0] <= now), None)
+
+
+def _days_of_months(groups: Groups, now: datetime, months: Iterable[int]) -> Iterator[Span]:
+    """Yield a day of the month, in months counted from this one."""
     this = now.year * 12 + now.month - 1
-    months = range(this, this - 1 - _MONTHS_UNNAMED, -1)
-    days = (_midnight(now, month // 12, month % 12 + 1, day) for month in months)
-    return next(((at, at + DAY) for at in days if at and at <= now), None)
+    for month in (this + each for each in months):
+        if at := _midnight(now, month // 12, month % 12 + 1, _day_number(groups)):
+            yield at, at + DAY
 
 
 def _resolve_month(groups: Groups, now: datetime) -> Span | None:
