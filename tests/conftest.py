@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import pytest
 
 import children
@@ -57,6 +58,12 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in ("LANGUAGE", "LC_MESSAGES", "LANG"):
         os.environ.pop(name, None)
     os.environ["LC_ALL"] = "C.UTF-8"
+    # On a busy machine, examples take as long as they like.
+    untimed = hypothesis.settings(
+        deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    )
+    hypothesis.settings.register_profile("untimed", untimed)
+    hypothesis.settings.load_profile("untimed")
     once.install()
     if config.getoption("numprocesses", None):
         # One for all of them, which starts while they do.

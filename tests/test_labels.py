@@ -83,9 +83,7 @@ def test_nothing_crosses_but_what_is_the_same_name(hashed: None, open_hippo: Ope
     hippo = open_hippo(embedder="hashed:64")
     number = count(1)
 
-    @settings(
-        max_examples=50, deadline=None, database=None, suppress_health_check=list(HealthCheck)
-    )
+    @settings(max_examples=50, database=None, suppress_health_check=list(HealthCheck))
     @given(LABELS, LABELS)
     @example("a", "a ")
     @example("é", "e\u0301")

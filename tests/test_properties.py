@@ -196,7 +196,6 @@ def test_no_sequence_of_verbs_breaks_what_holds(
         settings=settings(
             max_examples=6,
             stateful_step_count=12,
-            deadline=None,
             suppress_health_check=list(HealthCheck),
         ),
     )

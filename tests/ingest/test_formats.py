@@ -922,7 +922,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     content=st.one_of(
         st.binary(max_size=300), st.lists(PIECES | st.binary(max_size=8)).map(b"".join)
@@ -958,7 +958,7 @@ WORDS = st.text(st.sampled_from('aé œ:-[]{}"«»0123/,\u202f😀'), min_size=1
 BROKEN_JSON = st.sampled_from([b"{", b"[]", b"nul", b'{"content": "\xff"}', b'{"author": "a"}'])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(lines=st.lists(WORDS | BROKEN_JSON, max_size=12))
 def test_jsonl_gives_exactly_the_good_lines(lines: list[str | bytes]) -> None:
     lines = ["é", *lines]
@@ -980,7 +980,7 @@ def test_jsonl_gives_exactly_the_good_lines(lines: list[str | bytes]) -> None:
 BROKEN_CHAT = st.sampled_from([b"17/01/2026, 10:23 - Ana: \xe9", b"31/02/2026, 10:23 - Ana: x"])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(lines=st.lists(WORDS | BROKEN_CHAT, max_size=12))
 def test_whatsapp_gives_exactly_the_good_messages(lines: list[str | bytes]) -> None:
     lines = ["é", *lines]

@@ -287,7 +287,6 @@ def test_tokens_bound_the_text_whatever_counts_them() -> None:
         assert result.tokens == sum(counter(line) + 1 for line in result.text.split("\n"))
 
 
-@settings(deadline=None)
 @given(st.integers(0, 250), st.permutations(EVERYTHING))
 def test_the_budget_holds_and_every_item_is_accounted_for(
     budget: int, items: list[Recollection]

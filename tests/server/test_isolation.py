@@ -580,7 +580,6 @@ def test_no_call_crosses_from_one_space_to_another(start: Start) -> None:
 def test_no_sequence_of_calls_crosses(start: Start) -> None:
     @settings(
         max_examples=3,
-        deadline=None,
         database=None,
         # What was sent says enough: to find less that fails takes minutes.
         phases=(Phase.generate,),

@@ -58,7 +58,6 @@ def _try(operation: Any, url: str, checks: list[Any]) -> None:
 
     @settings(
         max_examples=EXAMPLES,
-        deadline=None,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
         database=None,

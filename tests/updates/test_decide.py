@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hippocampe import Hippocampe, Scope
@@ -804,13 +804,11 @@ sentences = st.lists(
 ).map(" ".join)
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_any_text_equals_itself(text: str) -> None:
     assert decide(text, text).verdict is Verdict.REINFORCED
 
 
-@settings(deadline=None)
 @given(st.text(), st.text(), st.lists(st.text(), max_size=2))
 def test_no_text_is_refused(new: str, old: str, subjects: list[str]) -> None:
     decision = decide(new, old, new_subjects=subjects, aliases={new: frozenset(subjects)})
@@ -819,21 +817,18 @@ def test_no_text_is_refused(new: str, old: str, subjects: list[str]) -> None:
     assert isinstance(subjects_of(new), frozenset)
 
 
-@settings(deadline=None)
 @given(sentences, st.sampled_from([str.upper, str.lower, str.title, str.swapcase]))
 def test_case_does_not_count(text: str, change: object) -> None:
     assert callable(change)
     assert decide(change(text), text).verdict is Verdict.REINFORCED
 
 
-@settings(deadline=None)
 @given(sentences, st.sampled_from([",", ".", "!", " ;", "…", " :", "  "]))
 def test_punctuation_accents_and_spaces_do_not_count(text: str, sign: str) -> None:
     plain = text.translate(str.maketrans("àéÀÉ", "aeAE"))
     assert decide(plain.replace(" ", f"{sign} ") + sign, text).verdict is Verdict.REINFORCED
 
 
-@settings(deadline=None)
 @given(sentences, sentences)
 def test_sameness_works_both_ways(first: str, second: str) -> None:
     one, other = decide(first, second).reason, decide(second, first).reason
