@@ -668,7 +668,7 @@ def test_a_forwarded_message_of_discord_is_said_by_somebody_else(tmp_path: Path)
     messages, problems = read(write(tmp_path, "general [78].json", json.dumps(chat)))
     assert problems == []
     assert said(messages) == [
-        ("Noor", "?: le loyer est dû le 3"),
+        ("?", "le loyer est dû le 3"),
         ("Noor", "see this\n?: le loyer est dû le 3"),
     ]
     assert [each.reply_to for each in messages] == [None, None]
@@ -1206,12 +1206,37 @@ def test_a_forwarded_message_names_its_author(tmp_path: Path) -> None:
     messages, problems = read(write(tmp_path, "result.json", json.dumps(chat)))
     assert problems == []
     assert said(messages) == [
-        ("Nora", "Tarek: le phare ouvre à midi"),
+        ("Tarek", "le phare ouvre à midi"),
         ("Nora", "mon rappel"),
-        ("Nora", "?: j'habite à Metz"),
-        ("Nora", "user8: hello"),
+        ("?", "j'habite à Metz"),
+        ("user8", "hello"),
         ("Nora", "bonjour"),
     ]
+
+
+def test_people_of_one_name_are_told_apart_by_their_ids(tmp_path: Path) -> None:
+    chat = telegram_chat()
+    of = {"type": "message", "date": "2025-05-14T09:00:00", "from": "Sam"}
+    chat["messages"] = [
+        {"id": 1, **of, "from_id": "user1", "text": "j'habite à Pau"},
+        {"id": 2, **of, "from_id": "user2", "text": "moi à Metz"},
+        {"id": 3, **of, "from_id": "user1", "from": "Sammy", "text": "depuis mai"},
+        {"id": 4, **of, "from_id": "user1", "text": "bonjour"},
+    ]
+    messages, problems = read(write(tmp_path, "result.json", json.dumps(chat)))
+    assert problems == []
+    assert [each.author for each in messages] == ["Sam", "Sam (user2)", "Sammy", "Sam"]
+
+    by = {"type": "Default", "timestamp": "2026-01-17T10:23:00+01:00", "content": "moi"}
+    people = [
+        {"id": id, "name": name, "nickname": "Sam"} for id, name in (("5", "sam.b"), ("6", "sam_c"))
+    ]
+    said_by = [{"id": str(n), **by, "author": author} for n, author in enumerate(people, start=2)]
+    messages, problems = read(
+        write(tmp_path, "general [78].json", json.dumps(discord_channel(messages=said_by)))
+    )
+    assert problems == []
+    assert [each.author for each in messages] == ["Sam", "Sam (sam_c)"]
 
 
 FRENCH_TABLE = (
