@@ -610,6 +610,50 @@ def test_telegram_whole_account_in_any_order_of_keys(tmp_path: Path) -> None:
     assert [problem.line for problem in problems] == [5, 10]
 
 
+# --- Signal ----------------------------------------------------------------------------------
+
+
+SIGNAL_CHAT = """[2026-01-05 10:00:00] Me: Salut Nora
+[2026-01-05 10:01:00] Nora: J'ai déménagé à Pau
+la semaine dernière
+(- Me: 👍 -)
+[2026-01-05 10:02:00] Me:
+
+> J'ai déménagé à Pau
+> la semaine dernière
+
+Bravo !  ![photo 1.jpg](./media/photo%201.jpg)
+[2026-01-05 10:03:00] Nora:   ![photo](./media/photo.jpg)
+[2026-01-05 10:04:00] Nora: (This message was deleted)
+[2026-01-05 10:05:00] Me: Outgoing voice call (accepted, 2m 3s)
+[2026-01-05 10:06:00] No-Sender: à samedi : 10 h
+""".replace("\n", "  \n")
+
+
+def test_signal_chats_are_conversations(tmp_path: Path) -> None:
+    for name in ("Nora", "Les cousins"):
+        (tmp_path / "signal" / name).mkdir(parents=True)
+        write(tmp_path / "signal" / name, "chat.md", SIGNAL_CHAT)
+        write(tmp_path / "signal" / name, "index.html", "<!DOCTYPE html><html></html>")
+    messages, problems = read(tmp_path / "signal")
+    assert problems == []
+    assert said(messages)[:4] == [
+        ("user", "Salut Nora"),
+        ("Nora", "J'ai déménagé à Pau\nla semaine dernière"),
+        ("user", "Bravo !"),
+        ("?", "à samedi : 10 h"),
+    ]
+    assert [(each.role, each.channel) for each in messages[3:6]] == [
+        (None, "Les cousins"),
+        ("user", "Nora"),
+        (None, "Nora"),
+    ]
+    assert messages[0].at == utc(2026, 1, 5, 9, 0)
+    assert len({each.external_id for each in messages}) == 8
+    # A note that quotes a chat is a note.
+    assert detect_format(write(tmp_path, "chat.md", f"Hier :\n{SIGNAL_CHAT}")) == "markdown"
+
+
 # --- Discord ----------------------------------------------------------------------------------
 
 

@@ -26,6 +26,7 @@ from hippocampe.ingest.formats.memories import (
     ZEP,
 )
 from hippocampe.ingest.formats.record import ExternalIds, Problem, Record, TalkMessage
+from hippocampe.ingest.formats.signal import SIGNAL
 from hippocampe.ingest.formats.source import (
     DAMAGED,
     Room,
@@ -45,6 +46,7 @@ FORMATS: Mapping[str, Format] = {
     each.name: each
     for each in (
         CSV,
+        SIGNAL,
         WHATSAPP,
         JSONL,
         CHATGPT,
@@ -271,7 +273,7 @@ def _detect(source: Source, default: str | None = None) -> str:
         raise InvalidInput(f"cannot import {source.name}: it is empty.")
     if _is_named(source, _NOTE):
         # It may quote any other format.
-        return MARKDOWN.name
+        return SIGNAL.name if SIGNAL.recognises(head) else MARKDOWN.name
     if head.startswith(_DATABASE):
         raise InvalidInput(
             f"cannot import {source.name}: it is a database. To restore a backup, put it in an empty folder as "
