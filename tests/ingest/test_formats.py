@@ -610,6 +610,15 @@ def test_telegram_whole_account_in_any_order_of_keys(tmp_path: Path) -> None:
     assert [problem.line for problem in problems] == [5, 10]
 
 
+def test_a_folder_of_another_program_says_what_to_do(tmp_path: Path) -> None:
+    write(tmp_path, "users.json", json.dumps([{"id": "U1", "name": "nora"}]))
+    (tmp_path / "general").mkdir()
+    said = [{"type": "message", "user": "U1", "text": "bonjour", "ts": "1767600000.000100"}]
+    write(tmp_path / "general", "2026-01-05.json", json.dumps(said))
+    with pytest.raises(UnreadableFile, match="no export of .*Telegram.* Convert .* to JSON Lines"):
+        read(tmp_path)
+
+
 # --- Signal ----------------------------------------------------------------------------------
 
 

@@ -145,8 +145,10 @@ def _contents(path: Path, format: str | None) -> _Contents:
     if not files:
         for page in pages:
             _detect(page)
+        programs = _programs()
         raise UnreadableFile(
-            f"cannot import {path}: it contains no export of a conversation or a memory."
+            f"cannot import {path}: it contains no export of {programs}. Convert talk of another program to JSON "
+            "Lines: one message a line, with content, author and at."
         )
     return files, problems
 
@@ -291,11 +293,15 @@ def _detect(source: Source, default: str | None = None) -> str:
     if _is_named(source, _TABLE):
         # Reading it says what is missing.
         return CSV.name
-    programs = ", ".join(dict.fromkeys(each.title for each in FORMATS.values()))
+    programs = _programs()
     raise InvalidInput(
         f"cannot tell the format of {source.name}: it looks like no export of {programs}. If it is one, "
         "choose its format. Statements, one a line, are stored by hippocampe remember --file."
     )
+
+
+def _programs() -> str:
+    return ", ".join(dict.fromkeys(each.title for each in FORMATS.values()))
 
 
 def _read(
