@@ -142,8 +142,6 @@ def test_a_turn_is_deleted_by_its_id_and_restored(
     found = hippo.recall(said, scope=scope, collections=["turn"])
     assert [each.id for each in found] == [kept]
     assert hippo.audit(scope=scope)[0].action == "delete_turn"
-    # As after a crash that lost the answer.
-    assert hippo.delete(turn, scope=scope, reason="said by mistake") == deleted
     with pytest.raises(NotFound, match="forgotten already"):
         hippo.delete(turn, scope=scope, reason="again")
     hippo.restore(turn, scope=scope)
@@ -151,15 +149,6 @@ def test_a_turn_is_deleted_by_its_id_and_restored(
     assert hippo.recall(said, scope=scope, collections=["turn"])[0].id == turn
     with pytest.raises(NotFound):
         hippo.delete(turn, scope=Scope(space="ailleurs"), reason="elsewhere")
-
-
-def test_a_repeated_deletion_returns_the_same(hippo: Hippocampe, scope: Scope) -> None:
-    memory = hippo.remember("Owen dort chez Camille", scope=scope).memory
-    deleted = hippo.delete(memory.id, scope=scope, reason="no longer true")
-    assert hippo.delete(memory.id, scope=scope, reason="no longer true") == deleted
-    assert [each.action for each in hippo.audit(scope=scope)] == ["delete"]
-    with pytest.raises(NotFound, match="forgotten already"):
-        hippo.delete(memory.id, scope=scope, reason="another reason")
 
 
 # Expiring

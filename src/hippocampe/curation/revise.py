@@ -154,8 +154,7 @@ def delete(
 ) -> Memory | Recollection:
     """Forget a memory or a turn of talk: recall no longer finds it, and `restore` brings it back.
 
-    A memory stays in history. What was learnt from a turn stays current. A repeated call, with the same reason, changes
-    nothing more and returns the same.
+    A memory stays in history. What was learnt from a turn stays current.
 
     Args:
         id: Its id, exactly as a search gave it.
@@ -174,10 +173,6 @@ def delete(
         if turn is not None:
             deleted = _delete_turn(change, now, turn, reason)
         else:
-            memory = require(memories.get(change.connection, scope.space, [id]), id, scope)
-            # The answer of a process that was killed is lost, and its caller repeats the call.
-            if memory.forgotten_reason == reason:
-                return memory
             deleted = _delete(change, now, _require_current(change, id, scope), reason)
     turns.forget(scope.space)
     return deleted
@@ -211,8 +206,6 @@ def _delete(change: UnitOfWork, now: datetime, memory: Memory, reason: str) -> M
 
 
 def _delete_turn(change: UnitOfWork, now: datetime, turn: Turn, reason: str) -> Recollection:
-    if turn.forgotten_reason == reason:
-        return of_turn(turn)
     if turn.forgotten_at is not None:
         raise NotFound(f"turn {turn.id!r} is forgotten already: restore it to show it again.")
     audit.record(change.connection, now, turn.space, "delete_turn", **audit.ids([turn.id]))
