@@ -975,6 +975,12 @@ def test_queries_of_obsidian_are_no_statements(tmp_path: Path, language: str) ->
     ]
 
 
+def test_placeholders_of_templates_are_no_statements(tmp_path: Path) -> None:
+    text = "# {{title}}\n\n- {{date:YYYY-MM-DD}}\n- <% tp.date.now() %>\n- likes {{c1::tuna}}\n"
+    items = list(read_file(write(tmp_path, "Daily.md", text)))
+    assert [each.content for each in items if isinstance(each, Statement)] == ["likes {{c1::tuna}}"]
+
+
 def test_a_page_of_several_says_so(tmp_path: Path) -> None:
     page = {"count": 2, "next": "https://mem0.example/?page=2", "previous": None, **MEM0}
     problem, *found = read_file(write(tmp_path, "mem0.json", page))

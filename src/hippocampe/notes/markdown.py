@@ -36,7 +36,8 @@ _HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*)")
 _FENCE = re.compile(_OPENS)
 _LINK = r"(?P<embed>!)?\[\[(?P<page>[^\[\]|\n]*)(?:\|(?P<alias>[^\[\]\n]*))?\]\]"
 _ONLY_LINK = re.compile(_LINK)
-_HIDDEN = r"%%.*?%%|<!--.*?(?:-->|\Z)"
+# Comments, and what a template is filled with.
+_HIDDEN = r"%%.*?%%|<!--.*?(?:-->|\Z)|<%(?:(?!<%).)*?%>|\{\{(?:title|date|time)(?::[^{}\n]*)?\}\}"
 _ANCHOR = r"(?:(?<=\s)|^)\^[\w-]+[ \t]*$"
 _COMMENT = re.compile(f"(?P<code>{_CODE})|{_HIDDEN}", re.S | re.M)
 _MARKUP = re.compile(f"(?P<code>{_CODE})|{_LINK}|{_HIDDEN}|{_ANCHOR}", re.S | re.M)
