@@ -552,9 +552,10 @@ def _is_us_number(match: re.Match[str]) -> bool:
     return not _NOT_A_CARD.search(before)
 
 
+_Row = tuple[SecretKind, re.Pattern[str], Callable[[re.Match[str]], bool]]
 _ALWAYS: Callable[[re.Match[str]], bool] = bool
 # Most reliable first: on overlap, the first match wins.
-_PATTERNS: tuple[tuple[SecretKind, re.Pattern[str], Callable[[re.Match[str]], bool]], ...] = (
+_PATTERNS: tuple[_Row, ...] = (
     ("IBAN", _IBAN, _is_iban),
     ("private key", _PRIVATE_KEY, _ALWAYS),
     ("private key", _PUTTY_KEY, _ALWAYS),
@@ -620,17 +621,26 @@ _BY_NAME: Final[Mapping[re.Pattern[str], str]] = {
     _OPENED_BY: rf"{_any('locks')}|{_any('locked')}",
 }
 _KEYS = rf"{_any('keys')}|{_any('tokens')}"
-_NAMES_HERE = re.compile(
-    rf"(?=\w)(?:(?<!\w)(?={'|'.join(dict.fromkeys(_BY_NAME.values()))})|(?<![a-z])(?={_KEYS}))"
-)
-_PLACES: Final[Mapping[re.Pattern[str], re.Pattern[str]]] = {
-    **dict.fromkeys((*_BY_NAME, _NAMED_KEY, _KEY_BESIDE), _NAMES_HERE),
-    _CODE: re.compile(rf"(?<!\w)(?=\w)(?={_any('whose')}\s)"),
-    _SETTING: re.compile(rf"{_any('settings')}(?=[\"'*`_]{{0,3}}\s*[:=：|])"),
-    _OPENS: re.compile(
+_STARTS: Final[Mapping[str, re.Pattern[str]]] = {
+    "name": re.compile(
+        rf"(?=\w)(?:(?<!\w)(?={'|'.join(dict.fromkeys(_BY_NAME.values()))})|(?<![a-z])(?={_KEYS}))"
+    ),
+    "code": re.compile(rf"(?<!\w)(?=\w)(?={_any('whose')}\s)"),
+    "setting": re.compile(rf"{_any('settings')}(?=[\"'*`_]{{0,3}}\s*[:=：|])"),
+    "opening": re.compile(
         rf"(?<![\w€$£.,:/-])(?=\w)(?=[a-z]?\d|{_any('typing')}|{_any('before_code')}|{_numbers(0, 9)})"
     ),
 }
+_STARTS_AT: Final[Mapping[re.Pattern[str], str]] = {
+    **dict.fromkeys((*_BY_NAME, _NAMED_KEY, _KEY_BESIDE), "name"),
+    _CODE: "code",
+    _SETTING: "setting",
+    _OPENS: "opening",
+}
+# Looked up once: the hash of a pattern reads all of its program.
+_TRIED: tuple[tuple[_Row, str | None], ...] = tuple(
+    (row, _STARTS_AT.get(row[1])) for row in _PATTERNS
+)
 
 _ROLES: Final[Mapping[SecretKind, str]] = {
     "password": "passwords",
@@ -678,13 +688,12 @@ def _candidates(text: str) -> Iterator[Secret]:
     # With the letters that only ignoring case equates, each one letter long.
     lowered = text.replace("İ", "i").replace("ı", "i").replace("ſ", "s").lower()
     places = {
-        search: [place.start() for place in search.finditer(lowered)]
-        for search in set(_PLACES.values())
+        name: [place.start() for place in search.finditer(lowered)]
+        for name, search in _STARTS.items()
     }
-    for kind, pattern, is_secret in _PATTERNS:
+    for (kind, pattern, is_secret), start in _TRIED:
+        ahead = None if start is None else iter(places[start])
         position = 0
-        search = _PLACES.get(pattern)
-        ahead = iter(places[search]) if search else None
         while match := _next(pattern, text, position, ahead):
             # Text that is not a secret may contain the words that announce one: "pin system: password is …".
             position = match.start() + 1
@@ -705,8 +714,10 @@ def _next(
     """The next match from a position, in all of the text or at places alone."""
     if places is None:
         return pattern.search(text, position)
-    tried = (pattern.match(text, place) for place in places if place >= position)
-    return next((match for match in tried if match), None)
+    for place in places:
+        if place >= position and (match := pattern.match(text, place)):
+            return match
+    return None
 
 
 def _codes_after(text: str, start: int, end: int) -> Iterator[Secret]:
