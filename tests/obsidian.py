@@ -98,7 +98,7 @@ class Obsidian:
                     self.refuse(400, 40011)
                 else:
                     found: list[dict[str, Any]] = []
-                    for path in obsidian.files:
+                    for path in filter(lambda path: path.lower().endswith(".md"), obsidian.files):
                         value: Any = obsidian.note(path)
                         for name in json.loads(body)["var"].split("."):
                             value = value[name]

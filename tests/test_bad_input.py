@@ -412,3 +412,11 @@ def test_a_missing_argument_is_named_without_internals(shared: Hippocampe) -> No
 def test_a_configuration_has_numbers_and_flags(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         Config(Path("unused"), **wrong)
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_clock_of_naive_times_is_refused_at_opening(tmp_path: Path, read_only: bool) -> None:
+    folder = tmp_path / "data"
+    with pytest.raises(InvalidInput, match="clock returns a time without a timezone"):
+        Hippocampe.open(folder, clock=datetime.now, read_only=read_only)
+    assert not folder.exists()

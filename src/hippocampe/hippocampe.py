@@ -85,6 +85,7 @@ from hippocampe.types import (
 from hippocampe.validation import (
     MAX_LIMIT,
     MAX_TOKEN_CHARACTERS,
+    check_clock,
     check_flag,
     check_id,
     check_scope,
@@ -750,9 +751,11 @@ class Hippocampe(Verbs, Here):
             StoreMissing: With `read_only`, there is no data; or the database of a cell is gone. Nothing was created.
             EmbedderMismatch: The data was made with another embedder.
             EmbedderUnavailable: The embedder cannot be used.
-            InvalidInput: `where` is not a path, or tracing is on without OpenTelemetry installed.
+            InvalidInput: `where` is not a path, the time of `clock` is naive, or tracing is on without OpenTelemetry
+                installed.
         """
         config = Config.of(where)
+        check_clock(clock)
         if read_only:
             # One space only: each searched space is cached in RAM.
             warm = partial(warmup.warm_spaces, spaces=1)

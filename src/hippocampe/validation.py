@@ -4,7 +4,8 @@ import json
 import math
 import os
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from datetime import datetime
 from pathlib import Path
 
 from hippocampe.errors import InvalidInput, shown
@@ -245,6 +246,18 @@ def check_text(name: str, value: str | None) -> str | None:
     if value is not None:
         _check_encodable(name, value)
     return value
+
+
+def check_clock(clock: Callable[[], datetime] | None) -> None:
+    """Refuse a clock of naive times, which nothing can be compared with.
+
+    Raises:
+        InvalidInput: It returns a time without a timezone.
+    """
+    if clock is not None and clock().utcoffset() is None:
+        raise InvalidInput(
+            "clock returns a time without a timezone: return an aware one, such as datetime.now(UTC)."
+        )
 
 
 def check_id(id: str, *, name: str = "id", limit: int = MAX_LABEL_CHARACTERS) -> str:

@@ -75,6 +75,21 @@ def test_no_answer_in_time(open_hippo: Opener, meet: Meet, server: ModelServer) 
     assert stored(hippo) == ["je suis malade"]
 
 
+def test_a_refused_secret_reaches_no_model(
+    open_hippo: Opener, meet: Meet, server: ModelServer
+) -> None:
+    hippo = open_hippo(refuse_secrets=True)
+    companion = meet(hippo)
+    with pytest.raises(InvalidInput, match="message contains a secret"):
+        ask(companion, "mon mot de passe est Soleil42!")
+    assert not server.requests
+    assert not stored(hippo)
+    # The model may say one: the user has the answer, and it is stored masked.
+    respond(server, "un exemple : mot de passe : Soleil42!")
+    assert ask(companion).message == "un exemple : mot de passe : Soleil42!"
+    assert stored(hippo) == ["je suis malade", "un exemple : mot de passe : [secret: password]"]
+
+
 def test_a_broken_stream(hippo: Hippocampe, companion: Companion, server: ModelServer) -> None:
     server.add(
         Answer(

@@ -610,6 +610,59 @@ def test_telegram_whole_account_in_any_order_of_keys(tmp_path: Path) -> None:
     assert [problem.line for problem in problems] == [5, 10]
 
 
+def test_a_folder_of_another_program_says_what_to_do(tmp_path: Path) -> None:
+    write(tmp_path, "users.json", json.dumps([{"id": "U1", "name": "nora"}]))
+    (tmp_path / "general").mkdir()
+    said = [{"type": "message", "user": "U1", "text": "bonjour", "ts": "1767600000.000100"}]
+    write(tmp_path / "general", "2026-01-05.json", json.dumps(said))
+    with pytest.raises(UnreadableFile, match="no export of .*Telegram.* Convert .* to JSON Lines"):
+        read(tmp_path)
+
+
+# --- Signal ----------------------------------------------------------------------------------
+
+
+SIGNAL_CHAT = """[2026-01-05 10:00:00] Me: Salut Nora
+[2026-01-05 10:01:00] Nora: J'ai déménagé à Pau
+la semaine dernière
+(- Me: 👍 -)
+[2026-01-05 10:02:00] Me:
+
+> J'ai déménagé à Pau
+> la semaine dernière
+
+Bravo !  ![photo 1.jpg](./media/photo%201.jpg)
+[2026-01-05 10:03:00] Nora:   ![photo](./media/photo.jpg)
+[2026-01-05 10:04:00] Nora: (This message was deleted)
+[2026-01-05 10:05:00] Me: Outgoing voice call (accepted, 2m 3s)
+[2026-01-05 10:06:00] No-Sender: à samedi : 10 h
+""".replace("\n", "  \n")
+
+
+def test_signal_chats_are_conversations(tmp_path: Path) -> None:
+    for name in ("Nora", "Les cousins"):
+        (tmp_path / "signal" / name).mkdir(parents=True)
+        write(tmp_path / "signal" / name, "chat.md", SIGNAL_CHAT)
+        write(tmp_path / "signal" / name, "index.html", "<!DOCTYPE html><html></html>")
+    messages, problems = read(tmp_path / "signal")
+    assert problems == []
+    assert said(messages)[:4] == [
+        ("user", "Salut Nora"),
+        ("Nora", "J'ai déménagé à Pau\nla semaine dernière"),
+        ("user", "Bravo !"),
+        ("?", "à samedi : 10 h"),
+    ]
+    assert [(each.role, each.channel) for each in messages[3:6]] == [
+        (None, "Les cousins"),
+        ("user", "Nora"),
+        (None, "Nora"),
+    ]
+    assert messages[0].at == utc(2026, 1, 5, 9, 0)
+    assert len({each.external_id for each in messages}) == 8
+    # A note that quotes a chat is a note.
+    assert detect_format(write(tmp_path, "chat.md", f"Hier :\n{SIGNAL_CHAT}")) == "markdown"
+
+
 # --- Discord ----------------------------------------------------------------------------------
 
 
@@ -668,7 +721,7 @@ def test_a_forwarded_message_of_discord_is_said_by_somebody_else(tmp_path: Path)
     messages, problems = read(write(tmp_path, "general [78].json", json.dumps(chat)))
     assert problems == []
     assert said(messages) == [
-        ("Noor", "?: le loyer est dû le 3"),
+        ("?", "le loyer est dû le 3"),
         ("Noor", "see this\n?: le loyer est dû le 3"),
     ]
     assert [each.reply_to for each in messages] == [None, None]
@@ -1206,12 +1259,37 @@ def test_a_forwarded_message_names_its_author(tmp_path: Path) -> None:
     messages, problems = read(write(tmp_path, "result.json", json.dumps(chat)))
     assert problems == []
     assert said(messages) == [
-        ("Nora", "Tarek: le phare ouvre à midi"),
+        ("Tarek", "le phare ouvre à midi"),
         ("Nora", "mon rappel"),
-        ("Nora", "?: j'habite à Metz"),
-        ("Nora", "user8: hello"),
+        ("?", "j'habite à Metz"),
+        ("user8", "hello"),
         ("Nora", "bonjour"),
     ]
+
+
+def test_people_of_one_name_are_told_apart_by_their_ids(tmp_path: Path) -> None:
+    chat = telegram_chat()
+    of = {"type": "message", "date": "2025-05-14T09:00:00", "from": "Sam"}
+    chat["messages"] = [
+        {"id": 1, **of, "from_id": "user1", "text": "j'habite à Pau"},
+        {"id": 2, **of, "from_id": "user2", "text": "moi à Metz"},
+        {"id": 3, **of, "from_id": "user1", "from": "Sammy", "text": "depuis mai"},
+        {"id": 4, **of, "from_id": "user1", "text": "bonjour"},
+    ]
+    messages, problems = read(write(tmp_path, "result.json", json.dumps(chat)))
+    assert problems == []
+    assert [each.author for each in messages] == ["Sam", "Sam (user2)", "Sammy", "Sam"]
+
+    by = {"type": "Default", "timestamp": "2026-01-17T10:23:00+01:00", "content": "moi"}
+    people = [
+        {"id": id, "name": name, "nickname": "Sam"} for id, name in (("5", "sam.b"), ("6", "sam_c"))
+    ]
+    said_by = [{"id": str(n), **by, "author": author} for n, author in enumerate(people, start=2)]
+    messages, problems = read(
+        write(tmp_path, "general [78].json", json.dumps(discord_channel(messages=said_by)))
+    )
+    assert problems == []
+    assert [each.author for each in messages] == ["Sam", "Sam (sam_c)"]
 
 
 FRENCH_TABLE = (

@@ -970,6 +970,25 @@ def test_comments_of_a_note_that_hide_several_paragraphs_stay_out(tmp_path: Path
     ]
 
 
+@pytest.mark.parametrize("language", ["dataview", "dataviewjs", "tasks"])
+def test_queries_of_obsidian_are_no_statements(tmp_path: Path, language: str) -> None:
+    query = f"> ```{language}\n> TABLE status\n> FROM #project\n> ```"
+    code = "```sh\nmake test\n```\n"
+    text = f"Le phare est blanc\n\n{query}\n\n{code}\n`= this.file.name`\n\nThe ferry is `blue`\n"
+    items = list(read_file(write(tmp_path, "Phare.md", text)))
+    assert [(each.content, each.line) for each in items if isinstance(each, Statement)] == [
+        ("Le phare est blanc", 1),
+        ("make test", 9),
+        ("The ferry is `blue`", 14),
+    ]
+
+
+def test_placeholders_of_templates_are_no_statements(tmp_path: Path) -> None:
+    text = "# {{title}}\n\n- {{date:YYYY-MM-DD}}\n- <% tp.date.now() %>\n- likes {{c1::tuna}}\n"
+    items = list(read_file(write(tmp_path, "Daily.md", text)))
+    assert [each.content for each in items if isinstance(each, Statement)] == ["likes {{c1::tuna}}"]
+
+
 def test_a_page_of_several_says_so(tmp_path: Path) -> None:
     page = {"count": 2, "next": "https://mem0.example/?page=2", "previous": None, **MEM0}
     problem, *found = read_file(write(tmp_path, "mem0.json", page))

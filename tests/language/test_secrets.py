@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hippocampe.language import secrets
 from hippocampe.language.secrets import answer_to, find_secrets, key_in, kinds_named, mask
 
 LETTERS = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA"  # joined at run time, so that no scanner stops here
@@ -595,3 +596,38 @@ GERMAN_IBAN = "DE89 3704 0044 0532 0130 00"
 )
 def test_an_iban_hides_none_behind_it(text: str, masked: str) -> None:
     assert mask(text) == masked.format("[secret: IBAN]")
+
+
+NAMES = [
+    "PASSWORD",
+    "pa\u017f\u017fword",
+    "mot de passe",
+    "wIfI",
+    "my code",
+    "le code",
+    "Anna's code",
+    "padlock",
+    "api_key",
+    "NI number",
+]
+PIECES = [
+    *NAMES,
+    *(text for _, text, _ in SECRETS),
+    *"=:_-. \n'\"|\u0130\u0131\u212a",
+    "4821",
+    "Banana42",
+    " is ",
+    " est ",
+    "x" * 41,
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12))
+def test_patterns_are_tried_wherever_they_match(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    found = find_secrets(text)
+    secrets._found.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(secrets, "_TRIED", [(row, None) for row, _ in secrets._TRIED])
+        assert find_secrets(text) == found
+    secrets._found.cache_clear()

@@ -828,6 +828,18 @@ def test_notes_are_read_over_https(
     assert notes.listing() == {}
 
 
+@pytest.mark.parametrize("searches", [True, False])
+def test_the_pages_of_an_export_are_no_notes_of_obsidian(
+    server: Server, connect: Open, pem: Path, searches: bool
+) -> None:
+    server.searches = searches
+    for name in ("index.md", "memories/horn.md", "hippocampe.jsonl"):
+        server.write(f"hippo é/{name}", "I play the horn")
+    # Another folder with an index.
+    server.write("jardin/index.md", "Les tulipes")
+    assert set(connect(obsidian_certificate=pem).listing()) == {*WANTED, "jardin/index.md"}
+
+
 def test_a_version_changes_with_the_note(server: Server, connect: Open, pem: Path) -> None:
     notes = connect(obsidian_certificate=pem)
     before = notes.listing()

@@ -17,10 +17,11 @@ from hippocampe.companion.sessions import Exchange, Session, Sessions
 from hippocampe.errors import HippocampeError, ModelUnavailable
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.language.person import is_first_person
+from hippocampe.language.secrets import mask
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.system.loop_thread import LoopThread
 from hippocampe.types import MAX_MESSAGE_CHARACTERS, Scope, last_results
-from hippocampe.validation import clean_text
+from hippocampe.validation import clean_text, redact
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -73,6 +74,7 @@ class AsyncCompanion:
         self._model = model or config.model
         self._fallback = fallback_model or config.fallback_model
         self._timeout = config.model_timeout
+        self._refuses_secrets = config.refuse_secrets
         self._toolsets = tuple(toolsets)
         self._connected: Model | None = None
         self._opened: AsyncExitStack | None = None
@@ -98,7 +100,7 @@ class AsyncCompanion:
         Raises:
             ModelUnavailable: No model is configured, or it cannot be reached. The message is kept.
             BudgetSpent: The daily budget of the space is spent. The message is kept.
-            InvalidInput: The message is empty or a label cannot be used.
+            InvalidInput: The message is empty or contains a secret that is refused, or a label cannot be used.
         """
         reply: Reply | None = None
         async with aclosing(
@@ -125,6 +127,8 @@ class AsyncCompanion:
         """
         scope = Scope(space=space, user=user, channel=channel)
         message = clean_text(message, what="message", limit=MAX_MESSAGE_CHARACTERS)
+        if self._refuses_secrets:
+            redact(message, refuse=True, what="message")
         session = self._sessions.of(scope)
         session.waiting += 1
         question = _Question(message, scope)
@@ -186,13 +190,15 @@ class AsyncCompanion:
 
         # Mark it before writing: the writing thread goes on when this task is cancelled.
         question.stored = True
+        # Only a message of the user is refused: the answer is given already.
+        storable = mask if self._refuses_secrets else str
         await self.hippo.after_turn(
             question.message,
-            outcome.message,
+            storable(outcome.message),
             scope=turn.scope,
             # Identifies the exchange of the session in the store.
             at=question.at,
-            tool_results=last_results(turn.results),
+            tool_results=[*map(storable, last_results(turn.results))],
             expression=outcome.expression,
         )
         substantial = not is_small_talk(question.message, names=turn.settings.companion_names)

@@ -27,11 +27,17 @@ _OPENS = r"[ \t>]*(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})"
 # Possessive quantifiers prevent catastrophic backtracking on a note of a million backticks.
 _CODE = rf"^{_OPENS}.*?(?:^[ \t>]*(?P=fence)[`~]*[ \t]*$|\Z)|(?<!`)`++[^`\n]++`++"
 _ONLY_CODE = re.compile(_CODE, re.S | re.M)
+# A program that Obsidian replaces by what it finds.
+_QUERY = re.compile(
+    r"[ \t>]*(?:`{3,}|~{3,})[ \t]*(?:dataview(?:js)?|tasks|query|base)[ \t]*\n|`\$?= ",
+    re.IGNORECASE,
+)
 _HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*)")
 _FENCE = re.compile(_OPENS)
 _LINK = r"(?P<embed>!)?\[\[(?P<page>[^\[\]|\n]*)(?:\|(?P<alias>[^\[\]\n]*))?\]\]"
 _ONLY_LINK = re.compile(_LINK)
-_HIDDEN = r"%%.*?%%|<!--.*?(?:-->|\Z)"
+# Comments, and what a template is filled with.
+_HIDDEN = r"%%.*?%%|<!--.*?(?:-->|\Z)|<%(?:(?!<%).)*?%>|\{\{(?:title|date|time)(?::[^{}\n]*)?\}\}"
 _ANCHOR = r"(?:(?<=\s)|^)\^[\w-]+[ \t]*$"
 _COMMENT = re.compile(f"(?P<code>{_CODE})|{_HIDDEN}", re.S | re.M)
 _MARKUP = re.compile(f"(?P<code>{_CODE})|{_LINK}|{_HIDDEN}|{_ANCHOR}", re.S | re.M)
@@ -139,10 +145,10 @@ def render(text: str) -> str:
 
 
 def without_comments(text: str, *, keep_lines: bool = False) -> str:
-    """Remove comments, which may hide several paragraphs and headings, with their lines unless `keep_lines`."""
+    """Remove comments, which may hide several paragraphs and headings, and queries, with their lines unless `keep_lines`."""
 
     def shown(found: re.Match[str]) -> str:
-        if found["code"] is not None:
+        if found["code"] is not None and not _QUERY.match(found["code"]):
             return found[0]
         return "\n" * found[0].count("\n") if keep_lines else ""
 

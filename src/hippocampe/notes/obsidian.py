@@ -17,7 +17,14 @@ from urllib.parse import quote, urlsplit
 
 from hippocampe.engine.outages import log
 from hippocampe.errors import InvalidInput, NotesUnavailable, NotFound, UnreadableFile
-from hippocampe.notes.filters import MAX_NOTE_BYTES, is_ignored, is_wanted, normalize
+from hippocampe.notes.filters import (
+    EXPORT_INDEX,
+    MAX_NOTE_BYTES,
+    is_export,
+    is_ignored,
+    is_wanted,
+    normalize,
+)
 from hippocampe.notes.markdown import parse
 from hippocampe.types import Note
 
@@ -87,7 +94,7 @@ class Obsidian:
         Without a search endpoint, folders are walked one by one and versions are empty.
         """
         try:
-            found = self._search()
+            found = self._without_exports(self._search())
         except _ErrorStatus:
             try:
                 found = dict.fromkeys(self._walk(""), "")
@@ -109,17 +116,29 @@ class Obsidian:
         except (KeyError, TypeError) as exc:
             raise self._unavailable("it gave no list of notes") from exc
 
-    def _walk(self, folder: str) -> Iterator[str]:
+    def _without_exports(self, found: dict[str, str]) -> dict[str, str]:
+        # The search lists notes only, so that the other file of an export is looked for.
+        end = f"/{EXPORT_INDEX}"
+        indexed = (path.removesuffix(end) + "/" for path in found if path.endswith(end))
+        exports = tuple(folder for folder in indexed if is_export(self._names_in(folder)))
+        return {path: at for path, at in found.items() if not path.startswith(exports)}
+
+    def _names_in(self, folder: str) -> list[str]:
         try:
-            names = self._json("GET", f"vault/{quote(folder)}")["files"]
+            return [*map(str, self._json("GET", f"vault/{quote(folder)}")["files"])]
         except _ErrorStatus as exc:
             # The API answers 404 for an empty folder.
             if exc.status == 404:
-                return
+                return []
             raise
         except (KeyError, TypeError) as exc:
             raise self._unavailable("it gave no list of files") from exc
-        for name in map(str, names):
+
+    def _walk(self, folder: str) -> Iterator[str]:
+        names = self._names_in(folder)
+        if folder and is_export(names):
+            return
+        for name in names:
             path = f"{folder}{name}"
             if not name.endswith("/"):
                 yield path

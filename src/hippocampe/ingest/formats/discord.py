@@ -7,15 +7,15 @@ from hippocampe.errors import UnreadableFile
 from hippocampe.ingest.formats.document import Place, walk
 from hippocampe.ingest.formats.format import Format, has_key
 from hippocampe.ingest.formats.record import (
+    UNKNOWN,
+    Authors,
     Problem,
     Record,
     TalkMessage,
     as_object,
-    forwarded,
     label_or,
     parse_content,
     parse_identifier,
-    parse_label,
     parse_time,
     parsed,
     storable_text,
@@ -41,7 +41,10 @@ def read_discord(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
         raise UnreadableFile(f"cannot import {source.name}: it contains no channel of Discord.")
     channel = _channel(properties["channel"], properties.get("guild", {}))
     messages = (as_object(value) for path, value in walk(source, _opened) if len(path) > 1)
-    yield from parsed(enumerate(messages, start=1), lambda raw: _message(raw, channel, zone))
+    authors = Authors()
+    yield from parsed(
+        enumerate(messages, start=1), lambda raw: _message(raw, channel, authors, zone)
+    )
 
 
 def _opened(path: Place) -> str:
@@ -56,17 +59,26 @@ def _channel(channel: dict[str, object], guild: dict[str, object]) -> str:
     return label_or(f"{guild.get('name')} #{name}", name)
 
 
-def _message(raw: dict[str, object], channel: str, zone: tzinfo) -> Iterator[TalkMessage]:
+def _message(
+    raw: dict[str, object], channel: str, authors: Authors, zone: tzinfo
+) -> Iterator[TalkMessage]:
     text, passed_on = _text(raw), _text(as_object(raw.get("forwardedMessage")))
+    said_by_another = bool(passed_on.strip()) and not text.strip()
     if passed_on.strip():
         # Discord does not tell its author.
-        text = "\n".join(filter(str.strip, (text, forwarded(passed_on, None))))
+        text = passed_on if said_by_another else f"{text}\n{UNKNOWN}: {passed_on}"
     if raw.get("type", _SPOKEN[0]) not in _SPOKEN or not text.strip():
         return
     author, reference = as_object(raw.get("author")), as_object(raw.get("reference"))
     yield TalkMessage(
         content=parse_content(text),
-        author=parse_label(author.get("nickname") or author.get("name"), "author"),
+        author=UNKNOWN
+        if said_by_another
+        else authors.label(
+            author.get("nickname") or author.get("name"),
+            parse_identifier(author.get("id")),
+            author.get("name"),
+        ),
         channel=channel,
         at=to_utc(parse_time(raw.get("timestamp")), zone),
         external_id=_external_id(raw.get("id")),

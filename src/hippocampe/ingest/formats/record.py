@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from hippocampe.errors import InvalidInput
 from hippocampe.language.text import without_lone_surrogates
@@ -18,6 +18,7 @@ from hippocampe.types import (
     MAX_METADATA_KEYS,
     Metadata,
     MetadataValue,
+    normal_label,
     printable,
 )
 
@@ -196,14 +197,31 @@ def parse_content(value: object) -> str:
     return content
 
 
-def forwarded(text: str, author: str | None) -> str:
-    """The text of a forwarded message, whose words are not those of who passes them on.
+UNKNOWN: Final = "?"
+"""The author of words that somebody passed on, if nothing names who said them."""
 
-    Args:
-        text: The text.
-        author: Its author; None if that is unknown.
-    """
-    return f"{author or '?'}: {text}"
+
+class Authors:
+    """The names of the authors in a file: of several people of one name, all but the first have their id after it."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, str] = {}
+
+    def label(self, name: object, id: str | None, told_by: object = None) -> str:
+        """The name of an author.
+
+        Args:
+            name: The displayed name, which several people may have.
+            id: The id of the author; None if unknown.
+            told_by: What tells the author from others of that name, rather than the id.
+
+        Raises:
+            InvalidInput: The name is not text, or has no printable character.
+        """
+        label = parse_label(name, "author")
+        if id is None or self._ids.setdefault(normal_label(label), id) == id:
+            return label
+        return parse_label(f"{label} ({label_or(told_by, id)})", "author")
 
 
 def parse_label(value: object, name: str) -> str:

@@ -26,6 +26,7 @@ from hippocampe.ingest.formats.memories import (
     ZEP,
 )
 from hippocampe.ingest.formats.record import ExternalIds, Problem, Record, TalkMessage
+from hippocampe.ingest.formats.signal import SIGNAL
 from hippocampe.ingest.formats.source import (
     DAMAGED,
     Room,
@@ -45,6 +46,7 @@ FORMATS: Mapping[str, Format] = {
     each.name: each
     for each in (
         CSV,
+        SIGNAL,
         WHATSAPP,
         JSONL,
         CHATGPT,
@@ -143,8 +145,10 @@ def _contents(path: Path, format: str | None) -> _Contents:
     if not files:
         for page in pages:
             _detect(page)
+        programs = _programs()
         raise UnreadableFile(
-            f"cannot import {path}: it contains no export of a conversation or a memory."
+            f"cannot import {path}: it contains no export of {programs}. Convert talk of another program to JSON "
+            "Lines: one message a line, with content, author and at."
         )
     return files, problems
 
@@ -271,7 +275,7 @@ def _detect(source: Source, default: str | None = None) -> str:
         raise InvalidInput(f"cannot import {source.name}: it is empty.")
     if _is_named(source, _NOTE):
         # It may quote any other format.
-        return MARKDOWN.name
+        return SIGNAL.name if SIGNAL.recognises(head) else MARKDOWN.name
     if head.startswith(_DATABASE):
         raise InvalidInput(
             f"cannot import {source.name}: it is a database. To restore a backup, put it in an empty folder as "
@@ -289,11 +293,15 @@ def _detect(source: Source, default: str | None = None) -> str:
     if _is_named(source, _TABLE):
         # Reading it says what is missing.
         return CSV.name
-    programs = ", ".join(dict.fromkeys(each.title for each in FORMATS.values()))
+    programs = _programs()
     raise InvalidInput(
         f"cannot tell the format of {source.name}: it looks like no export of {programs}. If it is one, "
         "choose its format. Statements, one a line, are stored by hippocampe remember --file."
     )
+
+
+def _programs() -> str:
+    return ", ".join(dict.fromkeys(each.title for each in FORMATS.values()))
 
 
 def _read(

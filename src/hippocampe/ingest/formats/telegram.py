@@ -7,16 +7,16 @@ from hippocampe.errors import InvalidInput, UnreadableFile
 from hippocampe.ingest.formats.document import Place, walk
 from hippocampe.ingest.formats.format import Format, has_key
 from hippocampe.ingest.formats.record import (
+    UNKNOWN,
+    Authors,
     Problem,
     Record,
     TalkMessage,
     as_list,
     as_object,
-    forwarded,
     label_or,
     parse_content,
     parse_identifier,
-    parse_label,
     parse_time,
     parse_timestamp,
     parsed,
@@ -60,7 +60,8 @@ def read_telegram(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
         for chat, inside in (_divided(path),)
         if len(inside) == 2 and inside[0] == "messages"
     )
-    yield from parsed(enumerate(messages, start=1), lambda found: _message(*found, zone))
+    authors = Authors()
+    yield from parsed(enumerate(messages, start=1), lambda found: _message(*found, authors, zone))
 
 
 def _divided(path: Place) -> tuple[Place, Place]:
@@ -76,25 +77,29 @@ def _opened(path: Place) -> str:
     return "{" if not inside and len(chat) != 2 else ""
 
 
-def _message(raw: dict[str, object], chat: _Chat, zone: tzinfo) -> Iterator[TalkMessage]:
+def _message(
+    raw: dict[str, object], chat: _Chat, authors: Authors, zone: tzinfo
+) -> Iterator[TalkMessage]:
     kind = raw.get("type")
     if not isinstance(kind, str):
         raise InvalidInput("the record is not a message of Telegram")
     text = _text(raw.get("text"))
     if kind != "message" or not text.strip():
         return
+    # A deleted account has no name; its id still identifies the author.
+    author = authors.label(raw.get("from") or raw.get("from_id"), _id(raw.get("from_id")))
     if "forwarded_from" in raw:
-        # A deleted account has no name.
-        origin = label_or(raw["forwarded_from"] or raw.get("forwarded_from_id"), None)
-        if origin is None or origin != label_or(raw.get("from"), None):
-            text = forwarded(text, origin)
+        # The words are not those of who passes them on.
+        origin, id = raw["forwarded_from"], raw.get("forwarded_from_id")
+        said_by = label_or(origin or id, UNKNOWN)
+        if said_by != label_or(raw.get("from"), None):
+            author = authors.label(said_by, _id(id))
     seconds = raw.get("date_unixtime")
     at = parse_time(raw.get("date")) if seconds is None else parse_timestamp(seconds)
     reply_to = raw.get("reply_to_message_id")
     yield TalkMessage(
         content=parse_content(text),
-        # A deleted account has no name; its id still identifies the author.
-        author=parse_label(raw.get("from") or raw.get("from_id"), "author"),
+        author=author,
         channel=_channel(chat),
         at=to_utc(at, zone),
         external_id=_external_id(chat, raw.get("id")),
@@ -103,6 +108,11 @@ def _message(raw: dict[str, object], chat: _Chat, zone: tzinfo) -> Iterator[Talk
         # A reply to a message of another chat cannot be resolved within this one.
         reply_to=None if raw.get("reply_to_peer_id") else _external_id(chat, reply_to),
     )
+
+
+def _id(value: object) -> str | None:
+    # A number in old exports.
+    return str(value) if isinstance(value, str | int) else None
 
 
 def _text(value: object) -> str:
