@@ -358,6 +358,34 @@ def test_a_memory_is_added_by_hand(reader: Reader, memory: Hippocampe) -> None:
     assert memory.recent(1, scope=HERE)[0].user == "rose"
 
 
+def test_what_is_typed_in_an_open_form_stays(reader: Reader, memory: Hippocampe) -> None:
+    page = reader.open("/memory")
+    opener = page.get_by_role("button", name="Add")
+    opener.dblclick()
+    field = page.get_by_label("Statement")
+    expect(field).to_be_focused()
+    field.fill("Rose a vendu son vélo")
+    opener.click()
+    expect(field).to_be_focused()
+    expect(field).to_have_value("Rose a vendu son vélo")
+
+    # The next statement, typed before the answer to the first one.
+    held: list[Any] = []
+    page.route("**/memory/add", lambda route: held.append(route), times=1)
+    field.press("Control+Enter")
+    expect(page.locator("#add.htmx-request")).to_have_count(1)
+    field.fill("Rose cherche un vélo")
+    held.pop().continue_()
+    expect(rows_of(page).first).to_contain_text("Rose a vendu son vélo")
+    expect(field).to_have_value("Rose cherche un vélo")
+    field.press("Control+Enter")
+    expect(rows_of(page).first).to_contain_text("Rose cherche un vélo")
+    expect(field).to_have_value("")
+    page.get_by_role("button", name="Cancel").click()
+    expect(field).to_be_hidden()
+    expect(opener).to_be_focused()
+
+
 def test_a_statement_of_a_failed_request_is_kept_until_it_is_sent(
     reader: Reader, memory: Hippocampe
 ) -> None:
