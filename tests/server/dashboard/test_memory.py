@@ -336,6 +336,20 @@ def test_a_tap_on_a_row_opens_its_memory(reader: Reader, memory: Hippocampe) -> 
     expect(page).to_have_url(re.compile("user=owen"))
 
 
+@pytest.mark.parametrize(("language", "word"), [("en", "result"), ("fr", "résultat")])
+def test_a_screen_reader_is_told_how_much_was_found(
+    reader: Reader, memory: Hippocampe, language: str, word: str
+) -> None:
+    page = reader.open("/memory", language=language)
+    # One that is inserted with its text may stay silent.
+    status = page.locator(".beside [role=status]").element_handle()
+    with page.expect_response(lambda answer: "q=voilier" in answer.url):
+        page.locator("#find").fill("voilier rouge")
+    settle(page)
+    page.wait_for_function("status => status.isConnected && status.textContent", arg=status)
+    assert word in status.inner_text()
+
+
 @pytest.mark.parametrize("language", ["en", "fr"])
 def test_the_field_of_a_new_memory_takes_the_width_of_its_form(
     reader: Reader, memory: Hippocampe, language: str

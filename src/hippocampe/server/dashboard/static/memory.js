@@ -187,5 +187,7 @@ found.addEventListener("keydown", (event) => {
 document.addEventListener("htmx:afterSettle", ({ target }) => {
   if (target !== found) return;
   count();
+  // Outside of what is replaced: what comes with its text may not be read out.
+  document.getElementById("said").textContent = found.querySelector("[data-said]")?.dataset.said ?? "";
   if (opened()) mark(opened());
 });
