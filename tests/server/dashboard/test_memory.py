@@ -67,6 +67,19 @@ def test_a_fact_is_added_edited_and_forgotten(reader: Reader, memory: Hippocampe
     check_accessible(page)
 
 
+def test_the_lines_of_a_fact_stay_when_it_is_edited(reader: Reader, memory: Hippocampe) -> None:
+    memory.set_fact("adresse", "12 rue des Lilas\nNantes", scope=HERE)
+    page = reader.open("/facts")
+    page.get_by_role("button", name="Edit: adresse").click()
+    field = page.get_by_label("Value: adresse")
+    field.press("Control+End")
+    field.press_sequentially(" (Loire)")
+    field.press("Control+Enter")
+    expect(facts_of(page)).to_contain_text("Nantes (Loire)")
+    said = memory.facts(scope=HERE)["adresse"].content
+    assert said == "12 rue des Lilas\nNantes (Loire)"
+
+
 def test_facts_by_keyboard_by_their_heads_and_by_words(reader: Reader, memory: Hippocampe) -> None:
     for key, value in (
         ("b", "deux"),
