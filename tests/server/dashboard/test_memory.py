@@ -413,6 +413,25 @@ def test_what_is_typed_in_an_open_form_stays(reader: Reader, memory: Hippocampe)
     expect(opener).to_be_focused()
 
 
+def test_going_back_to_an_earlier_search_keeps_what_is_typed(
+    reader: Reader, memory: Hippocampe
+) -> None:
+    page = reader.open("/memory?user=owen")
+    rows_of(page).get_by_role("link", name="Owen a un voilier rouge", exact=True).click()
+    expect(page.locator("#panel")).to_be_visible()
+    page.get_by_role("button", name="Add").click()
+    field = page.locator("#add textarea")
+    field.fill("Rose a vendu son vélo")
+    page.locator("#search-form").get_by_label("Told by").fill("rose")
+    expect(rows_of(page)).to_contain_text(["Rose veut un chien"])
+    page.go_back()
+    expect(page.locator("#panel")).to_be_hidden()
+    expect(rows_of(page)).to_contain_text(["Owen a un voilier rouge"])
+    expect(page).to_have_url(re.compile(r"/memory\?user=owen$"))
+    expect(field).to_have_value("Rose a vendu son vélo")
+    field.fill("")
+
+
 def test_a_statement_of_a_failed_request_is_kept_until_it_is_sent(
     reader: Reader, memory: Hippocampe
 ) -> None:
