@@ -35,6 +35,13 @@ def test_the_help_loads_neither_the_library_nor_pydantic(typed: tuple[str, ...])
     assert not (LIBRARY | {"asyncio", "pydantic"}) & set(done.stderr.split())
 
 
+def test_ctrl_c_while_the_commands_are_loaded_is_an_interruption() -> None:
+    pressed = "import types, sys, signal; here = types.ModuleType('hippocampe.cli.app'); "
+    pressed += "here.__getattr__ = lambda name: signal.raise_signal(signal.SIGINT); "
+    done = started(f"{pressed}sys.modules[here.__name__] = here; {RUN}", "recall", "x")
+    assert (done.returncode, done.stderr) == (130, "")
+
+
 def test_a_command_beside_an_owner_does_not_load_the_library(folder: Path, hashed: None) -> None:
     with Hippocampe.open(Config(folder, embedder="hashed:32", background=False)) as hippo:
         hippo.remember("Nina aime le thé vert", scope=Scope())

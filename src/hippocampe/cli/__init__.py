@@ -28,3 +28,6 @@ def main() -> None:
         # Nothing can be translated: the data of a language cannot be read.
         print(f"error: {exc}", file=sys.stderr)
         sys.exit(1)
+    except KeyboardInterrupt:
+        # The command had not begun: there is nothing to say.
+        sys.exit(130)

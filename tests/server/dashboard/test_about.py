@@ -58,6 +58,17 @@ def test_the_timeline_by_day_person_and_kind(reader: Reader, memory: Hippocampe)
     page.wait_for_url("**/memory/*-*")
 
 
+def test_people_are_sorted_by_the_column_that_says_so(
+    client: httpx.Client, memory: Hippocampe
+) -> None:
+    for number in range(3):
+        memory.observe(f"On part à {number} h ?", scope=Scope(user="lise", channel="lobby"))
+    memory.flush()
+    assert next(iter(memory.users(scope=Scope()))) == "lise"
+    told = re.findall(r"/person\?name=(\w+)", client.get("/people").text)
+    assert told == ["owen", "rose", "lise"]
+
+
 def test_a_person_and_a_subject(reader: Reader, memory: Hippocampe) -> None:
     page = reader.open("/people")
     page.get_by_role("link", name="owen", exact=True).click()

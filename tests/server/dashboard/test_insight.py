@@ -108,6 +108,21 @@ def test_what_a_digest_made_is_shown_with_its_messages(
     shoot(page, "live-made")
 
 
+def test_a_long_text_leaves_room_for_the_others(reader: Reader, lived: Hippocampe) -> None:
+    text = "Une phrase qui se répète. " * 400
+    lived.observe(text, scope=LOBBY)
+    kept = lived.remember(text, scope=HERE, collection="self", category="capability").memory
+    page = reader.open("/live")
+    line = page.locator(".heard li", has_text="Une phrase").bounding_box()
+    assert line and line["height"] < 300
+    show = page.locator(".heard").get_by_role("button", name="Show all of its")
+    show.click()
+    expect(show).to_have_attribute("aria-expanded", "true")
+    for path in ("/brain/self/capability", f"/graph/card/{kept.id}"):
+        assert "Une phrase" in (shown := page.request.get(path).text())
+        assert text.strip() not in shown
+
+
 def test_a_digest_that_fails_says_why(
     reader: Reader, lived: Hippocampe, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -81,3 +81,9 @@ def test_every_page_fits(
         if name in ("overview", "reviews", "facts", "people", "subjects", "graph"):
             assert page.evaluate("document.body.scrollHeight") < LONGEST, name
         shoot(page, f"{name}-{language}-{theme}-{size[0]}")
+
+
+def test_a_long_name_in_the_timeline_fits_the_narrowest_phone(
+    reader: Reader, memory: Hippocampe
+) -> None:
+    check_fits(reader.open("/timeline", language="fr", size=(360, 800)))

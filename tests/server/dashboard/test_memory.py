@@ -67,6 +67,19 @@ def test_a_fact_is_added_edited_and_forgotten(reader: Reader, memory: Hippocampe
     check_accessible(page)
 
 
+def test_the_lines_of_a_fact_stay_when_it_is_edited(reader: Reader, memory: Hippocampe) -> None:
+    memory.set_fact("adresse", "12 rue des Lilas\nNantes", scope=HERE)
+    page = reader.open("/facts")
+    page.get_by_role("button", name="Edit: adresse").click()
+    field = page.get_by_label("Value: adresse")
+    field.press("Control+End")
+    field.press_sequentially(" (Loire)")
+    field.press("Control+Enter")
+    expect(facts_of(page)).to_contain_text("Nantes (Loire)")
+    said = memory.facts(scope=HERE)["adresse"].content
+    assert said == "12 rue des Lilas\nNantes (Loire)"
+
+
 def test_facts_by_keyboard_by_their_heads_and_by_words(reader: Reader, memory: Hippocampe) -> None:
     for key, value in (
         ("b", "deux"),
@@ -336,6 +349,20 @@ def test_a_tap_on_a_row_opens_its_memory(reader: Reader, memory: Hippocampe) -> 
     expect(page).to_have_url(re.compile("user=owen"))
 
 
+@pytest.mark.parametrize(("language", "word"), [("en", "result"), ("fr", "résultat")])
+def test_a_screen_reader_is_told_how_much_was_found(
+    reader: Reader, memory: Hippocampe, language: str, word: str
+) -> None:
+    page = reader.open("/memory", language=language)
+    # One that is inserted with its text may stay silent.
+    status = page.locator(".beside [role=status]").element_handle()
+    with page.expect_response(lambda answer: "q=voilier" in answer.url):
+        page.locator("#find").fill("voilier rouge")
+    settle(page)
+    page.wait_for_function("status => status.isConnected && status.textContent", arg=status)
+    assert word in status.inner_text()
+
+
 @pytest.mark.parametrize("language", ["en", "fr"])
 def test_the_field_of_a_new_memory_takes_the_width_of_its_form(
     reader: Reader, memory: Hippocampe, language: str
@@ -356,6 +383,53 @@ def test_a_memory_is_added_by_hand(reader: Reader, memory: Hippocampe) -> None:
     add.get_by_label("Statement").press("Control+Enter")
     expect(rows_of(page).first).to_contain_text("Rose a vendu son vélo")
     assert memory.recent(1, scope=HERE)[0].user == "rose"
+
+
+def test_what_is_typed_in_an_open_form_stays(reader: Reader, memory: Hippocampe) -> None:
+    page = reader.open("/memory")
+    opener = page.get_by_role("button", name="Add")
+    opener.dblclick()
+    field = page.get_by_label("Statement")
+    expect(field).to_be_focused()
+    field.fill("Rose a vendu son vélo")
+    opener.click()
+    expect(field).to_be_focused()
+    expect(field).to_have_value("Rose a vendu son vélo")
+
+    # The next statement, typed before the answer to the first one.
+    held: list[Any] = []
+    page.route("**/memory/add", lambda route: held.append(route), times=1)
+    field.press("Control+Enter")
+    expect(page.locator("#add.htmx-request")).to_have_count(1)
+    field.fill("Rose cherche un vélo")
+    held.pop().continue_()
+    expect(rows_of(page).first).to_contain_text("Rose a vendu son vélo")
+    expect(field).to_have_value("Rose cherche un vélo")
+    field.press("Control+Enter")
+    expect(rows_of(page).first).to_contain_text("Rose cherche un vélo")
+    expect(field).to_have_value("")
+    page.get_by_role("button", name="Cancel").click()
+    expect(field).to_be_hidden()
+    expect(opener).to_be_focused()
+
+
+def test_going_back_to_an_earlier_search_keeps_what_is_typed(
+    reader: Reader, memory: Hippocampe
+) -> None:
+    page = reader.open("/memory?user=owen")
+    rows_of(page).get_by_role("link", name="Owen a un voilier rouge", exact=True).click()
+    expect(page.locator("#panel")).to_be_visible()
+    page.get_by_role("button", name="Add").click()
+    field = page.locator("#add textarea")
+    field.fill("Rose a vendu son vélo")
+    page.locator("#search-form").get_by_label("Told by").fill("rose")
+    expect(rows_of(page)).to_contain_text(["Rose veut un chien"])
+    page.go_back()
+    expect(page.locator("#panel")).to_be_hidden()
+    expect(rows_of(page)).to_contain_text(["Owen a un voilier rouge"])
+    expect(page).to_have_url(re.compile(r"/memory\?user=owen$"))
+    expect(field).to_have_value("Rose a vendu son vélo")
+    field.fill("")
 
 
 def test_a_statement_of_a_failed_request_is_kept_until_it_is_sent(

@@ -43,7 +43,7 @@ class Subjects(People):
 
 @router.get("/people")
 async def people(page: ReadPage, asked: Annotated[People, Depends()]) -> Response:
-    """The people who talk, by how much they said."""
+    """The people who talk, by how much is remembered of it."""
     return await _names(page, asked, await page.hippo.users(scope=page.scope))
 
 
@@ -58,8 +58,8 @@ async def _names(
 ) -> Response:
     """A page of names with their numbers, of those that have the words of the filter."""
     found = asked.having_words([*counts], str)
-    if asked.order == "name":
-        found.sort(key=fold)
+    # As the head of the column says; equal ones stay in the order of what they said.
+    found.sort(key=fold if asked.order == "name" else lambda name: -_memories(counts[name]))
     asked, shown = asked.cut(found)
     return page.render(
         "names.html",

@@ -52,7 +52,8 @@ async def row(page: ReadPage, key: str, edit: bool = False) -> Response:
 @router.post("")
 async def set_fact(page: WritePage, key: Text = "", value: Text = "") -> Response:
     """Set a fact; the old value becomes history."""
-    done = await page.hippo.set_fact(key.strip(), value, scope=page.scope)
+    text = value.replace("\r\n", "\n")
+    done = await page.hippo.set_fact(key.strip(), text, scope=page.scope)
     undo = f"/memory/{done.replaced[0]}/restore" if done.replaced else None
     said = page.say("Saved: {key}", key=done.memory.key)
     return page.part(toast=said, undo=undo, changed=CHANGED)

@@ -40,12 +40,12 @@ document.addEventListener("keydown", async (event) => {
   if (await discards(form)) form.querySelector("[data-cancel]")?.click();
 });
 
-// A form that is opened by a button, and one that is emptied once it is sent.
+// A form that a button opens, and one inside it closes. The first leads into an open form: what is typed is not lost.
 document.addEventListener("click", (event) => {
   const control = event.target.closest("[data-toggle]");
   const form = control && document.getElementById(control.dataset.toggle);
   if (!form) return;
-  form.hidden = !form.hidden;
+  form.hidden = form.contains(control);
   const opener = document.querySelector(`[aria-controls="${form.id}"]`);
   opener?.setAttribute("aria-expanded", String(!form.hidden));
   if (form.hidden) {
@@ -68,9 +68,14 @@ document.addEventListener("click", (event) => {
 // Not the id of the form: the browser would move the focus to it, and away from its field.
 if (location.hash === "#change") document.querySelector("[data-toggle=edit]")?.click();
 
-document.addEventListener("htmx:afterRequest", (event) => {
-  const form = event.detail.elt;
-  if (!event.detail.successful || !form.matches?.("form")) return;
+// A form is emptied once it is sent, unless the next text was typed meanwhile.
+const typed = (form) => new URLSearchParams(new FormData(form)).toString();
+const sent = new WeakMap();
+document.addEventListener("htmx:beforeRequest", ({ detail: { elt } }) => {
+  if (elt.matches?.("form")) sent.set(elt, typed(elt));
+});
+document.addEventListener("htmx:afterRequest", ({ detail: { elt: form, successful } }) => {
+  if (!successful || !form.matches?.("form") || typed(form) !== sent.get(form)) return;
   form.removeAttribute("data-dirty");
   if (form.matches("[data-reset]")) {
     form.reset();

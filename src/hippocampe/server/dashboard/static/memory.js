@@ -59,6 +59,8 @@ for (const name of ["pointerup", "pointercancel"]) {
 // The panel
 
 const rowOf = (id) => found.querySelector(`[data-row][data-id="${CSS.escape(id)}"]`);
+// The search when the panel was opened.
+let before;
 const opened = () => (panel.hidden ? "" : form.elements.open.value);
 
 function mark(id) {
@@ -74,6 +76,7 @@ function mark(id) {
 async function open(id, { edit = false, focus = true } = {}) {
   if (!(await discards(panel))) return;
   if (panel.hidden) {
+    before = query();
     // Going back closes the panel, and leaves the search as it is.
     const state = { query: query() };
     history.replaceState(state, "");
@@ -108,12 +111,17 @@ async function shut() {
 
 addEventListener("popstate", async ({ state }) => {
   const id = new URL(location).searchParams.get("open") ?? "";
-  if (id === opened()) return;
-  if (!(await discards(panel))) history.forward();
-  // The search was changed while the panel was open.
-  else if (state?.query && state.query !== query()) location.reload();
-  else if (id) show(id, { focus: false });
-  else hide();
+  if (id !== opened() && !(await discards(panel))) {
+    history.forward();
+    return;
+  }
+  // The search that was changed while the panel was open.
+  for (const [name, value] of new URLSearchParams(state?.query)) form.elements[name].value = value;
+  if (id !== opened()) {
+    if (id) show(id, { focus: false });
+    else hide();
+  }
+  search();
 });
 
 document.addEventListener("click", (event) => {
@@ -187,5 +195,10 @@ found.addEventListener("keydown", (event) => {
 document.addEventListener("htmx:afterSettle", ({ target }) => {
   if (target !== found) return;
   count();
+  // Outside of what is replaced: what comes with its text may not be read out.
+  document.getElementById("said").textContent = found.querySelector("[data-said]")?.dataset.said ?? "";
+  // HTMX has put its own state there, with which going back would load the page again, and close a form that is open.
+  const now = query();
+  history.replaceState({ query: now, opened: Boolean(opened()) && now === before }, "");
   if (opened()) mark(opened());
 });
