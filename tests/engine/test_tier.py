@@ -699,6 +699,15 @@ def test_a_process_that_keeps_the_others_waiting_is_named(
     assert other.remember("Camille élève des abeilles", scope=ME).action == "inserted"
 
 
+def test_a_connection_that_is_cut_before_a_lock_is_an_outage_with_a_reason(
+    join: Joiner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut = "SELECT pg_terminate_backend(pg_backend_pid())"
+    monkeypatch.setattr("hippocampe.store.locks.trying_to_write", lambda _: cut)
+    with pytest.raises(StoreError), store_of(join()).exclusive(wait=False):
+        pass
+
+
 def test_the_database_may_be_restarted(join: Joiner) -> None:
     hippo, server = join(), tier.current().database
     hippo.remember("Camille élève des abeilles", scope=ME)

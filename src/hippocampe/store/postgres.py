@@ -321,8 +321,10 @@ class PostgresStore(Store):
                 else:
                     space = None if FENCE.get() == EVERY else FENCE.get()
                     with self._holding(locks.waiting_for_writers(space) if wait else "") as holding:
-                        trying = locks.trying_to_write(space)
-                        yield wait or holding.exec_driver_sql(trying).scalar_one()
+                        with translated():
+                            trying = locks.trying_to_write(space)
+                            alone = wait or holding.exec_driver_sql(trying).scalar_one()
+                        yield alone
             finally:
                 self._held.depth = depth
 
