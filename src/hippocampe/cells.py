@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from hippocampe.errors import InvalidInput, SpaceElsewhere, StoreBusy, StoreError, StoreMissing
-from hippocampe.system import private
+from hippocampe.system import free_space, private
 from hippocampe.system.local_socket import DIVISION
 
 FOLDER = "cells"
@@ -169,8 +169,27 @@ class Divided:
         return seen[1]
 
     def write(self, division: Division) -> None:
-        """Put a division in force."""
-        private.replace_text(self._file, json.dumps(asdict(division)), durable=True)
+        """Put a division in force.
+
+        Raises:
+            StoreError: The file cannot be written; the former division stays in force.
+        """
+        try:
+            private.replace_text(self._file, json.dumps(asdict(division)), durable=True)
+        except OSError as exc:
+            raise free_space.refusal(exc, f"cannot write {self._file}") from exc
+
+    def settled(self) -> Division:
+        """The division while nothing moves: of moves that were interrupted, the target has a stale copy.
+
+        Raises:
+            StoreError: The file cannot be read or written.
+        """
+        found = self.read()
+        if found.moving:
+            found = replace(found, moving={}, stale={**found.stale, **found.moving})
+            self.write(found)
+        return found
 
     def remove(self) -> None:
         """Make the folder that of a single process again."""

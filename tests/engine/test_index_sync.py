@@ -131,6 +131,28 @@ def test_a_lost_or_damaged_index_is_built_anew(
     everything(opener(), scope, range(12))
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="sh")
+def test_an_index_that_another_process_still_writes_is_built_anew(
+    folder: Path, opener: Callable[..., Hippocampe], scope: Scope
+) -> None:
+    """As that which builds a graph does, if its parent was killed."""
+    hippo = opener()
+    fill(hippo, scope, range(10))
+    hippo.close()
+    damage(folder, "manifest")
+    generation = next((folder / "index").glob("*/memory/*"))
+    writing = "n=0; while : > $n; do n=$((n + 1)); done"
+    with subprocess.Popen(
+        ["sh", "-c", writing], cwd=generation, stderr=subprocess.DEVNULL
+    ) as other:
+        try:
+            while not (generation / "1000").exists():
+                time.sleep(0.01)
+            everything(opener(), scope, range(10))
+        finally:
+            other.kill()
+
+
 def test_a_restored_backup_gets_its_own_index(
     folder: Path,
     opener: Callable[..., Hippocampe],

@@ -358,3 +358,28 @@ def test_each_setting_is_documented_with_its_default_and_what_it_may_be(name: st
 @pytest.mark.parametrize("name", NAMES)
 def test_each_setting_is_explained_where_it_is_defined(name: str) -> None:
     assert re.search(rf"^ +{name}: \w", Settings.__doc__ or "", re.M)
+
+
+def test_callers_at_once_read_the_settings_once_for_all(
+    hippo: Hippocampe, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads, load = list[str](), rows.load
+
+    def slow(connection: Connection, space: str) -> dict[str, Any]:
+        reads.append(space)
+        time.sleep(0.3)
+        return load(connection, space)
+
+    monkeypatch.setattr(rows, "load", slow)
+    cached = hippo._context.corpus.settings  # pyright: ignore[reportPrivateUsage]
+    cached.clear()
+    threads = [threading.Thread(target=cached.of, args=(scope.space,)) for _ in range(8)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert len(reads) == 1
+    # What was just changed is read again.
+    hippo.update_settings(scope=scope, recent_hours=3)
+    assert cached.of(scope.space).recent_hours == 3
+    assert len(reads) == 2

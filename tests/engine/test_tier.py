@@ -1,6 +1,7 @@
 """Many processes on one database in PostgreSQL and one index in Qdrant: what each sees, and what outlives a failure."""
 
 import asyncio
+import os
 import re
 import shutil
 import socket
@@ -677,6 +678,32 @@ def test_a_frozen_process_delays_no_other_writer(
     deliveries.settle(writer, wait=False)
     assert contents(other, "abeilles") == ["Camille élève des abeilles"]
     assert other.verify().ok
+
+
+def test_a_process_that_keeps_the_others_waiting_is_named(
+    join: Joiner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "LOCK_SECONDS", 1)
+    suspended, other = join(), join()
+    told = rf"process {os.getpid()} on .* for 1 s .* pg_terminate_backend\((\d+)\)"
+    # It writes in the space of the other, or works on all spaces.
+    for space in ("default", None):
+        with (
+            store_of(suspended).fenced(space),
+            store_of(suspended).exclusive(),
+            pytest.raises(StoreBusy, match=told),
+        ):
+            other.remember("Camille élève des abeilles", scope=ME)
+    assert other.remember("Camille élève des abeilles", scope=ME).action == "inserted"
+
+
+def test_a_connection_that_is_cut_before_a_lock_is_an_outage_with_a_reason(
+    join: Joiner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut = "SELECT pg_terminate_backend(pg_backend_pid())"
+    monkeypatch.setattr("hippocampe.store.locks.trying_to_write", lambda _: cut)
+    with pytest.raises(StoreError), store_of(join()).exclusive(wait=False):
+        pass
 
 
 def test_the_database_may_be_restarted(join: Joiner) -> None:

@@ -153,6 +153,41 @@ def test_a_disk_without_a_free_byte_is_no_damage(kind: str, tmp_path: Path) -> N
     assert (done.returncode, done.stdout) == (0, 2 * said), done.stderr
 
 
+MOVE = """
+import asyncio, httpx
+from hippocampe.cells import Divided, Division
+from hippocampe.server.cells.moves import Mover
+(config.folder / "cells").mkdir(parents=True)
+divided = Divided(config.folder)
+divided.write(Division(2, pinned={"a": 0}))
+
+async def ask(cell, step, arguments):
+    if step == "copy-out":
+        fill()
+        return httpx.Response(507, json={"detail": "the disk is full"})
+    return httpx.Response(200, json={})
+
+async def moved():
+    mover = Mover(divided, ask, None)
+    try:
+        await mover.move("a", 1)
+    except errors.HippocampeError as exc:
+        assert "the disk is full" in str(exc)
+    assert refused(lambda: divided.write(Division(2)))
+    drain()
+    await mover.tidy()
+    assert divided.read() == Division(2, pinned={"a": 0})
+
+asyncio.run(moved())
+"""
+
+
+@pytest.mark.parametrize("kind", ["ext4", "tmpfs"])
+def test_a_space_that_could_not_be_moved_is_written_again(kind: str, tmp_path: Path) -> None:
+    [done] = small_disk.run(kind, tmp_path / "disk", MOVE)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("kind", ["ext4", "tmpfs"])
 def test_programs_read_on_and_lose_nothing(kind: str, tmp_path: Path) -> None:
     """One that is told what is refused, one that does not close its memory, and a server that answers 507."""

@@ -1,7 +1,9 @@
 """The reader refuses files that are not its own, whole and of its format, and reads pairs in order."""
 
+import errno
 import hashlib
 import json
+import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -129,3 +131,17 @@ def test_a_damaged_file_is_opened_once(monkeypatch: pytest.MonkeyPatch, tmp_path
             with pytest.raises(ModelUnavailable, match="reinstall"):
                 network.load_reader()
     assert opened == [b"damaged"]
+
+
+def test_a_process_that_lacks_descriptors_loads_the_reader_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def exhausted(_: str) -> Path:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(network, "_shipped", cache(network._shipped.__wrapped__))
+    with monkeypatch.context() as patch:
+        patch.setattr(network.resources, "files", exhausted)
+        with pytest.raises(ModelUnavailable, match="Too many open files"):
+            network.load_reader()
+    assert network.load_reader().about["format"] == network.FORMAT

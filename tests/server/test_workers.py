@@ -673,6 +673,11 @@ def test_a_cell_whose_router_ended_while_it_started_says_nothing(
         _tell(ready=True)
 
 
+def test_a_cell_whose_router_ended_before_its_order_says_nothing() -> None:
+    done = children.run("-m", "hippocampe.server.cells.cell", input="", text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+
+
 def test_cells_end_with_a_killed_router_and_serve_again(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     with serving(folder, "--workers", "2", start=interpreter) as (process, address):

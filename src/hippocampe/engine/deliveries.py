@@ -6,9 +6,12 @@ that sees them: each gives the present state of an item, so that it may be given
 """
 
 import hashlib
+import shutil
 import time
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
 
 from sqlalchemy import select
 
@@ -36,6 +39,16 @@ STRAY_SECONDS = 15.0
 def index_folder(folder: Path, model: str) -> Path:
     """The folder of the index of one embedding model."""
     return folder / "index" / hashlib.blake2b(model.encode(), digest_size=6).hexdigest()
+
+
+def remove_index(folder: Path) -> None:
+    """Remove the folder of an index, at once: a process that still writes in it would keep the next index from its place."""
+    doomed = folder.with_name(f"{folder.name}-{token_hex(4)}")
+    with suppress(OSError):
+        folder.rename(doomed)
+    for each in (folder, doomed):
+        # The next opening removes what is left.
+        shutil.rmtree(each, ignore_errors=True)
 
 
 def acknowledged_mark(corpus: Corpus) -> Path:

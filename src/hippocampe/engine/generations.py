@@ -4,9 +4,7 @@ Building an HNSW graph holds the interpreter lock for minutes, so it runs in a c
 `python -m hippocampe.engine.generations` builds one generation.
 """
 
-import json
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -161,4 +159,4 @@ def build_from_order(order: dict[str, Any]) -> None:
 
 if __name__ == "__main__":
     os.umask(0o077)
-    build_from_order(json.load(sys.stdin))
+    build_from_order(worker.taken_order())

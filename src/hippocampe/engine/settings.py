@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import partial
+from math import inf
 from typing import Any, Literal, cast
 
 from hippocampe.config import Config
@@ -262,7 +263,7 @@ class SpaceSettings:
         if (fresh := self.fresh(space)) is not None:
             return fresh
         try:
-            return self.refresh(space)
+            return self.refresh(space, since=time.monotonic())
         except StoreError:
             if (cached := self.cached(space)) is None:
                 raise
@@ -279,9 +280,16 @@ class SpaceSettings:
         known = self._cached.get(space)
         return known[1] if known is not None else None
 
-    def refresh(self, space: str) -> Settings:
-        """Read the settings of a space from the store."""
+    def refresh(self, space: str, *, since: float = inf) -> Settings:
+        """Read the settings of a space from the store, unless another caller has read them since a time.
+
+        Args:
+            since: A time on the monotonic clock.
+        """
         with self._loading:
+            # Each caller would read them in turn: with a slow database, that takes longer than they stay fresh.
+            if (known := self._cached.get(space)) is not None and known[0] >= since:
+                return known[1]
             with self.store.read() as connection:
                 stored = rows.load(connection, space)
             found = replace(defaults(self.config), **_usable(stored))

@@ -72,7 +72,7 @@ def divide(config: Config, count: int, before: Callable[[], object] = lambda: No
     divided = Divided(root)
     with ExitStack() as held:
         held.enter_context(_held(root))
-        former = _settled(divided) if divided.exists else Division(1)
+        former = divided.settled() if divided.exists else Division(1)
         found, embedder = _taken(root, former, held)
         copies = (*found.items(), *former.stale.items())
         lost = sorted(space for space, cell in copies if cell >= count)
@@ -179,7 +179,7 @@ def _copy_cells(divided: Divided, copy: Callable[[Path, Path], object], target: 
         for left in target.root.rglob(f"*{atomic_file.PARTIAL}*"):
             # Of a cell that was killed, and whose copy was made again.
             left.unlink()
-        _settled(target)
+        target.settled()
         # The same object: not even there and back again.
         if divided.read() is division:
             return
@@ -188,15 +188,6 @@ def _copy_cells(divided: Divided, copy: Callable[[Path, Path], object], target: 
     raise StoreBusy(
         f"cannot back up {divided.root}: its spaces are being moved. Try again once that has ended."
     )
-
-
-def _settled(divided: Divided) -> Division:
-    """The division; of moves that a crash interrupted, the target has a stale copy."""
-    found = divided.read()
-    if found.moving:
-        found = replace(found, moving={}, stale={**found.stale, **found.moving})
-        divided.write(found)
-    return found
 
 
 @contextmanager

@@ -400,7 +400,7 @@ def _open_index(config: Config, embedder: Embedder) -> tuple[Index, bool]:
         return open_index(folder, embedder), False
     except IndexUnavailable as exc:
         log.warning("rebuilding the index from the store: %s", exc)
-        shutil.rmtree(folder, ignore_errors=True)
+        deliveries.remove_index(folder)
         return open_index(folder, embedder), True
     except StoreFull as exc:
         raise StoreFull(

@@ -1,6 +1,5 @@
 """Change the embedder while reading and writing go on."""
 
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -74,7 +73,7 @@ def _empty_index(corpus: Corpus, embedder: Embedder) -> Index:
         index.empty()
         return index
     folder = deliveries.index_folder(corpus.config.folder, embedder.model)
-    shutil.rmtree(folder, ignore_errors=True)
+    deliveries.remove_index(folder)
     return open_index(folder, embedder)
 
 
@@ -88,8 +87,7 @@ def _remove_index(corpus: Corpus) -> None:
 def _close_and_delete(corpus: Corpus) -> None:
     """Close an index, and delete its files: no erasure would reach them."""
     close_index(corpus.index)
-    folder = deliveries.index_folder(corpus.config.folder, corpus.model)
-    shutil.rmtree(folder, ignore_errors=True)
+    deliveries.remove_index(deliveries.index_folder(corpus.config.folder, corpus.model))
 
 
 def _fill_and_switch(old: Writer, new: Writer, progress: Progress | None) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ serving process must never open it directly.
 import json
 import re
 import struct
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -150,5 +149,5 @@ def _holds(place: tuple[int, int], hit: tuple[int, int]) -> bool:
 
 
 if __name__ == "__main__":
-    folder, names, texts = json.load(sys.stdin)
+    folder, names, texts = worker.taken_order()
     print(json.dumps(_search(Path(folder), names, texts)))

@@ -6,6 +6,7 @@ lower layers, fine-tuned by `benchmarks/learn_reader.py`. Runs in onnxruntime.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 from collections.abc import Sequence
@@ -44,6 +45,8 @@ MAX_GROWTH: Final = 4.0
 """An outlier is clipped to this many times the average."""
 _BEGIN, _END = 0, 2
 _FILE: Final = "reader.zip"
+_PASSING: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+"""Errors of a process that lacks descriptors or memory for now."""
 _DAMAGED: Final = f"the reader cannot use its own weights, {_FILE}: reinstall Hippocampe."
 
 
@@ -78,6 +81,8 @@ class Reader:
             self._session = _session(graph)
             self._tokenizer = import_module("tokenizers").Tokenizer.from_str(pieces.decode())
         except Exception as exc:  # each library has errors of its own
+            if isinstance(exc, OSError) and exc.errno in _PASSING:
+                raise
             raise ModelUnavailable(
                 f"the reader cannot run here ({type(exc).__name__}): reinstall onnxruntime and tokenizers."
             ) from exc
@@ -156,10 +161,15 @@ def load_reader() -> Reader:
 
     Raises:
         ModelUnavailable: Its file is missing or damaged, or a library that it needs cannot be loaded. This is found
-            once; then it stays so until the process ends.
+            once; then it stays so until the process ends. Or the process is out of descriptors or memory, for now.
     """
-    with _loading:
-        found = _shipped()
+    try:
+        with _loading:
+            found = _shipped()
+    except OSError as exc:
+        raise ModelUnavailable(
+            f"the reader cannot be loaded now: {exc.strerror}. Give the process more, or close what it does not need."
+        ) from exc
     if isinstance(found, str):
         raise ModelUnavailable(found)
     return found
@@ -171,7 +181,9 @@ def _shipped() -> Reader | str:
     try:
         archive = (resources.files("hippocampe") / "data" / _FILE).read_bytes()
         return Reader(archive, min(THREADS, cpu_count() or 1))
-    except OSError:
+    except OSError as exc:
+        if exc.errno in _PASSING:
+            raise
         return _DAMAGED
     except ModelUnavailable as exc:
         return str(exc)

@@ -29,7 +29,27 @@ def waiting_for_writers(space: str | None) -> str:
     """The statement that waits for the writers of a space, or for all writers."""
     if space is None:
         return f"SELECT pg_advisory_xact_lock({_WRITERS}, 0)"
-    # Two spaces with the same number only wait for each other.
-    number = crc32(space.encode()) - 2**31
     every = f"pg_advisory_xact_lock_shared({_WRITERS}, 0)"
-    return f"SELECT {every}, pg_advisory_xact_lock({_SPACES}, {number})"
+    return f"SELECT {every}, pg_advisory_xact_lock({_SPACES}, {_number(space)})"
+
+
+def holding(space: str | None, seconds: int) -> str:
+    """The statement that returns who has kept the writers of a space waiting for so long, or all writers: the name and
+    the number of its connection."""
+    others = f"classid IN ({_UPGRADE}, {_WORDS})"
+    if space is None:
+        others += f" OR classid = {_WRITERS}"
+    else:
+        # Numbers of locks are shown without a sign.
+        others += f" OR (classid = {_WRITERS} AND mode = 'ExclusiveLock')"
+        others += f" OR (classid = {_SPACES} AND objid = {_number(space) % 2**32})"
+    return (
+        "SELECT application_name, pid FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' AND granted"
+        f" AND datname = current_database() AND now() - xact_start > interval '{seconds} s' AND ({others})"
+        " ORDER BY xact_start LIMIT 1"
+    )
+
+
+def _number(space: str) -> int:
+    # Two spaces with the same number only wait for each other.
+    return crc32(space.encode()) - 2**31

@@ -5,6 +5,8 @@ setting, and a prepared statement only where there is no pooler. Each transactio
 names the space whose rows it may see.
 """
 
+import os
+import socket
 import threading
 from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -18,7 +20,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
-from hippocampe.errors import InvalidInput, StoreError
+from hippocampe.errors import InvalidInput, StoreBusy, StoreError
 from hippocampe.store import driver, full_text, locks, meta, postgres_schema, schema
 from hippocampe.store.postgres_schema import EVERY, SPACE
 from hippocampe.store.schema import MADE
@@ -54,6 +56,8 @@ PREPARED_AFTER = 2
 """Executions of a statement by one connection before it is prepared."""
 LOCK_SECONDS = 30
 """Longest wait for the writers of other processes."""
+LOCK_TIMEOUT = "55P03"
+"""The code of the error of a statement that waited for longer."""
 
 _SERVER = "SELECT system_identifier FROM pg_control_system()"
 _NUMBER = "SELECT oid FROM pg_database WHERE datname = current_database()"
@@ -73,6 +77,8 @@ def make_engine(url: str, *, prepared: bool) -> Engine:
     Raises:
         InvalidInput: The URL cannot be used, or the driver is not installed.
     """
+    # For an operator who looks at the locks or at the statements of the database.
+    name = f"hippocampe, process {os.getpid()} on {socket.gethostname()}"
     try:
         parsed = make_url(url).set(drivername="postgresql+psycopg")
         engine = create_engine(
@@ -84,7 +90,7 @@ def make_engine(url: str, *, prepared: bool) -> Engine:
             pool_use_lifo=True,
             # The server may have closed an idle connection.
             pool_recycle=600,
-            connect_args={**CONNECTION, "prepare_threshold": None},
+            connect_args={**CONNECTION, "application_name": name, "prepare_threshold": None},
             json_serializer=schema.to_json,
         )
     except ArgumentError as exc:
@@ -197,16 +203,42 @@ class PostgresStore(Store):
 
     @contextmanager
     def _transaction(self, mode: str, more: str = "") -> Generator[Connection]:
-        connection = self._begin(mode, more)
+        with self._patient():
+            connection = self._begin(mode, more)
+            try:
+                yield connection
+                connection.commit()
+            except BaseException:
+                with suppress(DBAPIError):
+                    connection.rollback()
+                raise
+            finally:
+                connection.close()
+
+    @contextmanager
+    def _patient(self) -> Generator[None]:
+        """Name the process that held a lock for so long that a statement gave up.
+
+        Raises:
+            StoreBusy: There is one.
+        """
         try:
-            yield connection
-            connection.commit()
-        except BaseException:
-            with suppress(DBAPIError):
-                connection.rollback()
-            raise
-        finally:
-            connection.close()
+            yield
+        except DBAPIError as exc:
+            if getattr(exc.orig, "sqlstate", None) != LOCK_TIMEOUT:
+                raise
+            space = None if FENCE.get() == EVERY else FENCE.get()
+            with self.engine.connect() as connection:
+                # It began to hold the lock before this process began to wait for it.
+                found = connection.exec_driver_sql(locks.holding(space, LOCK_SECONDS)).first()
+            if found is None:
+                raise
+            name, number = found
+            raise StoreBusy(
+                f"{name} has kept other writers waiting for {LOCK_SECONDS} s in the middle of a write, so nothing was "
+                "changed: it is suspended, or very busy. Resume or stop it, or end its transaction in the database with "
+                f"SELECT pg_terminate_backend({number}), and try again."
+            ) from exc
 
     def _begin(self, mode: str, more: str) -> Connection:
         space = FENCE.get()
@@ -289,8 +321,10 @@ class PostgresStore(Store):
                 else:
                     space = None if FENCE.get() == EVERY else FENCE.get()
                     with self._holding(locks.waiting_for_writers(space) if wait else "") as holding:
-                        trying = locks.trying_to_write(space)
-                        yield wait or holding.exec_driver_sql(trying).scalar_one()
+                        with translated():
+                            trying = locks.trying_to_write(space)
+                            alone = wait or holding.exec_driver_sql(trying).scalar_one()
+                        yield alone
             finally:
                 self._held.depth = depth
 
@@ -312,7 +346,7 @@ class PostgresStore(Store):
     @contextmanager
     def _holding(self, waiting: str = "") -> Generator[Connection]:
         """Hold a lock, which a statement waits for, on a connection of its own."""
-        with translated():
+        with translated(), self._patient():
             connection = self._begin("", waiting)
         try:
             yield connection

@@ -102,7 +102,10 @@ def main() -> int:
     """Serve a cell; return the exit code."""
     garbage.collect_rarely()
     os.umask(0o077)
-    order: dict[str, Any] = json.loads(sys.stdin.readline())
+    if not (line := sys.stdin.readline()):
+        # The router ended meanwhile.
+        return 1
+    order: dict[str, Any] = json.loads(line)
     logs.install(order["log_format"], order["log_level"])
     cell: int = order["cell"]
     try:

@@ -7,7 +7,7 @@ At any instant one copy is in force, and the division says which:
 3. The division gives the space to the target, and marks the other copy as `stale`: writes go on.
 4. The other copy is removed from the files of the first cell, and the mark is removed.
 
-After a crash, a space that was `moving` is where it was, and the target's copy is `stale`.
+After a crash or a failure, a space that was `moving` is where it was, and the target's copy is `stale`.
 """
 
 import asyncio
@@ -67,7 +67,7 @@ class Mover:
             HippocampeError: A cell failed; the space stays where it is.
         """
         async with self._moving:
-            division = self._divided.read()
+            division = self._divided.settled()
             source = division.cell_of(space)
             if not 0 <= target < division.count:
                 raise InvalidInput(f"there is no cell {target}: choose 0 to {division.count - 1}.")
@@ -96,7 +96,7 @@ class Mover:
             HippocampeError: A cell failed; the moves before it are done.
         """
         async with self._moving:
-            division = self._divided.read()
+            division = self._divided.settled()
             await self._tidy(division.stale.values())
             found: list[tuple[str, int]] = []
             for cell in range(division.count):
@@ -116,14 +116,21 @@ class Mover:
 
     async def _moved(self, space: str, source: int, target: int) -> Moved:
         started = time.monotonic()
-        rows = await self._copied(space, source, target)
-        self._divided.write(self._divided.read().having(space, target).settled(space, stale=source))
+        try:
+            rows = await self._copied(space, source, target)
+            moved = self._divided.read().having(space, target)
+            self._divided.write(moved.settled(space, stale=source))
+        except BaseException:
+            # Where the disk has no room for the division either, `tidy` does it later.
+            with suppress(StoreError):
+                self._divided.settled()
+            raise
         seconds = time.monotonic() - started
         log.info("space %r moved from cell %d to cell %d", space, source, target)
         return Moved(space, source, target, rows, round(seconds, 3))
 
     async def _copied(self, space: str, source: int, target: int) -> int:
-        """Copy the rows; if that fails, writes go on at the source."""
+        """Copy the rows, and leave the space marked as `moving`."""
         division = self._divided.read()
         self._divided.write(replace(division, moving={**division.moving, space: target}))
         path = self._divided.root / FOLDER / f"{PREFIX}{token_hex(8)}.db"
@@ -131,9 +138,6 @@ class Mover:
         try:
             await self._step(source, "copy-out", where)
             return await self._step(target, "copy-in", where)
-        except BaseException:
-            self._divided.write(self._divided.read().settled(space, stale=target))
-            raise
         finally:
             for each in path.parent.glob(f"{path.name}*"):
                 each.unlink(missing_ok=True)
@@ -141,16 +145,16 @@ class Mover:
     async def stay_tidy(self) -> None:
         """Remove stale copies, now and whenever a cell could not: its disk was full, or it was away. Never returns."""
         while True:
-            with suppress(StoreError):
+            with suppress(StoreError, OSError):
                 await self.tidy()
             await asyncio.sleep(TIDY_SECONDS)
 
     async def tidy(self) -> None:
-        """Remove stale copies; those of a cell that fails stay."""
+        """Remove stale copies, also of moves that were interrupted; those of a cell that fails stay."""
         async with self._moving:
             for path in (self._divided.root / FOLDER).glob(f"{PREFIX}*"):
                 path.unlink(missing_ok=True)
-            for cell in set(self._divided.read().stale.values()):
+            for cell in set(self._divided.settled().stale.values()):
                 await self._try_tidy([cell])
 
     async def _try_tidy(self, cells: Iterable[int]) -> None:
