@@ -1,0 +1,85 @@
+"""Tell two statements of different facts by the kind of their values: "Toby's birthday is 30 January", "Toby is 14"."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from hippocampe.language.relations import Relation, relations
+from hippocampe.language.statement import Statement
+from hippocampe.language.wordings import ValueKind
+from hippocampe.updates.alignment import Alignment
+
+_Written = Collection[str]
+"""Kinds of words: "name", "label" (the number of a thing, "Year 3"), or those of `Token.kind`."""
+_DATE: Final = ("date", "month", "year")
+_AMOUNT: Final = ("number", "money", "rank")
+_NUMBER: Final = (*_AMOUNT, "label", "year")
+_NAME: Final = ("name",)
+_WRITTEN: Final[Mapping[ValueKind, _Written]] = MappingProxyType(
+    {
+        "date": _DATE,
+        "number": _AMOUNT,
+        "length": _AMOUNT,
+        "measure": _NUMBER,
+        "contact": _NUMBER,
+        "code": _NUMBER,
+        "name": _NAME,
+        "place": _NAME,
+    }
+)
+"""The written form of a value of each kind that has one."""
+_DENIED: Final = frozenset({"negation", "no_longer"})
+
+
+def are_two_facts(aligned: Alignment) -> bool:
+    """Return whether one statement tells a known relation, and the other neither names it nor gives a value of its kind.
+
+    A denial may be of anything: "no garden after all".
+    """
+    old, new = aligned.old, aligned.new
+    if _DENIED & new.signs:
+        return False
+    sides = ((old, aligned.open_old), (new, aligned.open_new))
+    return _is_of_another(*sides) or _is_of_another(*reversed(sides))
+
+
+_Side = tuple[Statement, Sequence[int]]
+"""A statement, and the positions of its words that the other one lacks."""
+
+
+def _is_of_another(one: _Side, other: _Side) -> bool:
+    """Return whether the first of two statements tells relations, and the second one nothing of them."""
+    told = [each for each in relations(one[0]) if not each.negated and each.kind in _WRITTEN]
+    known = {each.name for each in relations(other[0])}
+    return bool(told) and not any(
+        each.name in known or _is_named(each, *one) or _gives(*other, _WRITTEN[each.kind])
+        for each in told
+    )
+
+
+def _is_named(relation: Relation, statement: Statement, lacking: Sequence[int]) -> bool:
+    """Return whether the other statement repeats more of a statement than whom it is about."""
+    subject = set(relation.subject.split())
+    return any(
+        at not in lacking and not subject.issuperset(statement.tokens[at].norm.split())
+        for at in statement.content
+    )
+
+
+def _gives(statement: Statement, places: Sequence[int], written: _Written) -> bool:
+    """Return whether some words are written as a value; without capitals, any may be a name."""
+    if written is _NAME and statement.lowercase:
+        return True
+    return any(_kind(statement, at) in written for at in places)
+
+
+def _kind(statement: Statement, at: int) -> str:
+    tokens, token = statement.tokens, statement.tokens[at]
+    if token.kind == "number" and not token.unit and at - 1 in statement.content:
+        return "number" if tokens[at - 1].stem in statement.verbs else "label"
+    if token.kind != "word" or not token.name:
+        return token.kind
+    numbered = any(each.kind == "number" for each in tokens[at + 1 : at + 2])
+    return "name" if token.norm.isalpha() and not numbered else "word"
