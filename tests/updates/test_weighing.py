@@ -61,31 +61,6 @@ def test_things_of_two_numbers_are_two(old: str, new: str, *, another: bool) -> 
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "two"),
-    [
-        ("Otto's birthday is 4 May", "Otto is 9 now", True),
-        ("L'anniversaire d'Otto est le 4 mai", "Otto a fêté ses 9 ans", True),
-        ("Otto turned 9 on Friday", "Otto's in Year 5 now", True),
-        ("Otto is in Year 4", "Otto turned 9 on Friday", True),
-        ("Nina lives in Pau", "Nina: done", True),
-        ("Nina habite à Pau", "Nina est passée dimanche", True),
-        ("Le collège de Nina s'appelle Camus", "Nina passe en quatrième", True),
-        # A value of its kind, the relation, or a denial.
-        ("Nina lives in Pau", "Nina is off to Lyon for good", False),
-        ("Nina lives in Pau", "nina's at her mum's in lyon now", False),
-        ("Otto's birthday is 4 May", "Otto is of 5 May, I had it wrong", False),
-        ("Otto weighs 31 kilos", "The scale said 33 kilos for Otto", False),
-        ("Otto weighs 31 kilos", "Otto weighs less than last year", False),
-        ("Nina lives in Pau", "Nina isn't there any more", False),
-    ],
-)
-def test_what_gives_no_value_of_its_kind_is_another_fact(old: str, new: str, *, two: bool) -> None:
-    verdict, _ = concluded(old, new, {"update": 0.9})
-    kept = verdict in (Verdict.APART, Verdict.RELATED)
-    assert kept if two else verdict is Verdict.UPDATED
-
-
-@pytest.mark.parametrize(
     ("old", "new"),
     [
         ("Tom answers the supplier mails", "Ann answers the customer mails"),
@@ -791,6 +766,17 @@ def test_a_correction_that_is_far_is_seen_by_its_common_word(hippo: Hippocampe) 
     corrected = hippo.remember(new, scope=SCOPE)
     pending = [review.other.id for review in hippo.reviews(scope=SCOPE)]
     assert stored.id in (*corrected.replaced, *pending)
+
+
+def test_what_shares_a_word_is_weighed_before_what_is_only_near(
+    hippo: Hippocampe, reading: None
+) -> None:
+    shops = ("boulanger est rue des Lilas", "traiteur est rue des Lilas", "boucher est rue du Four")
+    for shop in shops:
+        hippo.remember(f"Notre {shop}", scope=SCOPE)
+    hippo.remember("Yann est serveur au Wallace", scope=SCOPE)
+    told = hippo.remember("Yann est maintenant cuisinier au Bistrot des Halles", scope=SCOPE)
+    assert told.action == "updated"
 
 
 @pytest.mark.parametrize("bare", ["👍", "::", "...", "?", "Zéphyrine"])
