@@ -9,7 +9,7 @@ from typing import Final
 from hippocampe.language.relations import Relation, relations
 from hippocampe.language.statement import Statement
 from hippocampe.language.wordings import ValueKind
-from hippocampe.updates.alignment import Alignment
+from hippocampe.updates.alignment import align
 
 _Written = Collection[str]
 """Kinds of words: "name", "label" (the number of a thing, "Year 3"), or those of `Token.kind`."""
@@ -33,14 +33,14 @@ _WRITTEN: Final[Mapping[ValueKind, _Written]] = MappingProxyType(
 _DENIED: Final = frozenset({"negation", "no_longer"})
 
 
-def are_two_facts(aligned: Alignment) -> bool:
+def are_two_facts(new: Statement, old: Statement) -> bool:
     """Return whether one statement tells a known relation, and the other neither names it nor gives a value of its kind.
 
     A denial may be of anything: "no garden after all".
     """
-    old, new = aligned.old, aligned.new
-    if _DENIED & new.signs:
+    if _DENIED & new.signs or not (_told(new) or _told(old)):
         return False
+    aligned = align(old, new)
     sides = ((old, aligned.open_old), (new, aligned.open_new))
     return _is_of_another(*sides) or _is_of_another(*reversed(sides))
 
@@ -49,9 +49,14 @@ _Side = tuple[Statement, Sequence[int]]
 """A statement, and the positions of its words that the other one lacks."""
 
 
+def _told(statement: Statement) -> list[Relation]:
+    """The relations that a statement tells with a value of such a kind."""
+    return [each for each in relations(statement) if not each.negated and each.kind in _WRITTEN]
+
+
 def _is_of_another(one: _Side, other: _Side) -> bool:
     """Return whether the first of two statements tells relations, and the second one nothing of them."""
-    told = [each for each in relations(one[0]) if not each.negated and each.kind in _WRITTEN]
+    told = _told(one[0])
     known = {each.name for each in relations(other[0])}
     return bool(told) and not any(
         each.name in known or _is_named(each, *one) or _gives(*other, _WRITTEN[each.kind])

@@ -39,7 +39,6 @@ from hippocampe.updates.alignment import Alignment, align
 from hippocampe.updates.beside import beside
 from hippocampe.updates.decide import Decision, Verdict
 from hippocampe.updates.evidence import common_subsequence, evidence_of, substituted
-from hippocampe.updates.facts import are_two_facts
 from hippocampe.updates.learnt import MERGING, OUTCOMES, SAME, SEPARATE, UPDATE, Floats, Model
 from hippocampe.updates.occasions import is_of_another_meal, is_only_done_again, occasion
 from hippocampe.updates.plans import (
@@ -192,8 +191,7 @@ def conclude(
     if 1 - float(shares[SEPARATE]) < thresholds["review"]:
         # Another value of a relation is worth a review however little the two resemble each other.
         return apart(rule) if rule.change is None else rule
-    of_another = is_about_another(aligned.new, aligned.old) or are_two_facts(aligned)
-    if of_another or is_only_done_again(aligned):
+    if is_about_another(aligned.new, aligned.old) or is_only_done_again(aligned):
         return apart(rule)
     why = veto(aligned, evidence, rule)
     outcome = likeliest(shares, evidence)
