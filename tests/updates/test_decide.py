@@ -829,7 +829,9 @@ def test_no_text_is_refused(new: str, old: str, subjects: list[str]) -> None:
         ("Nina lives in Pau", "Nina: done", True),
         ("Nina habite à Pau", "Nina est passée dimanche", True),
         ("Le collège de Nina s'appelle Camus", "Nina passe en quatrième", True),
-        # A value of its kind, the relation, or a denial.
+        # A value of its kind, a word of the relation, a denial, or a name.
+        ("Nina lives in Pau", "Nina has moved", False),
+        ("My brother is unemployed", "My brother started at Bosch", False),
         ("Nina lives in Pau", "Nina is off to Lyon for good", False),
         ("Nina lives in Pau", "nina's at her mum's in lyon now", False),
         ("Otto's birthday is 4 May", "Otto is of 5 May, I had it wrong", False),

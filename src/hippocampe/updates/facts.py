@@ -8,7 +8,7 @@ from typing import Final
 
 from hippocampe.language.relations import Relation, relations
 from hippocampe.language.statement import Statement
-from hippocampe.language.wordings import ValueKind
+from hippocampe.language.wordings import ValueKind, candidate_wordings
 from hippocampe.updates.alignment import align
 
 _Written = Collection[str]
@@ -34,15 +34,17 @@ _DENIED: Final = frozenset({"negation", "no_longer"})
 
 
 def are_two_facts(new: Statement, old: Statement) -> bool:
-    """Return whether one statement tells a known relation, and the other neither names it nor gives a value of its kind.
+    """Return whether one statement tells a known relation, and the other has no word of it and no value of its kind.
 
-    A denial may be of anything: "no garden after all".
+    A denial may be of anything, "no garden after all", and a new name the news of anything: "started at Bosch" ends "is out of work".
     """
-    if _DENIED & new.signs or not (_told(new) or _told(old)):
+    known = _told(old)
+    told = [each for each in _told(new) if _WRITTEN[each.kind] is not _NAME]
+    if _DENIED & new.signs or not (known or told):
         return False
     aligned = align(old, new)
     sides = ((old, aligned.open_old), (new, aligned.open_new))
-    return _is_of_another(*sides) or _is_of_another(*reversed(sides))
+    return _are_beyond(known, *sides) or _are_beyond(told, *reversed(sides))
 
 
 _Side = tuple[Statement, Sequence[int]]
@@ -54,17 +56,17 @@ def _told(statement: Statement) -> list[Relation]:
     return [each for each in relations(statement) if not each.negated and each.kind in _WRITTEN]
 
 
-def _is_of_another(one: _Side, other: _Side) -> bool:
-    """Return whether the first of two statements tells relations, and the second one nothing of them."""
-    told = _told(one[0])
-    known = {each.name for each in relations(other[0])}
+def _are_beyond(told: Sequence[Relation], one: _Side, other: _Side) -> bool:
+    """Return whether there are relations of one statement, and the other one tells nothing of them."""
+    words = frozenset(filter(str.isalpha, other[0].content_words))  # not "'s"
+    named = {each.name for each in candidate_wordings(words)}
     return bool(told) and not any(
-        each.name in known or _is_named(each, *one) or _gives(*other, _WRITTEN[each.kind])
+        each.name in named or _is_repeated(each, *one) or _gives(*other, _WRITTEN[each.kind])
         for each in told
     )
 
 
-def _is_named(relation: Relation, statement: Statement, lacking: Sequence[int]) -> bool:
+def _is_repeated(relation: Relation, statement: Statement, lacking: Sequence[int]) -> bool:
     """Return whether the other statement repeats more of a statement than whom it is about."""
     subject = set(relation.subject.split())
     return any(
