@@ -827,9 +827,10 @@ def test_no_text_is_refused(new: str, old: str, subjects: list[str]) -> None:
         ("Otto turned 9 on Friday", "Otto's in Year 5 now", True),
         ("Otto is in Year 4", "Otto turned 9 on Friday", True),
         ("Nina lives in Pau", "Nina: done", True),
-        ("Nina habite à Pau", "Nina est passée dimanche", True),
-        ("Le collège de Nina s'appelle Camus", "Nina passe en quatrième", True),
-        # A value of its kind, a word of the relation, a denial, or a name.
+        ("Nina habite à Pau", "Nina a fini", True),
+        # A value of its kind, a word of the relation, a denial, or what may end a name or a place.
+        ("Nina lives in Pau", "Nina emigrated", False),
+        ("Nina lives in Pau", "Nina's back home with us", False),
         ("Nina lives in Pau", "Nina has moved", False),
         ("My brother is unemployed", "My brother started at Bosch", False),
         ("Nina lives in Pau", "Nina is off to Lyon for good", False),

@@ -8,6 +8,7 @@ from typing import Final
 
 from hippocampe.language.relations import Relation, relations
 from hippocampe.language.statement import Statement
+from hippocampe.language.word_classes import word_classes
 from hippocampe.language.wordings import ValueKind, candidate_wordings
 from hippocampe.updates.alignment import align
 
@@ -36,10 +37,11 @@ _DENIED: Final = frozenset({"negation", "no_longer"})
 def are_two_facts(new: Statement, old: Statement) -> bool:
     """Return whether one statement tells a known relation, and the other has no word of it and no value of its kind.
 
-    A denial may be of anything, "no garden after all", and a new name the news of anything: "started at Bosch" ends "is out of work".
+    A denial may be of anything, "no garden after all". Where somebody lives, and what something is called, ends in any words,
+    "emigrated", but not because something is finished; and a new name is the news of anything, "started at Bosch".
     """
-    known = _told(old)
-    told = [each for each in _told(new) if _WRITTEN[each.kind] is not _NAME]
+    known = _told(old, names=word_classes().occurs("finished", new.norms))
+    told = _told(new, names=False)
     if _DENIED & new.signs or not (known or told):
         return False
     aligned = align(old, new)
@@ -51,9 +53,14 @@ _Side = tuple[Statement, Sequence[int]]
 """A statement, and the positions of its words that the other one lacks."""
 
 
-def _told(statement: Statement) -> list[Relation]:
-    """The relations that a statement tells with a value of such a kind."""
-    return [each for each in relations(statement) if not each.negated and each.kind in _WRITTEN]
+def _told(statement: Statement, *, names: bool) -> list[Relation]:
+    """The relations that a statement tells with a value of such a kind, perhaps a name."""
+    return [
+        each
+        for each in relations(statement)
+        if not each.negated and (written := _WRITTEN.get(each.kind))
+        if names or written is not _NAME
+    ]
 
 
 def _are_beyond(told: Sequence[Relation], one: _Side, other: _Side) -> bool:
