@@ -830,6 +830,8 @@ def test_no_text_is_refused(new: str, old: str, subjects: list[str]) -> None:
         ("Nina habite à Pau", "Nina a fini", True),
         # A value of its kind, a word of the relation, a denial, or what may end a name or a place.
         ("Nina lives in Pau", "Nina emigrated", False),
+        ("My gran is 91 years old", "My gran died on 4 May", False),
+        ("Ida a 2 enfants", "Ida a accouché d'une petite fille", False),
         ("Nina lives in Pau", "Nina's back home with us", False),
         ("Nina lives in Pau", "Nina has moved", False),
         ("My brother is unemployed", "My brother started at Bosch", False),
