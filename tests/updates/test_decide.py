@@ -817,6 +817,36 @@ def test_no_text_is_refused(new: str, old: str, subjects: list[str]) -> None:
     assert isinstance(subjects_of(new), frozenset)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "two"),
+    [
+        ("Otto's birthday is 4 May", "Otto is 9 now", True),
+        ("L'anniversaire d'Otto est le 4 mai", "Otto a fêté ses 9 ans", True),
+        ("Otto turned 9 on Friday", "Otto's in Year 5 now", True),
+        ("Otto is in Year 4", "Otto turned 9 on Friday", True),
+        ("Nina lives in Pau", "Nina: done", True),
+        ("Nina habite à Pau", "Nina a fini", True),
+        # A value of its kind, a word of the relation, a denial, or what may end a name or a place.
+        ("Nina lives in Pau", "Nina emigrated", False),
+        ("My gran is 91 years old", "My gran died on 4 May", False),
+        ("Ida a 2 enfants", "Ida a accouché d'une petite fille", False),
+        ("Nina lives in Pau", "Nina's back home with us", False),
+        ("Nina lives in Pau", "Nina has moved", False),
+        ("My brother is unemployed", "My brother started at Bosch", False),
+        ("Nina lives in Pau", "Nina is off to Lyon for good", False),
+        ("Nina lives in Pau", "nina's at her mum's in lyon now", False),
+        ("Otto's birthday is 4 May", "Otto is of 5 May, I had it wrong", False),
+        ("Otto weighs 31 kilos", "The scale said 33 kilos for Otto", False),
+        ("Otto weighs 31 kilos", "Otto weighs less than last year", False),
+        ("Nina lives in Pau", "Nina isn't there any more", False),
+    ],
+)
+def test_what_gives_no_value_of_its_kind_is_another_fact(old: str, new: str, *, two: bool) -> None:
+    decision = decide(new, old)
+    assert (decision.reason == "another fact") == two
+    assert not two or decision.is_final
+
+
 @given(sentences, st.sampled_from([str.upper, str.lower, str.title, str.swapcase]))
 def test_case_does_not_count(text: str, change: object) -> None:
     assert callable(change)

@@ -119,6 +119,7 @@ NO_VALUES = [
     ("my favourite dish is curry", "my favourite dish is cold"),
     ("my favourite show is Dark", "my favourite show is on tonight"),
     ("I am 41 years old", "I am 18 years old in my head"),
+    ("I am 41 years old", "I am 42 years old, or so"),
 ]
 
 VALUES = [
@@ -128,6 +129,9 @@ VALUES = [
     ("J'ai 41 ans", "J'ai 42 ans depuis hier"),
     ("Le lapin d'Ida pèse 2 kilos", "Le lapin d'Ida pèse 3 kilos à sa dernière pesée"),
     ("Ida's rabbit weighs 2 kilos", "Ida's rabbit weighs 3 kilos at its last check"),
+    ("Le lapin d'Ida pèse 2 kilos", "Le lapin d'Ida pèse 3 kilos, le régime rate"),
+    ("Ida's rabbit weighs 2.5 kilos", "Ida's rabbit weighs 3 kilos, the diet fails"),
+    ("Ida a 9 ans, elle est en CM1", "Ida a 10 ans"),
     ("J'ai 3 enfants", "J'ai 4 enfants à présent"),
     ("Je pèse 82 kilos", "Je suis descendu à 78 kilos"),
     ("I weigh 190 lb", "I'm down to 178 lb"),

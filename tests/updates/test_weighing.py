@@ -768,6 +768,17 @@ def test_a_correction_that_is_far_is_seen_by_its_common_word(hippo: Hippocampe) 
     assert stored.id in (*corrected.replaced, *pending)
 
 
+def test_what_shares_a_word_is_weighed_before_what_is_only_near(
+    hippo: Hippocampe, reading: None
+) -> None:
+    shops = ("boulanger est rue des Lilas", "traiteur est rue des Lilas", "boucher est rue du Four")
+    for shop in shops:
+        hippo.remember(f"Notre {shop}", scope=SCOPE)
+    hippo.remember("Yann est serveur au Wallace", scope=SCOPE)
+    told = hippo.remember("Yann est maintenant cuisinier au Bistrot des Halles", scope=SCOPE)
+    assert told.action == "updated"
+
+
 @pytest.mark.parametrize("bare", ["👍", "::", "...", "?", "Zéphyrine"])
 def test_a_statement_without_words_stops_nothing(hippo: Hippocampe, bare: str) -> None:
     for each in (bare, "ok", "it is", f"{bare} {bare}", "le la les", bare):

@@ -203,7 +203,7 @@ def is_sure(
         case "number":
             if statement.unclear or _is_for_doing(statement, rest):
                 return False
-            return not norms or _leaves_number(norms)
+            return not norms or rest[0].pause or _leaves_number(norms)
         case "name" | "place":
             return _is_sure_name(statement, wording, head, rest)
         case "text":

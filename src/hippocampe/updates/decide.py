@@ -2,7 +2,7 @@
 
 Similarity only nominates candidates: vectors place "David habite à Paris" next to "Mickael habite à
 Paris", and a sentence next to its negation. The words decide, by deterministic rules tried in order:
-same, relation, outcome, past, opposite, overlap. A pair that no rule decides is weighed by a learnt model (`weighing`) or left for
+same, relation, outcome, fact, past, opposite, overlap. A pair that no rule decides is weighed by a learnt model (`weighing`) or left for
 review, because a wrong merge costs more trust than a duplicate.
 """
 
@@ -26,6 +26,7 @@ from hippocampe.language.relations import Relation, relations
 from hippocampe.language.roles import only_order_differs
 from hippocampe.language.statement import Statement, parse
 from hippocampe.language.word_classes import word_classes
+from hippocampe.updates.facts import are_two_facts
 from hippocampe.updates.occasions import is_left_for_the_day
 from hippocampe.updates.outcomes import outcome
 from hippocampe.updates.supersession import ValueChange, value_change
@@ -35,7 +36,9 @@ __all__ = ["Decision", "Verdict", "compare", "decide"]
 _UNION: Final = words_of("union")
 _WITH: Final = words_of("beside")
 
-Rule = Literal["subject", "same", "relation", "outcome", "past", "opposite", "overlap", "weighed"]
+Rule = Literal[
+    "subject", "same", "relation", "outcome", "fact", "past", "opposite", "overlap", "weighed"
+]
 """The rule that decided; "weighed" is the learnt model."""
 
 
@@ -72,7 +75,7 @@ class Decision:
     @property
     def is_final(self) -> bool:
         """Return whether the learnt model may not decide otherwise."""
-        sure = self.rule in ("past", "opposite", "subject")
+        sure = self.rule in ("fact", "past", "opposite", "subject")
         return sure or self.verdict in (Verdict.UPDATED, Verdict.REINFORCED)
 
     @property
@@ -133,7 +136,7 @@ def compare(new: Statement, old: Statement) -> Decision:
 
 
 def _compare(new: Statement, old: Statement) -> Decision:
-    for rule in (_subject, _same, _relation, _outcome, _birth, _past, _opposite):
+    for rule in (_subject, _same, _relation, _outcome, _birth, _fact, _past, _opposite):
         decision = rule(new, old)
         if decision is not None:
             return decision
@@ -283,6 +286,11 @@ def _birth(new: Statement, old: Statement) -> Decision | None:
         any(each.name == "birth place" for each in relations(statement)) for statement in (new, old)
     )
     return Decision(Verdict.RELATED, "past", "a birth is another fact") if ours != theirs else None
+
+
+def _fact(new: Statement, old: Statement) -> Decision | None:
+    """They tell two facts of one person or thing: "Otto's birthday is 4 May", "Otto is 9"."""
+    return Decision(Verdict.APART, "fact", "another fact") if are_two_facts(new, old) else None
 
 
 def _past(new: Statement, old: Statement) -> Decision | None:
