@@ -333,7 +333,7 @@ def test_a_slow_processor_has_time_to_read_a_few_texts(
     for pace, left, several, seconds in (
         (0.0002, 0.1, False, 0.02),
         (0.0002, 0.1, True, 0.04),
-        (0.004, 0.1, False, 0.028),
+        (0.004, 0.1, False, 0.032),
         (0.02, 0.1, False, 0.05),
         (0.02, 0.0, False, 0.0),
         (0.02, inf, False, 720.0),

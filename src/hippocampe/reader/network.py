@@ -100,15 +100,16 @@ class Reader:
             head: What is asked of each pair.
             pairs: For `answer`, a message and a text, each after the name of its user and a colon where it is known;
                 for `relation`, an old statement and a new one.
-            seconds: No pair is begun after this time.
+            seconds: Time that it may take; no pair is begun that would likely end later.
         """
         began = perf_counter()
+        latest = began + seconds - self.seconds_per_pair
         pieces = {text: self._pieces(text) for pair in pairs for text in pair}
         places = iter(range(len(pairs)))
         read: dict[int, NDArray[np.float32]] = {}
 
         def work() -> None:
-            while perf_counter() - began < seconds and (place := next(places, None)) is not None:
+            while perf_counter() < latest and (place := next(places, None)) is not None:
                 one, two = pairs[place]
                 inputs = _inputs(pieces[one], pieces[two])
                 read[place] = self._session.run([head], inputs)[0][0]

@@ -37,7 +37,7 @@ SEVERAL_FACTOR: Final = 2
 """The factor of this time for a query that asks for what several texts tell."""
 MAX_SHARE: Final = 0.5
 """The share that reading and the wait for others may take together."""
-WORTH_READING: Final = 7
+WORTH_READING: Final = 8
 """Pairs to read on a slow processor too, in up to `MAX_SHARE`: unread, half of the near misses are taken for answers."""
 RETRY_FACTOR: Final = 0.9
 """Factor applied to the expected time when reading is skipped, so that it is retried after a load."""
@@ -113,7 +113,8 @@ def read_pairs(
         ModelUnavailable: The reader cannot be loaded.
     """
     reader = corpus.reader()
-    if seconds < fewest * reader.seconds_per_pair:
+    # The time of a pair is that of a thread, divided by the threads.
+    if seconds < (fewest + 1) * reader.seconds_per_pair:
         reader.seconds_per_pair *= RETRY_FACTOR
         raise NotRead
     if not _one_at_a_time.acquire(timeout=wait):
