@@ -212,6 +212,13 @@ def latency() -> Iterator[Row]:
             yield f"`{verb}`", f"{memories:,}", *times
 
 
+def deadline() -> Iterator[Row]:
+    """What a turn is given in time."""
+    for name, of in results("deadline").items():
+        shares = (decimal(of[each]) for each in ("given", "near miss", "small talk", "unread"))
+        yield name, *shares, f"{of['ms']['p50']:.0f} ms"
+
+
 TABLES: dict[str, Callable[[], Iterable[Row]]] = {
     "| figure | value |": overview,
     "| collection | questions | nDCG@10 | nDCG@10 of BM25 | method |": ranking,
@@ -221,6 +228,7 @@ TABLES: dict[str, Callable[[], Iterable[Row]]] = {
     ),
     "| figure | value | collection | command |": safety,
     "| operation | memories | median | 95th percentile |": latency,
+    "| turns | given the answer | near miss | small talk | unread | median |": deadline,
 }
 """The rows of each table, by its head."""
 
