@@ -4,6 +4,7 @@ import errno
 import hashlib
 import json
 import os
+import platform
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -14,6 +15,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import numpy as np
+import onnxruntime
 import pytest
 
 from hippocampe.errors import ModelUnavailable
@@ -21,6 +23,7 @@ from hippocampe.reader import network
 from hippocampe.reader.network import FORMAT, Reader
 
 GRAPH, PIECES = b"graph", b"{}"
+CPUINFO = Path("/proc/cpuinfo")
 
 
 def archive(about: dict[str, object], graph: bytes = GRAPH) -> bytes:
@@ -85,6 +88,14 @@ def test_logits_are_the_same_on_every_processor(reader: Reader) -> None:
     # Overflowing sums would read -9.59.
     pair = ("where does Bob live?", "Paul part à Rome le 4 juin avec sa soeur")
     assert reader.read_pairs("answer", [pair])[0, 0] == pytest.approx(-8.84, abs=0.3)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="of processors of this kind")
+@pytest.mark.skipif(not CPUINFO.exists(), reason="only Linux lists what a processor can do")
+def test_only_processors_without_vnni_saturate() -> None:
+    has_vnni = "vnni" in CPUINFO.read_text(encoding="utf-8")
+    saturates = network._saturates(onnxruntime, onnxruntime.SessionOptions())
+    assert saturates != has_vnni
 
 
 def test_no_pair_is_begun_after_the_time(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
