@@ -331,12 +331,12 @@ def test_a_slow_processor_has_time_to_read_a_few_texts(
 ) -> None:
     corpus = memory._context.corpus
     for pace, left, several, seconds in (
-        (0.0002, 0.1, False, 0.02),
-        (0.0002, 0.1, True, 0.04),
-        (0.004, 0.1, False, 0.032),
+        (0.0002, 0.1, False, 0.015),
+        (0.0002, 0.1, True, 0.0225),
+        (0.006, 0.1, False, 0.03),
         (0.02, 0.1, False, 0.05),
         (0.02, 0.0, False, 0.0),
-        (0.02, inf, False, 720.0),
+        (0.02, inf, False, 540.0),
     ):
         scripted.seconds_per_pair = pace
         reading_time, wait = reading.time_to_read(corpus, left, several=several)

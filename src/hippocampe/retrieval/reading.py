@@ -31,13 +31,13 @@ CERTAIN, UNLIKELY = 0.97, 0.3
 FEWEST_TO_BE_CERTAIN: Final = 16
 """Minimum number of results for that. Ranking compares each with the others, and of a few the best stands out also where
 none answers: for "who's diabetic?", an allergy among two statements scores .98. Reading must confirm it."""
-SHARE_OF_TIME: Final = 0.2
-"""The share of a caller's time left that reading may take: of a turn's 100 ms some 18."""
-SEVERAL_FACTOR: Final = 2
+SHARE_OF_TIME: Final = 0.15
+"""The share of a caller's time left that reading may take: of a turn's 100 ms some 13."""
+SEVERAL_FACTOR: Final = 1.5
 """The factor of this time for a query that asks for what several texts tell."""
 MAX_SHARE: Final = 0.5
 """The share that reading and the wait for others may take together."""
-WORTH_READING: Final = 8
+WORTH_READING: Final = 5
 """Pairs to read on a slow processor too, in up to `MAX_SHARE`: unread, half of the near misses are taken for answers."""
 RETRY_FACTOR: Final = 0.9
 """Factor applied to the expected time when reading is skipped, so that it is retried after a load."""
