@@ -92,14 +92,14 @@ def overview() -> Iterator[Row]:
         f"{percent(boat['first'])} / {percent(boat['injected'])}",
     )
     forms = ("as written", "capitals", "something told before")
-    typed, plain = (
+    mended, plain = (
         " / ".join(percent(results("typed")[side][form]["given"]) for form in forms)
         for side in ("with", "without")
     )
     yield (
         "own questions that are given their answer, as typed / in capitals / after a sentence about "
         "something else",
-        f"{typed}; without spelling and splitting {plain}",
+        f"{mended}; without spelling and splitting {plain}",
     )
     yield (
         "different statements wrongly merged (PAWS-X, 1,132 pairs a language)",
@@ -218,6 +218,27 @@ def deadline() -> Iterator[Row]:
         yield name, *shares, f"{of['ms']['p50']:.0f} ms"
 
 
+def typed() -> Iterator[Row]:
+    """Whether questions are answered however they are typed."""
+    forms = {
+        "as written": "as written, mostly in small letters",
+        "capitals": "in capitals",
+        "no accents, no question mark": "without accents and question mark",
+        "a typing error": "with a typing error in one word",
+        "something told before": "after a long sentence about something else",
+        "something told after": "between a greeting and something else",
+    }
+    found = results("typed")
+    for form, title in forms.items():
+        yield (
+            title,
+            *(
+                " → ".join(decimal(found[side][form][of], 2) for side in ("without", "with"))
+                for of in ("first", "given", "near miss")
+            ),
+        )
+
+
 TABLES: dict[str, Callable[[], Iterable[Row]]] = {
     "| figure | value |": overview,
     "| collection | questions | nDCG@10 | nDCG@10 of BM25 | method |": ranking,
@@ -230,6 +251,10 @@ TABLES: dict[str, Callable[[], Iterable[Row]]] = {
     "| operation, unread | memories | median | 95th percentile |": partial(
         latency, "latency-without-reader"
     ),
+    (
+        "| the question | answer first, without → with | given, without → with | "
+        "near miss brings something, without → with |"
+    ): typed,
     "| turns | given the answer | near miss | small talk | unread | median |": deadline,
 }
 """The rows of each table, by its head."""
