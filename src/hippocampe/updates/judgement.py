@@ -31,7 +31,7 @@ from hippocampe.updates.learnt import Floats, load_model
 from hippocampe.updates.nomination import least_cosine, nominate
 from hippocampe.updates.speakers import Told, is_unclear, labels, may_be_same, speaker_of
 from hippocampe.updates.twins import twins_of
-from hippocampe.updates.weighing import Weighed, apart, lost_words, weigh
+from hippocampe.updates.weighing import Weighed, apart, lost_words, shares_keyword, weigh
 
 MAX_RELATED = 8
 """Related memories that are linked, nearest first. Without a limit, a person's name alone would relate all."""
@@ -391,7 +391,7 @@ def _weigh_nearest(
     """
     terms = set(keywords(memory.content))
     unmerged = [
-        (cosine + _COMMON_WORD * (not terms.isdisjoint(keywords(old.content))), cosine, row)
+        (cosine + _COMMON_WORD * shares_keyword(old.content, terms), cosine, row)
         for row, (old, cosine, rule) in enumerate(compared)
         if cosine is not None and not rule.is_final
     ]

@@ -18,7 +18,7 @@ from hippocampe.types import Memory
 from hippocampe.updates.draft import Draft
 from hippocampe.updates.learnt import load_model
 from hippocampe.updates.speakers import may_be_same
-from hippocampe.updates.weighing import LEAST_COSINE, worth_weighing
+from hippocampe.updates.weighing import LEAST_COSINE, shares_keyword, worth_weighing
 
 MAX_BY_VECTOR = 10
 MAX_BY_SUBJECT = 20
@@ -96,7 +96,7 @@ def _find(
     terms.difference_update(*(name.split() for name in names))
     for old in statements.about(*scope, names, MAX_BY_SUBJECT):
         # No rule can match two statements that share only a name.
-        if old.id not in found and not terms.isdisjoint(keywords(old.content)):
+        if old.id not in found and shares_keyword(old.content, terms):
             found[old.id] = old
     return found
 

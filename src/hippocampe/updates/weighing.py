@@ -92,7 +92,12 @@ def worth_weighing(old: str, keywords_of_new: Set[str], cosine: float) -> bool:
     """Return whether two statements are near enough for the model to weigh them."""
     if cosine >= _NEAR:
         return True
-    return cosine >= LEAST_COSINE and not keywords_of_new.isdisjoint(keywords(old))
+    return cosine >= LEAST_COSINE and shares_keyword(old, keywords_of_new)
+
+
+def shares_keyword(old: str, keywords_of_new: Set[str]) -> bool:
+    """Return whether an old statement has a keyword of a new one."""
+    return not keywords_of_new.isdisjoint(keywords(old))
 
 
 Read = Callable[[Sequence[tuple[str, str]]], Floats | None]
