@@ -11,21 +11,18 @@ turns with the settings of a new space: a deadline of 100 ms. Run it alone on a 
 - `unread`: turns without time to read. `late`: turns without the results of the search.
 """
 
-import tempfile
 from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from random import Random
 from typing import Any
 from unittest.mock import patch
 
 import common
-from depth import ASKED, beside, store
-from hippocampe import Config, Hippocampe, Scope
+from depth import ASKED, arguments, stored_apart
+from hippocampe import Scope
 from hippocampe.reader.network import Reader, load_reader
 from hippocampe.types import Injection
-from reader_data import Question, World, held_out, worlds
+from reader_data import Question, World, worlds
 
 UNHURRIED = 10_000
 """A deadline in milliseconds that is never near."""
@@ -72,9 +69,6 @@ def measure(
     found: Sequence[World], most: int, questions: int, others: int, paces: Sequence[int]
 ) -> dict[str, Any]:
     """Store each world beside others, and ask its questions as turns at each pace."""
-    apart = [each for each in found if held_out(each.name)]
-    learnt = [each for each in found if not held_out(each.name)]
-    random = Random(1)
     ways = {
         "without a deadline": (1, UNHURRIED),
         **{
@@ -84,24 +78,15 @@ def measure(
     }
     counted = {name: Counter[str]() for name in ways}
     seconds: dict[str, list[float]] = {name: [] for name in ways}
-    for world in random.sample(apart, min(most, len(apart))):
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            Hippocampe.open(Config(Path(folder) / "data", background=False), join=False) as hippo,
-        ):
-            together = [world, *beside(world, learnt, others, random)]
-            ids = store(hippo, together, Path(folder), random)
-            asked = [each for each in world.questions if each.kind in ASKED]
-            asked = random.sample(asked, min(questions, len(asked)))
-            for name, (pace, deadline) in ways.items():
-                hippo.update_settings(scope=Scope(), hook_timeout_ms=deadline)
-                with slower(pace):
-                    for number, question in enumerate(asked):
-                        scope = Scope(user=question.user, channel=f"{name} {number}")
-                        turn = hippo.before_turn(question.content, scope=scope)
-                        counted[name].update(judged(question, turn, ids))
-                        seconds[name].append(turn.took_ms / 1000)
-        print(world.name, flush=True)
+    for stored in stored_apart(found, most, questions, others):
+        for name, (pace, deadline) in ways.items():
+            stored.hippo.update_settings(scope=Scope(), hook_timeout_ms=deadline)
+            with slower(pace):
+                for number, question in enumerate(stored.asked):
+                    scope = Scope(user=question.user, channel=f"{name} {number}")
+                    turn = stored.hippo.before_turn(question.content, scope=scope)
+                    counted[name].update(judged(question, turn, stored.ids))
+                    seconds[name].append(turn.took_ms / 1000)
     return {
         name: shares(each) | {"ms": common.percentiles(seconds[name])}
         for name, each in counted.items()
@@ -125,11 +110,7 @@ def shares(counted: Counter[str]) -> dict[str, Any]:
 
 def main() -> None:
     """Measure the worlds of the folders on the command line."""
-    parser = common.arguments(__doc__)
-    parser.add_argument("folders", type=Path, nargs="+")
-    parser.add_argument("--worlds", type=int, default=6, help="how many are asked about")
-    parser.add_argument("--questions", type=int, default=32, help="at most, of each world")
-    parser.add_argument("--beside", type=int, default=5, help="other worlds in the store of each")
+    parser = arguments(__doc__, most=6)
     parser.add_argument(
         "--slower", type=common.numbers, default="1,3", help="factors of the time to read"
     )

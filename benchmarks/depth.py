@@ -12,6 +12,7 @@ recalls that read more or fewer results.
 - `within`: before reading, an answer is among so many first results.
 """
 
+import argparse
 import tempfile
 from collections import Counter
 from collections.abc import Generator, Sequence
@@ -124,41 +125,69 @@ def judged(question: Question, found: Sequence[Recollection], ids: dict[str, str
     return ["asked Q", *(["first"] if right[:1] == [True] else []), *(["given"] if given else [])]
 
 
-def measure(found: Sequence[World], most: int, questions: int, others: int) -> dict[str, Any]:
-    """Store each world beside others, and ask its questions in each way."""
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A world that is stored beside others, and what is asked about it.
+
+    Attributes:
+        world: The world.
+        hippo: The memory of its statements and those of the others.
+        ids: The ids in the world of its memories.
+        asked: Some of its questions.
+        statements: The number of statements in the memory.
+    """
+
+    world: World
+    hippo: Hippocampe
+    ids: dict[str, str]
+    asked: list[Question]
+    statements: int
+
+
+def stored_apart(
+    found: Sequence[World], most: int, questions: int, others: int
+) -> Generator[Stored]:
+    """Store some of the worlds that the reader did not learn from, each beside others, one after the other."""
     apart = [each for each in found if held_out(each.name)]
     learnt = [each for each in found if not held_out(each.name)]
     random = Random(1)
-    counted = {name: Counter[str]() for name in WAYS}
-    deep: Counter[int] = Counter()
-    stored = 0
-    chosen = random.sample(apart, min(most, len(apart)))
-    for world in chosen:
+    for world in random.sample(apart, min(most, len(apart))):
         with (
             tempfile.TemporaryDirectory() as folder,
             Hippocampe.open(Config(Path(folder) / "data", background=False), join=False) as hippo,
         ):
             together = [world, *beside(world, learnt, others, random)]
             ids = store(hippo, together, Path(folder), random)
-            stored += sum(len(each.texts) for each in together)
             asked = [each for each in world.questions if each.kind in ASKED]
-            for question in random.sample(asked, min(questions, len(asked))):
-                scope = Scope(user=question.user)
-                for name, way in WAYS.items():
-                    with reading_so(way, counted[name]):
-                        results = hippo.recall(question.content, scope=scope, peek=True)
-                    counted[name].update(judged(question, results, ids))
-                if ASKED[question.kind] == "Q":
-                    with reading_so(Way(0), Counter()):
-                        unread = hippo.recall(
-                            question.content, scope=scope, limit=max(DEPTHS), peek=True
-                        )
-                    right = [ids.get(each.id) in question.answers for each in unread]
-                    deep.update(depth for depth in DEPTHS if any(right[:depth]))
+            asked = random.sample(asked, min(questions, len(asked)))
+            yield Stored(world, hippo, ids, asked, sum(len(each.texts) for each in together))
         print(world.name, flush=True)
+
+
+def measure(found: Sequence[World], most: int, questions: int, others: int) -> dict[str, Any]:
+    """Store each world beside others, and ask its questions in each way."""
+    counted = {name: Counter[str]() for name in WAYS}
+    deep: Counter[int] = Counter()
+    measured = statements = 0
+    for stored in stored_apart(found, most, questions, others):
+        measured, statements = measured + 1, statements + stored.statements
+        hippo, ids = stored.hippo, stored.ids
+        for question in stored.asked:
+            scope = Scope(user=question.user)
+            for name, way in WAYS.items():
+                with reading_so(way, counted[name]):
+                    results = hippo.recall(question.content, scope=scope, peek=True)
+                counted[name].update(judged(question, results, ids))
+            if ASKED[question.kind] == "Q":
+                with reading_so(Way(0), Counter()):
+                    unread = hippo.recall(
+                        question.content, scope=scope, limit=max(DEPTHS), peek=True
+                    )
+                right = [ids.get(each.id) in question.answers for each in unread]
+                deep.update(depth for depth in DEPTHS if any(right[:depth]))
     return {
-        "worlds": len(chosen),
-        "statements in a store": round(stored / max(len(chosen), 1)),
+        "worlds": measured,
+        "statements in a store": round(statements / max(measured, 1)),
         "asked": {kind: counted["as shipped"][f"asked {kind}"] for kind in "QNT"},
         "within": {
             str(depth): _share(deep[depth], counted["as shipped"]["asked Q"]) for depth in DEPTHS
@@ -183,13 +212,19 @@ def shares(counted: Counter[str]) -> dict[str, float]:
     }
 
 
-def main() -> None:
-    """Measure the worlds of the folders on the command line."""
-    parser = common.arguments(__doc__)
+def arguments(description: str | None, *, most: int) -> argparse.ArgumentParser:
+    """A parser of what `stored_apart` needs, with so many worlds by default."""
+    parser = common.arguments(description)
     parser.add_argument("folders", type=Path, nargs="+")
-    parser.add_argument("--worlds", type=int, default=29, help="how many are asked about")
+    parser.add_argument("--worlds", type=int, default=most, help="how many are asked about")
     parser.add_argument("--questions", type=int, default=32, help="at most, of each world")
     parser.add_argument("--beside", type=int, default=5, help="other worlds in the store of each")
+    return parser
+
+
+def main() -> None:
+    """Measure the worlds of the folders on the command line."""
+    parser = arguments(__doc__, most=29)
     given = parser.parse_args()
     found = [each for each in worlds(given.folders) if each.name.startswith("world")]
     result = measure(found, given.worlds, given.questions, given.beside)
