@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -362,8 +363,10 @@ def test_a_tab_stays_in_its_space_when_another_one_is_chosen_beside_it(
         page.locator("#add .primary").click()
     assert memory.stats(scope=Scope(space=summer)).memories["memory"] == 2
     assert memory.stats(scope=Scope()).memories["memory"] == 1
-    # A link of the tab in use goes on in its space too.
-    page.evaluate("() => dispatchEvent(new Event('focus'))")
-    page.goto("/memory")
+    # A link of the tab in use goes on in its space too. Reading the cookie waits for its write.
+    cookie = page.evaluate("() => (dispatchEvent(new Event('focus')), document.cookie)")
+    assert quote(summer, safe="'") in cookie
+    with page.expect_navigation(url="**/memory"):
+        page.locator("#rail a[href='/memory']").click()
     expect(page.locator("select[name=space]")).to_have_value(summer)
     expect(page.locator("#found")).to_contain_text("Owen vend son voilier")
