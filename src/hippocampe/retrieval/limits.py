@@ -178,7 +178,7 @@ def _is_same_of_speaker(asked: Statement, told: Statement) -> bool:
 
 def _of_other(query: AnalysedQuery, told: frozenset[str], item: Recollection) -> float:
     """The maximum score of what another user says of themselves."""
-    if not told.isdisjoint(of_speaker(item.content)):
+    if told and not told.isdisjoint(of_speaker(item.content)):
         return NO_ANSWER
     asked = query.features
     asks_value = _asks_value(query)
