@@ -18,6 +18,7 @@ from typing import Final
 from hippocampe.language.asides import without_aside
 from hippocampe.language.calendar import ORDINALS
 from hippocampe.language.detect import language_of
+from hippocampe.language.discourse import without_markers
 from hippocampe.language.grammar import grammar
 from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.names import NO_ALIASES, CanonicalNames, Renaming, renamed
@@ -38,6 +39,7 @@ from hippocampe.language.word_classes import word_classes
 
 CHANGE: Final = frozenset({"no_longer", "ended", "became", "correction", "now"})
 """Signs of a statement after which an older one may no longer hold."""
+_OF_MARKERS: Final = frozenset({"correction"})
 _FORMAL_QUESTIONS: Final = tuple(load_all("questions")["formal"])
 
 
@@ -47,10 +49,11 @@ class Statement:
     """A parsed statement.
 
     Attributes:
-        text: The text as written.
+        text: The text without the discourse markers around it.
+        written: The text as written.
         words: All its words.
         norms: The folded form of each word.
-        core: Words without openers, neutral adverbs ("now") and negation.
+        core: Words without neutral adverbs ("now") and negation.
         negations: Number of negations.
         unclear: Whether it has a negation no rule can handle ("not only", "ne … que").
         subjects: Its subject tags, folded.
@@ -59,6 +62,7 @@ class Statement:
     """
 
     text: str
+    written: str
     words: tuple[Word, ...]
     norms: tuple[str, ...]
     core: tuple[Word, ...]
@@ -96,8 +100,8 @@ class Statement:
     @cached_property
     def ironic(self) -> bool:
         """Return whether it means the contrary of what it says: "oh sure", "🙄"."""
-        return bool(_IRONIC.search(self.text)) or word_classes().occurs(
-            "irony", [word.norm for word in tokenize(self.text)]
+        return bool(_IRONIC.search(self.written)) or word_classes().occurs(
+            "irony", [word.norm for word in tokenize(self.written)]
         )
 
     @cached_property
@@ -147,7 +151,7 @@ class Statement:
     def _of(self, words: tuple[Word, ...]) -> Statement:
         """Return the statement with other words."""
         norms = tuple([word.norm for word in words])
-        core, negations, unclear = without_negation(_without_openers(words, norms), self.text)
+        core, negations, unclear = without_negation(_without_neutral(words, norms), self.text)
         return replace(
             self, words=words, norms=norms, core=tuple(core), negations=negations, unclear=unclear
         )
@@ -184,9 +188,12 @@ class Statement:
 
     @cached_property
     def signs(self) -> frozenset[str]:
-        """The signs of change, and "negation" and "future"."""
+        """The signs of change, and "negation" and "future"; of a discourse marker, "correction" alone."""
         known, tokens = grammar(self.language), self.tokens
         found = known.signs([token.norm for token in tokens], [token.stem for token in tokens])
+        if self.written != self.text:
+            around = tokens_of(self.written, known)
+            found |= _OF_MARKERS & known.signs([x.norm for x in around], [x.stem for x in around])
         if self.negations and not self.unclear and has_ceased(self.words):
             found |= {"no_longer"}
         return found | moods_of(tokens, known)
@@ -225,15 +232,16 @@ def parse(
 # An old statement is parsed again for each new statement it is compared with. A cache four times as
 # large made parsing 12 % slower, because the garbage collector traverses all cached words.
 @text_cache(1024)
-def _parse(text: str, subjects: tuple[str, ...], names: tuple[Renaming, ...]) -> Statement:
-    canonical = dict(names)
+def _parse(written: str, subjects: tuple[str, ...], names: tuple[Renaming, ...]) -> Statement:
+    text, canonical = without_markers(written), dict(names)
     words = renamed(tokenize(text), canonical)
     norms = tuple([word.norm for word in words])
-    core, negations, unclear = without_negation(_without_openers(words, norms), text)
+    core, negations, unclear = without_negation(_without_neutral(words, norms), text)
     tags = (renamed(tokenize(subject), canonical) for subject in subjects)
     plain = without_aside(text)
     return Statement(
         text=text,
+        written=written,
         words=tuple(words),
         norms=norms,
         core=tuple(core),
@@ -245,19 +253,12 @@ def _parse(text: str, subjects: tuple[str, ...], names: tuple[Renaming, ...]) ->
     )
 
 
-def _without_openers(words: Sequence[Word], norms: Sequence[str]) -> list[Word]:
+def _without_neutral(words: Sequence[Word], norms: Sequence[str]) -> list[Word]:
     classes = word_classes()
-    at = 0
-    while at < len(words) and (length := classes.match("openers", norms, at)):
-        # "No, she came" but not "No student came".
-        follows = words[at + length : at + length + 1]
-        apart = length > 1 or any(w.pause or w.opens for w in follows)
-        if not (apart or classes.match("openers", norms[at + length :] or ("",), 0)):
-            break
-        at += length
     if not classes.may_occur("neutral", norms):
-        return list(words[at:]) or list(words)
+        return list(words)
     remaining: list[Word] = []
+    at = 0
     while at < len(words):
         length = 0 if classes.match("kept", norms, at) else classes.match("neutral", norms, at)
         if not length:

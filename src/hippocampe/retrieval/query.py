@@ -14,6 +14,7 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.vocabulary import MAX_WORD_CHARACTERS, Vocabulary, spoken, text_words
 from hippocampe.language import names as known_names
 from hippocampe.language import questions
+from hippocampe.language.discourse import without_markers
 from hippocampe.language.kin import kin_asked
 from hippocampe.language.manners import asks_nothing, without_address
 from hippocampe.language.names import with_other_names
@@ -40,7 +41,7 @@ class AnalysedQuery:
     """A query, analysed for the pipeline.
 
     Attributes:
-        spoken: The query without the name of the companion whom it addresses, and without idioms.
+        spoken: The query without the name of the companion whom it addresses, discourse markers and idioms.
         topic: The past talk that it asks for, from `open_questions.recalled`, if any.
         text: The topic, or else the query, followed by the aliases of the names in it.
         dense: Its vector, shape (dimensions,); empty if it was not embedded.
@@ -74,7 +75,8 @@ def analyse(
     """
     aliases, vocabulary = corpus.aliases.of(scope.space), corpus.vocabulary
     chosen = corpus.settings.of(scope.space)
-    query = questions.rewrite_idioms(without_address(query, chosen.companion_names))
+    query = without_markers(without_address(query, chosen.companion_names))
+    query = questions.rewrite_idioms(query)
     of_all_times = questions.without_former(query)
     former, query = (query, of_all_times) if of_all_times else (None, query)
     window = _window(query, now, chosen.timezone)

@@ -1,0 +1,43 @@
+"""Remove discourse markers around a statement or a question: "oh, by the way, I moved!!" → "I moved".
+
+They say how it fits into the talk (Schiffrin, "Discourse Markers", 1987), not what is the case or asked.
+"""
+
+import re
+from typing import Final
+
+from hippocampe.language.lexicon import any_of, load_all
+
+_MARKERS: Final = {name: any_of(each) for name, each in load_all("words")["discourse"].items()}
+_PAUSE: Final = r"(?:\s*[,:!.…]+\s*|\s+[-–—]\s+)"
+_LEADING: Final = rf"{_MARKERS['leading']}\b"
+_PAUSED: Final = rf"{_MARKERS['paused']}\b"
+_OPENING: Final = re.compile(
+    rf"\s*(?:{_LEADING}(?:{_PAUSE}|\s+)"
+    rf"|{_PAUSED}{_PAUSE}|(?:{_PAUSED}\s+)+(?={_LEADING}|{_MARKERS['subjects']})"
+    # "so Nora left", but not "No Country for Old Men".
+    rf"|(?-i:{_PAUSED}\s+(?=[A-ZÀ-Þ]))"
+    rf"|{_MARKERS['labels']}\b{_PAUSE}"
+    rf"|{_MARKERS['telling']}\s*)+",
+    re.IGNORECASE,
+)
+_TRAILING: Final = rf"(?:[\s,]+{_MARKERS['trailing']}\b)*"
+_CLOSING: Final = re.compile(
+    rf"{_TRAILING}(?P<space>\s*)!*(?P<asked>\??)[!?]*{_TRAILING}[\s!]*\Z", re.IGNORECASE
+)
+_LONGEST_CLOSING: Final = 80
+_FEWEST_WORDS: Final = 2
+"""Words of a statement: a text with less beside its markers is left as it is."""
+
+
+def without_markers(text: str) -> str:
+    """Return a text without the discourse markers around it, and with one mark at its end; one of hardly more as it is."""
+    opening = _OPENING.match(text)
+    start = opening.end() if opening else 0
+    closing = _CLOSING.search(text, max(start, len(text) - _LONGEST_CLOSING))
+    assert closing is not None  # it matches nothing, too
+    mark = closing["space"] + closing["asked"] if closing["asked"] else ""
+    rest = text[start : closing.start()] + mark
+    if len(rest.split()) < _FEWEST_WORDS:
+        return text
+    return rest[0].upper() + rest[1:] if start and text.lstrip()[0].isupper() else rest
