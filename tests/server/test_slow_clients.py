@@ -52,7 +52,7 @@ def test_a_request_that_takes_long_is_not_given_up(
 
     monkeypatch.setattr(memory, "stats", slow.__get__(memory))
     with served(memory, loopback=True) as url:
-        assert httpx.get(f"{url}/readyz").status_code == 200
+        assert httpx.get(f"{url}/readyz", timeout=30).status_code == 200
 
 
 @pytest.mark.parametrize("path", [b"/api/recall", b"/v1/chat/completions"])
