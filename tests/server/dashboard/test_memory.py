@@ -335,6 +335,34 @@ def test_going_back_from_an_opened_memory_keeps_the_search(
     expect(page).to_have_url(re.compile("/overview"))
 
 
+def test_a_memory_that_is_opened_right_after_another_was_closed_stays_open(
+    reader: Reader, memory: Hippocampe
+) -> None:
+    page = reader.open("/memory")
+    # A busy browser goes back a while after it was told to.
+    page.evaluate(
+        "() => { const back = history.back; history.back = () => { window.back = back; }; }"
+    )
+    panel = page.locator("#panel")
+    title = panel.get_by_role("heading", level=2).first
+    link = rows_of(page).get_by_role("link", name="Owen a un voilier rouge", exact=True)
+    link.click()
+    expect(title).to_have_text("Owen a un voilier rouge")
+    page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    link.click()
+    page.evaluate(
+        """() => new Promise((gone) => {
+            addEventListener("popstate", () => setTimeout(gone));
+            window.back.call(history);
+        })"""
+    )
+    expect(title).to_have_text("Owen a un voilier rouge")
+    page.go_back()
+    expect(panel).to_be_hidden()
+    expect(page).to_have_url(re.compile("/memory$"))
+
+
 def test_a_tap_on_a_row_opens_its_memory(reader: Reader, memory: Hippocampe) -> None:
     kept = memory.memories(scope=HERE, subjects=["voilier"]).items[0]
     page = reader.open("/memory", size=PHONE)
