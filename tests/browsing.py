@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import httpx
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Browser, Dialog, Error, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Dialog, Error, Page, Route, expect, sync_playwright
 
 from hippocampe import Hippocampe, Scope
 from hippocampe.server.http.sessions import COOKIE
@@ -198,6 +198,17 @@ def settle(page: Page) -> None:
     """Wait until every part of a page is loaded, the page itself first: a link leads to an empty one."""
     page.wait_for_load_state()
     expect(page.locator(".skeleton, .htmx-request")).to_have_count(0, timeout=MOST_MS)
+
+
+@contextmanager
+def held(page: Page, address: str) -> Iterator[Callable[[], None]]:
+    """Hold the next request to an address, which the block sends; what is given lets it go."""
+    routes: list[Route] = []
+    page.route(address, lambda route: routes.append(route), times=1)
+    with page.expect_request(address):
+        yield lambda: routes.pop().continue_()
+    # The route is told right after its request, so before the next answer.
+    page.title()
 
 
 FINDINGS = """() => axe.run({ resultTypes: ["violations"] }).then(({ violations }) => violations

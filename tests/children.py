@@ -284,8 +284,11 @@ def stopping(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
+        told: set[int] = set()
         ends = time.monotonic() + 30
-        if (owner := read_owner(folder)) is not None:
-            os.kill(owner.pid, signal.SIGTERM)
-        while read_owner(folder) is not None and time.monotonic() < ends:
+        # One that was started beside the first takes the folder after it.
+        while (owner := read_owner(folder)) is not None and time.monotonic() < ends:
+            if owner.pid not in told:
+                told.add(owner.pid)
+                os.kill(owner.pid, signal.SIGTERM)
             time.sleep(0.02)

@@ -4,6 +4,7 @@ import gc
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -208,6 +209,18 @@ def defaults_of_tests() -> Iterator[None]:
 def patient(config: Config) -> Settings:
     """The defaults of the product, but for the deadline of a turn: on a busy machine it needs more."""
     return replace(DEFAULTS(config), hook_timeout_ms=10_000)
+
+
+def read_at_once(hippo: Hippocampe) -> None:
+    """Let turns read the store before their deadline runs out, however busy the machine is; a search may be late."""
+    pool = hippo._turns.read_pool  # pyright: ignore[reportPrivateUsage]
+    submit = pool.submit
+
+    def submitted(*call: Any) -> Future[Any]:
+        wait([reading := submit(*call)])
+        return reading
+
+    pool.submit = submitted
 
 
 @pytest.fixture

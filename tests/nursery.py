@@ -73,7 +73,7 @@ def warm_up() -> None:
                 for call in (["--help"], ["recall", "piano"]):
                     done = CliRunner(env={"HIPPOCAMPE_URL": url}).invoke(app, call)
                     assert done.exit_code == 0, done.output
-                assert httpx.get(f"{url}/memory").status_code == 200
+                assert httpx.get(f"{url}/memory", timeout=30).status_code == 200
             awaited.workers.close()
     for thread in set(threading.enumerate()) - {threading.main_thread()}:
         thread.join(10)

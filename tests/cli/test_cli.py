@@ -18,7 +18,8 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError
 from io import StringIO
 from pathlib import Path
-from time import sleep
+from time import perf_counter
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ import children
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.cli import call, terminal
 from hippocampe.cli.app import app
+from hippocampe.engine import stopwatch
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.errors import ModelUnavailable
 from hippocampe.ingest import archive
@@ -313,16 +315,18 @@ class TestBeforeTurn:
     ) -> None:
         said("le vieux four est chez Nadia")
         run("settings", "set", "recent_hours", "0")
-        run("settings", "set", "hook_timeout_ms", "400")
-        load = Vocabulary._load  # pyright: ignore[reportPrivateUsage]
+        load, passed = Vocabulary._load, [0.0]  # pyright: ignore[reportPrivateUsage]
 
         def slow(lexicon: Vocabulary, space: str) -> object:
-            sleep(0.6)
+            passed.append(60)
             return load(lexicon, space)
 
+        moved = SimpleNamespace(perf_counter=lambda: perf_counter() + sum(passed))
+        monkeypatch.setattr(stopwatch, "time", moved)
         monkeypatch.setattr(Vocabulary, "_load", slow)
         turn = run("before-turn", "où est le vieux four ?", "--json").json
         assert turn["trace"]["missing"] == []
+        assert len(passed) > 1
 
     def test_several_texts_are_one_turn(self, run: Run) -> None:
         run("before-turn", "En fait", "j'ai changé", "d'avis", "--user", "dev")

@@ -36,7 +36,11 @@ def test_the_help_loads_neither_the_library_nor_pydantic(typed: tuple[str, ...])
 
 
 def test_ctrl_c_while_the_commands_are_loaded_is_an_interruption() -> None:
-    pressed = "import types, sys, signal; here = types.ModuleType('hippocampe.cli.app'); "
+    # Ignored in the background of a shell.
+    pressed = (
+        "import types, sys, signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    )
+    pressed += "here = types.ModuleType('hippocampe.cli.app'); "
     pressed += "here.__getattr__ = lambda name: signal.raise_signal(signal.SIGINT); "
     done = started(f"{pressed}sys.modules[here.__name__] = here; {RUN}", "recall", "x")
     assert (done.returncode, done.stderr) == (130, "")

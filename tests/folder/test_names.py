@@ -21,7 +21,7 @@ def test_a_folder_whose_name_is_no_ascii_or_no_text(tmp_path: Path, name: bytes)
         with Hippocampe.open(folder) as joined:
             assert joined.recall("que boit Paul ?", scope=ME)
         with served(hippo, loopback=True) as url:
-            assert httpx.get(f"{url}/data").status_code == 200
+            assert httpx.get(f"{url}/data", timeout=30).status_code == 200
     with Hippocampe.open(folder) as hippo:
         hippo.erase(subject="Paul", scope=ME)
         assert hippo.verify(absent=["thé vert"]).ok

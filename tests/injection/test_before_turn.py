@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from children import child
-from conftest import DEFAULTS, FakeClock, Opener
+from conftest import DEFAULTS, FakeClock, Opener, read_at_once
 from hashed import HashedEmbedder
 from hippocampe import Config, Hippocampe, Scope, with_injection
 from hippocampe.aio import AsyncHippocampe
@@ -864,6 +864,7 @@ class TestFaults:
     def test_an_embedder_that_is_late(
         self, hippo: Hippocampe, broken: Broken, logged: pytest.LogCaptureFixture
     ) -> None:
+        read_at_once(hippo)
         hippo.update_settings(scope=LOBBY, hook_timeout_ms=400)
         release = threading.Event()
         broken.fault = lambda: release.wait(30) and None  # pyright: ignore[reportAttributeAccessIssue]
@@ -886,6 +887,7 @@ class TestFaults:
     def test_a_search_that_outlives_its_index_says_nothing(
         self, hippo: Hippocampe, broken: Broken, logged: pytest.LogCaptureFixture
     ) -> None:
+        read_at_once(hippo)
         hippo.update_settings(scope=LOBBY, hook_timeout_ms=400)
         release = threading.Event()
         broken.fault = lambda: release.wait(30) and None  # pyright: ignore[reportAttributeAccessIssue]
@@ -926,6 +928,7 @@ class TestFaults:
     def test_a_search_that_is_left_behind_stops(
         self, hippo: Hippocampe, broken: Broken, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        read_at_once(hippo)
         hippo.update_settings(scope=LOBBY, hook_timeout_ms=50)
         release = threading.Event()
         broken.fault = lambda: release.wait(30) and None  # pyright: ignore[reportAttributeAccessIssue]

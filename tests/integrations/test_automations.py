@@ -35,7 +35,7 @@ def test_the_http_nodes_of_n8n(memory: Hippocampe) -> None:
     key = memory.create_key(scope=Scope(), role="write").secret
     headers = {"Authorization": f"Bearer {key}", "User-Agent": "axios/1.12.0", "Accept": "*/*"}
     where = {"user": "paul", "channel": "4f1c"}
-    with served(memory, loopback=False) as url, httpx.Client(headers=headers) as node:
+    with served(memory, loopback=False) as url, httpx.Client(headers=headers, timeout=30) as node:
         before = node.post(f"{url}/api/before_turn", params=where, json={"message": QUESTION})
         assert "thé vert" in before.json()["text"]
         exchange = {"user_message": QUESTION, "reply": "Du thé vert."}
@@ -53,7 +53,7 @@ def test_the_mcp_node_of_n8n(memory: Hippocampe) -> None:
     }
     client = {"name": "@n8n/n8n-nodes-langchain.mcpClientTool", "version": "1"}
     hello = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "clientInfo": client}
-    with served(memory, loopback=False) as url, httpx.Client(headers=headers) as node:
+    with served(memory, loopback=False) as url, httpx.Client(headers=headers, timeout=30) as node:
 
         def send(method: str, id: int | None = None, **params: Any) -> Json:
             body = {"jsonrpc": "2.0", "method": method, "params": params}
@@ -121,7 +121,9 @@ def test_a_conversation_agent_of_home_assistant(memory: Hippocampe, server: Mode
                 "user": "01M8EW8FY0PVPKHNEWR4R0YX33",
             }
             headers = {"Authorization": f"Bearer {key}"}
-            answer = httpx.post(f"{url}/as/paul/v1/chat/completions", json=body, headers=headers)
+            answer = httpx.post(
+                f"{url}/as/paul/v1/chat/completions", json=body, headers=headers, timeout=30
+            )
             events = [line[6:] for line in answer.text.splitlines() if line.startswith("data: {")]
             deltas = [json.loads(each)["choices"] for each in events]
             parts = [each[0]["delta"] for each in deltas if each]

@@ -508,7 +508,7 @@ class TestBrain:
         def ask(number: int) -> str:
             body = {"model": "m", "messages": [{"role": "user", "content": str(number)}]}
             url = f"{server.openai_url}/chat/completions"
-            found = httpx.post(url, json=body, trust_env=False).json()
+            found = httpx.post(url, json=body, trust_env=False, timeout=30).json()
             return found["choices"][0]["message"]["content"]
 
         with ThreadPoolExecutor(16) as pool:
@@ -589,7 +589,7 @@ class TestRefusals:
     @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff"])
     def test_bodies_that_are_not_objects(self, server: ModelServer, body: bytes) -> None:
         url = f"{server.openai_url}/chat/completions"
-        answer = httpx.post(url, content=body, trust_env=False)
+        answer = httpx.post(url, content=body, trust_env=False, timeout=30)
         assert answer.status_code == 400
         assert len(server.errors) == 1
 

@@ -36,12 +36,12 @@ def key(memory: Hippocampe) -> dict[str, str]:
 
 def test_a_listed_origin_needs_a_key(url: str, memory: Hippocampe) -> None:
     # A program of this machine needs none.
-    assert httpx.get(f"{url}{STATS}").status_code == 200
-    refused = httpx.get(f"{url}{STATS}", headers={"Origin": PAGE})
+    assert httpx.get(f"{url}{STATS}", timeout=30).status_code == 200
+    refused = httpx.get(f"{url}{STATS}", headers={"Origin": PAGE}, timeout=30)
     assert refused.status_code == 401
     # The page reads why.
     assert refused.headers["access-control-allow-origin"] == PAGE
-    answer = httpx.get(f"{url}{STATS}", headers={"Origin": PAGE, **key(memory)})
+    answer = httpx.get(f"{url}{STATS}", headers={"Origin": PAGE, **key(memory)}, timeout=30)
     assert answer.status_code == 200
     assert answer.headers["access-control-allow-origin"] == PAGE
     assert "Origin" in answer.headers["vary"]
@@ -61,7 +61,7 @@ def test_a_listed_origin_needs_a_key(url: str, memory: Hippocampe) -> None:
     ],
 )
 def test_other_origins_are_refused(url: str, origin: str) -> None:
-    answer = httpx.get(f"{url}{STATS}", headers={"Origin": origin})
+    answer = httpx.get(f"{url}{STATS}", headers={"Origin": origin}, timeout=30)
     assert answer.status_code == 403
     preflight = {"Origin": origin, "Access-Control-Request-Method": "POST"}
     asked = httpx.options(f"{url}/api/recall", headers=preflight)
@@ -87,20 +87,23 @@ def test_a_preflight_is_answered_without_a_key(url: str) -> None:
 
 def test_pages_and_cookies_are_out_of_reach(memory: Hippocampe, url: str) -> None:
     secret = memory.create_key(scope=Scope(), role="admin").secret
-    with httpx.Client(base_url=url) as browser:
+    with httpx.Client(base_url=url, timeout=30) as browser:
         form = browser.get("/login").text
         assert "key" in form
         own = {"Origin": url}
         browser.post("/login", data={"key": secret, "next": "/"}, headers=own)
         assert browser.get(STATS, headers={"Origin": PAGE}).status_code == 401
         assert browser.get("/overview", headers={"Origin": PAGE}).status_code == 403
-    assert httpx.get(f"{url}/healthz", headers={"Origin": PAGE}).status_code in (200, 403)
+    assert httpx.get(f"{url}/healthz", headers={"Origin": PAGE}, timeout=30).status_code in (
+        200,
+        403,
+    )
 
 
 def test_without_a_list_nothing_changes(hashed: None, open_hippo: Opener) -> None:
     memory = open_hippo(embedder="hashed:64")
     with served(memory, loopback=True) as url:
-        answer = httpx.get(f"{url}{STATS}", headers={"Origin": PAGE, **key(memory)})
+        answer = httpx.get(f"{url}{STATS}", headers={"Origin": PAGE, **key(memory)}, timeout=30)
     assert answer.status_code == 403
     assert "access-control-allow-origin" not in answer.headers
 

@@ -176,7 +176,7 @@ def test_a_request_and_its_answer_come_as_they_are(
     )
     with (
         passing(open_hippo, lambda got: Say(body, 203, said)) as (url, seen, memory),
-        httpx.Client() as client,
+        httpx.Client(timeout=30) as client,
     ):
         # A request through a proxy needs a key.
         secret = memory.create_key(scope=Scope(), role="write").secret
@@ -248,7 +248,7 @@ def test_a_chat_that_is_too_large_to_read_is_passed_on(
     monkeypatch.setattr(proxy, "MAX_READ_BYTES", 1_000)
     chat = {"model": "m", "messages": [{"role": "user", "content": "é" * 9_000}]}
     with passing(open_hippo, lambda got: Say(b'{"ok": 1}')) as (url, seen, memory):
-        answer = httpx.post(f"{url}/v1/chat/completions", json=chat)
+        answer = httpx.post(f"{url}/v1/chat/completions", json=chat, timeout=30)
         assert answer.json() == {"ok": 1}
         assert json.loads(seen[0].body) == chat
         assert memory.messages(scope=DEV) == []
@@ -297,9 +297,9 @@ def test_an_answer_that_breaks_off_is_seen(hashed: None, open_hippo: Opener, pie
     said = Say([SOUND] if pieces else SOUND, 200, DATA, cut=True)
     with passing(open_hippo, lambda got: said) as (url, _, _):
         with pytest.raises(httpx.RemoteProtocolError):
-            httpx.get(f"{url}/v1/files/file-1/content")
+            httpx.get(f"{url}/v1/files/file-1/content", timeout=30)
         # Other requests are served.
-        assert httpx.get(f"{url}/healthz").status_code == 200
+        assert httpx.get(f"{url}/healthz", timeout=30).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -380,9 +380,12 @@ def test_the_account_of_the_provider_is_not_listed(hashed: None, open_hippo: Ope
         assert seen == []
         for path in ("files/file-1/content", "models", "models/gpt"):
             assert httpx.get(f"{url}/v1/{path}", headers=headers, timeout=30).status_code != 403
-        assert httpx.post(f"{url}/v1/files", headers=headers, content=b"x").status_code == 200
+        assert (
+            httpx.post(f"{url}/v1/files", headers=headers, content=b"x", timeout=30).status_code
+            == 200
+        )
         # A program of this machine has no space of its own.
-        assert httpx.get(f"{url}/v1/files").status_code == 200
+        assert httpx.get(f"{url}/v1/files", timeout=30).status_code == 200
 
 
 def test_roles_of_what_is_passed_on(hashed: None, open_hippo: Opener) -> None:

@@ -75,7 +75,7 @@ def conversation(url: str, server: ModelServer, make: Make, path: str) -> list[t
         history.append({"role": "user", "content": said})
         sent = make(list(history))
         headers = {"X-Hippocampe-User": "dev"}
-        httpx.post(f"{url}/v1/{path}", json=sent, headers=headers).raise_for_status()
+        httpx.post(f"{url}/v1/{path}", json=sent, headers=headers, timeout=30).raise_for_status()
         pairs.append((sent, dict(server.requests[-1].body)))
         history.append({"role": "assistant", "content": f"Réponse {len(history)}."})
     return pairs
@@ -110,7 +110,7 @@ def test_earlier_injections_survive_a_pause(
     sent: list[Any] = []
     for said in SAID[1:]:
         body = chat_completions(history)
-        httpx.post(f"{url}/v1/chat/completions", json=body).raise_for_status()
+        httpx.post(f"{url}/v1/chat/completions", json=body, timeout=30).raise_for_status()
         sent.append(server.requests[-1].body)
         history += [
             {"role": "assistant", "content": f"Réponse {len(history)}."},
@@ -130,7 +130,7 @@ def test_earlier_injections_stay_while_memory_fails(
     sent: list[Any] = []
     for said in SAID[1:]:
         body = {**chat_completions(history), "user": "dev"}
-        httpx.post(f"{url}/v1/chat/completions", json=body).raise_for_status()
+        httpx.post(f"{url}/v1/chat/completions", json=body, timeout=30).raise_for_status()
         sent.append(server.requests[-1].body)
         history += [
             {"role": "assistant", "content": f"Réponse {len(history)}."},

@@ -77,7 +77,7 @@ def test_a_stream_comes_byte_for_byte(
     assert cost.input_tokens > cost.injected_tokens > 10
     assert cost.output_tokens > 3
     body = {"model": "scripted", "messages": ASK, "stream": True}
-    through = httpx.post(f"{client.base_url}chat/completions", json=body)
+    through = httpx.post(f"{client.base_url}chat/completions", json=body, timeout=30)
     assert through.headers["content-type"] == "text/event-stream; charset=utf-8"
     events = [line for line in through.text.splitlines() if line]
     assert events[-1] == "data: [DONE]"
@@ -247,7 +247,9 @@ def test_an_image_alone_does_not_ask_again(
     ):
         body = {"model": "scripted", "max_tokens": 9, field: [*talk]}
         headers = {"X-Hippocampe-User": "dev"}
-        httpx.post(f"{client.base_url}{path}", json=body, headers=headers).raise_for_status()
+        httpx.post(
+            f"{client.base_url}{path}", json=body, headers=headers, timeout=30
+        ).raise_for_status()
         sent.append(asked(server)[field])
         talk.append({"role": "assistant", "content": answer})
         talk.append({"role": "user", "content": content})
@@ -319,7 +321,9 @@ def test_half_an_emoji_does_not_lose_a_chat(
     talk: list[Any] = [{"role": "user", "content": message}]
     body = {"model": "scripted", "messages": talk, "user": "dev"}
     url = f"{client.base_url}chat/completions"
-    httpx.post(url, content=json.dumps(body), headers={"content-type": "application/json"})
+    httpx.post(
+        url, content=json.dumps(body), headers={"content-type": "application/json"}, timeout=30
+    )
     assert stored(memory, 2) == [message.replace("\ud83d", "\ufffd"), "Haha"]
 
 
@@ -389,7 +393,7 @@ def test_the_address_names_the_speaker(
     told = [each.author for each in memory.messages(scope=Scope()) if each.role == "user"]
     assert told == ["Zoé B", "dev", "Zoé B"]
     for path in ("/as/paul/api/memories", "/as//v1/models", "/as/v1/models"):
-        assert httpx.get(base + path).status_code == 404
+        assert httpx.get(base + path, timeout=30).status_code == 404
 
 
 def test_a_key_opens_its_space_with_its_role(memory: Hippocampe, server: ModelServer) -> None:
@@ -479,7 +483,7 @@ def test_requests_without_a_conversation(
     answer = httpx.post(f"{client.base_url}chat/completions", content=body, timeout=30)
     assert answer.status_code == 400
     assert answer.json()["error"]["message"]
-    lost = httpx.get(f"{client.base_url}nowhere")
+    lost = httpx.get(f"{client.base_url}nowhere", timeout=30)
     assert lost.json()["error"]["type"] == "not_found_error"
 
 

@@ -237,7 +237,9 @@ def test_a_key_comes_as_the_client_sends_it(memory: Hippocampe, server: ModelSer
         assert FACT in str(asked(server))
         header = {"x-api-key": made.secret}
         body = {"model": "x", "max_tokens": 9, "messages": ASK}
-        assert httpx.post(f"{client.base_url}/v1/messages", json=body, headers=header).is_success
+        assert httpx.post(
+            f"{client.base_url}/v1/messages", json=body, headers=header, timeout=30
+        ).is_success
         bearer = client.with_options(api_key=None, auth_token=made.secret)  # pyright: ignore[reportArgumentType]
         said(bearer)
         reader = memory.create_key(scope=DEV, role="read").secret
@@ -254,7 +256,7 @@ def test_guesses_in_the_other_headers_are_limited(memory: Hippocampe) -> None:
     with talking(memory, loopback=False, api_key="hippo_0") as client:
         for number in range(10):
             guess = {"x-api-key": f"hippo_{number}", "authorization": "Bearer same"}
-            wrong = httpx.post(f"{client.base_url}/v1/messages", headers=guess)
+            wrong = httpx.post(f"{client.base_url}/v1/messages", headers=guess, timeout=30)
             assert wrong.status_code == 401
         with pytest.raises(anthropic.RateLimitError, match="too many wrong keys") as failed:
             said(client)
@@ -283,7 +285,7 @@ def test_anthropic_may_have_an_upstream_of_its_own(
             assert [each.id for each in client.models.list()] == ["scripted"]
             chat = {"model": "x", "messages": ASK}
             url = f"{client.base_url}/v1/chat/completions"
-            answer = httpx.post(url, json=chat).json()
+            answer = httpx.post(url, json=chat, timeout=30).json()
         assert answer["choices"][0]["message"]["content"] == "GPT."
         assert (len(server.requests), len(other.requests)) == (1, 1)
 

@@ -246,7 +246,7 @@ def test_a_browser_logs_in(site: Site) -> None:
 
 def test_a_word_arrives_before_the_next_is_there(site: Site) -> None:
     with (
-        httpx.Client(verify=site.trust, trust_env=False) as http,
+        httpx.Client(verify=site.trust, trust_env=False, timeout=30) as http,
         openai.OpenAI(base_url=f"{site.url}/v1", api_key=site.secret, http_client=http) as client,
     ):
         said = list[str]()
@@ -292,13 +292,15 @@ def test_a_server_without_keys_is_not_open_through_a_proxy(
     memory.remember("Paul boit du thé vert le matin", scope=Scope())
     port = free_port()
     with served(memory, loopback=True) as url:
-        assert httpx.get(f"{url}/api/memories").status_code == 200
+        assert httpx.get(f"{url}/api/memories", timeout=30).status_code == 200
         bare = BARE.format(port=port, backend=httpx.URL(url).port, more=more)
         with nginx(bare, port, tmp_path):
             for path in ("/api/memories", "/v1/models"):
                 refused = httpx.get(
-                    f"http://127.0.0.1:{port}{path}", headers={"Authorization": "Bearer sk-x"}
+                    f"http://127.0.0.1:{port}{path}",
+                    headers={"Authorization": "Bearer sk-x"},
+                    timeout=30,
                 )
                 assert refused.status_code == 401
-            anyone = httpx.get(f"http://127.0.0.1:{port}/api/memories")
+            anyone = httpx.get(f"http://127.0.0.1:{port}/api/memories", timeout=30)
             assert (anyone.status_code, "thé" in anyone.text) == (401, False)

@@ -99,7 +99,7 @@ def test_a_model_that_thinks_does_not_keep_the_server_from_stopping(
 
     with serving(folder, hurried) as (process, address):
         live = {"content": "On se voit à 18 h au port."}
-        observed = httpx.post(f"{address}/api/live?user=nina&channel=lobby", json=live)
+        observed = httpx.post(f"{address}/api/live?user=nina&channel=lobby", json=live, timeout=30)
         assert observed.json()["message"]
         asking = threading.Thread(target=digest)
         asking.start()

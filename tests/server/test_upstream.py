@@ -142,14 +142,14 @@ def test_redirects_and_cookies_of_the_upstream_stop_here(hashed: None, open_hipp
     with _recording([]) as url:
         memory = open_hippo(embedder="hashed:32", upstream_url=url)
         with served(memory, loopback=True) as address:
-            answer = httpx.get(f"{address}/v1/models")
+            answer = httpx.get(f"{address}/v1/models", timeout=30)
         assert answer.headers["openai-version"] == "7"
         assert not {"set-cookie", "location"} & {*answer.headers}
     with _recording([]) as url:
         memory.close()
         memory = open_hippo(embedder="hashed:32", upstream_url=f"{url}/moved")
         with served(memory, loopback=True) as address:
-            answer = httpx.get(f"{address}/v1/models")
+            answer = httpx.get(f"{address}/v1/models", timeout=30)
         assert answer.status_code == 502
         assert "redirects" in answer.json()["error"]["message"]
 
@@ -160,7 +160,7 @@ def test_a_status_that_http_does_not_have_is_a_bad_gateway(
     with _recording([]) as url:
         memory = open_hippo(embedder="hashed:32", upstream_url=f"{url}/odd")
         with served(memory, loopback=True) as address:
-            answer = httpx.get(f"{address}/v1/models")
+            answer = httpx.get(f"{address}/v1/models", timeout=30)
     assert answer.status_code == 502
     assert "unknown status 999" in answer.json()["error"]["message"]
 

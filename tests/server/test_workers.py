@@ -405,7 +405,7 @@ def test_odd_requests_are_answered_as_by_one_process(client: httpx.Client, addre
 def test_streams_pass_as_they_come(client: httpx.Client) -> None:
     with client.stream("GET", "/logs/stream", headers={"accept": "text/event-stream"}) as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
-        client_of_its_own = httpx.get(client.base_url.join("/api/memories"))
+        client_of_its_own = httpx.get(client.base_url.join("/api/memories"), timeout=30)
         assert client_of_its_own.status_code == 200
         for line in stream.iter_lines():
             if "/api/memories" in line:

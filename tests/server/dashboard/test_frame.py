@@ -339,7 +339,7 @@ def test_another_space_from_its_start(reader: Reader, memory: Hippocampe) -> Non
     page = reader.open("/overview")
     with page.expect_navigation(url="**/overview"):
         page.locator("select[name=space]").select_option("home")
-    assert page.locator("select[name=space]").input_value() == "home"
+    expect(page.locator("select[name=space]")).to_have_value("home")
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])

@@ -29,11 +29,8 @@ def linked(memory: Hippocampe, clock: FakeClock) -> Hippocampe:
 
 def drawn(page: Page) -> Page:
     """Wait until the layout has ended."""
-    for _ in range(100):
-        if page.evaluate("document.getElementById('graph')?.dataset.done !== undefined"):
-            return page
-        page.wait_for_timeout(100)
-    raise AssertionError("the layout does not end")
+    expect(page.locator("#graph[data-done]")).to_be_visible()
+    return page
 
 
 def listed(page: Page) -> list[str]:
@@ -154,10 +151,13 @@ def test_zoom_and_pan(reader: Reader, linked: Hippocampe) -> None:
     page.keyboard.press("ArrowRight")
     assert view()["x"] < start["x"]
     page.keyboard.press("+")
+    before = view()["scale"]
+    assert before > start["scale"]
     page.mouse.move(600, 500)
     page.mouse.wheel(0, -300)
-    page.wait_for_timeout(100)
-    assert view()["scale"] > start["scale"]
+    page.wait_for_function(
+        "before => document.getElementById('graph').view.scale > before", arg=before
+    )
     page.mouse.down()
     page.mouse.move(660, 540)
     page.mouse.up()

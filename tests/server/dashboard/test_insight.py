@@ -138,7 +138,7 @@ def test_a_digest_that_fails_says_why(
     alert = page.locator("#digest [role=alert]")
     alert.wait_for()
     assert "the model does not answer: start it." in alert.inner_text()
-    assert page.get_by_role("button", name="Digest now").is_enabled()
+    expect(page.get_by_role("button", name="Digest now")).to_be_enabled()
 
 
 def test_who_may_not_digest_has_no_button(reader: Reader, lived: Hippocampe, connect: Any) -> None:

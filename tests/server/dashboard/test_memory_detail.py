@@ -4,9 +4,9 @@ from threading import Event
 from typing import Any
 
 import pytest
-from playwright.sync_api import Dialog, Route, expect
+from playwright.sync_api import Dialog, expect
 
-from browsing import PHONE, Reader, check_accessible, check_fits, settle
+from browsing import PHONE, Reader, check_accessible, check_fits, held, settle
 from conftest import FakeClock
 from hippocampe import Hippocampe, NotFound, Scope
 from hippocampe.curation import erase
@@ -123,14 +123,13 @@ def test_a_save_under_way_shows(reader: Reader, corrected: str) -> None:
     page.get_by_role("button", name="Edit").click()
     form = page.locator("form.edit")
     form.locator("textarea").fill("Le voilier est vert")
-    save, sent = form.get_by_role("button", name="Save"), list[Route]()
+    save = form.get_by_role("button", name="Save")
     expect(save).to_have_css("opacity", "1")
-    page.route("**/memory/*", lambda route: sent.append(route), times=1)
-    save.click()
+    with held(page, "**/memory/*") as go_on:
+        save.click()
     expect(save).to_have_css("opacity", "0.6")
     expect(form.get_by_role("button", name="Cancel")).to_have_css("opacity", "1")
-    (request,) = sent
-    request.continue_()
+    go_on()
     expect(page.get_by_role("heading", level=1)).to_have_text("Le voilier est vert")
 
 

@@ -61,6 +61,8 @@ for (const name of ["pointerup", "pointercancel"]) {
 const rowOf = (id) => found.querySelector(`[data-row][data-id="${CSS.escape(id)}"]`);
 // The search when the panel was opened.
 let before;
+// Going back takes a while, and would close what is opened meanwhile.
+let back = Promise.resolve();
 const opened = () => (panel.hidden ? "" : form.elements.open.value);
 
 function mark(id) {
@@ -74,6 +76,7 @@ function mark(id) {
 }
 
 async function open(id, { edit = false, focus = true } = {}) {
+  await back;
   if (!(await discards(panel))) return;
   if (panel.hidden) {
     before = query();
@@ -104,9 +107,11 @@ function hide() {
 
 async function shut() {
   if (!(await discards(panel))) return;
-  const back = history.state?.opened;
+  const { opened: added } = history.state ?? {};
   hide();
-  if (back) history.back();
+  if (!added) return;
+  back = new Promise((gone) => { addEventListener("popstate", gone, { once: true }); });
+  history.back();
 }
 
 addEventListener("popstate", async ({ state }) => {
