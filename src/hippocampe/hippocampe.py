@@ -308,6 +308,7 @@ class Verbs:
             InvalidInput: An item is invalid; the message names its number, counted from 1.
             NotFound: An id in `replaces` is not a current memory of the space. Transactions
                 reported to `progress` stay stored.
+            StoreError: The memory was closed meanwhile; the message says which items are stored.
         """
         check_scope(scope)
         drafts = self._write(
@@ -319,6 +320,11 @@ class Verbs:
             return remember_many.store_batch(context.writer, drafts, start=len(results))
 
         while len(results) < len(drafts):
+            if self._opened.leaving.is_set():
+                raise StoreError(
+                    f"this Hippocampe was closed when {len(results)} of {len(drafts)} items were stored, in order: open "
+                    "the data folder again, and give it the others."
+                )
             # A retry must not store a batch twice: one call per transaction.
             results += self._execute("remember_many", store_next, {"scope": scope})
             if progress is not None:
@@ -834,6 +840,10 @@ class Hippocampe(Verbs, Here):
     def relocation(self) -> Relocation:
         """Copies of whole spaces, out of the folder and into it."""
         return Relocation(self._context, self._turns)
+
+    def leave(self) -> None:
+        """Let long calls end between their transactions, because the memory will be closed."""
+        self._opened.leaving.set()
 
     @property
     def host(self) -> Host | None:

@@ -416,3 +416,25 @@ def test_an_owner_that_ends_while_it_is_joined(config: Config, folder: Path) -> 
             assert not joined.recent(scope=ME)
         assert successor.owns
     assert not connections
+
+
+def test_a_closing_owner_ends_long_calls_between_their_transactions(
+    hashed: None, open_hippo: Opener
+) -> None:
+    owner = open_hippo(embedder="hashed:64")
+    closing_owner = threading.Thread(target=owner.close)
+    acknowledged: list[int] = []
+
+    def progress(what: str, done: int, total: int) -> None:
+        acknowledged.append(done)
+        if done == acknowledged[0]:
+            closing_owner.start()
+
+    items = [f"box {number} holds letters" for number in range(4_000)]
+    with Hippocampe.open(owner.config.folder) as joined:
+        with pytest.raises(StoreError, match=r"closed when (\d+) of 4000 items") as refused:
+            joined.remember_many(items, scope=ME, progress=progress)
+        closing_owner.join()
+    assert f"when {acknowledged[-1]} of" in str(refused.value)
+    with open_hippo(embedder="hashed:64") as again:
+        assert again.stats(scope=ME).memories["memory"] == acknowledged[-1]
