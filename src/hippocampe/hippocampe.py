@@ -37,7 +37,13 @@ from hippocampe.engine.context import (
 from hippocampe.engine.corpus import Retired
 from hippocampe.engine.replies import Replies
 from hippocampe.engine.tracing import note_result
-from hippocampe.errors import IndexUnavailable, InvalidInput, StoreError, StoreReadOnly
+from hippocampe.errors import (
+    IndexUnavailable,
+    InvalidInput,
+    StoreError,
+    StoreReadOnly,
+    files_refused,
+)
 from hippocampe.extraction import compaction, extraction
 from hippocampe.extraction import digest as digest_step
 from hippocampe.extraction.jobs import ledger
@@ -271,7 +277,8 @@ class Verbs:
                 with suppress(StoreError) if stale_allowed else nullcontext():
                     self._follow()
             try:
-                return step(context)
+                with files_refused():
+                    return step(context)
             except (Retired, IndexUnavailable):
                 if not context.corpus.retired:
                     raise
