@@ -43,10 +43,12 @@ def verify(writer: Writer, *, absent: Sequence[str] = ()) -> Verification:
 
     Raises:
         InvalidInput: `absent` is a single text, or contains an empty one.
+        StoreError: The data folder is gone.
     """
     corpus = writer.corpus
     if not all(check_list("absent", absent, most=MAX_ABSENT, limit=MAX_REASON_CHARACTERS)):
         raise InvalidInput("absent must be a list of texts that are not empty.")
+    corpus.store.check_in_place()
     if writer.pending.rows:
         backlog.embed_or_wait(writer)
     with corpus.store.exclusive():
