@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from hippocampe.engine import backlog, projection
+from hippocampe.engine import backlog, deliveries, projection
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import IndexUnavailable, InvalidInput
@@ -49,6 +49,9 @@ def verify(writer: Writer, *, absent: Sequence[str] = ()) -> Verification:
     if not all(check_list("absent", absent, most=MAX_ABSENT, limit=MAX_REASON_CHARACTERS)):
         raise InvalidInput("absent must be a list of texts that are not empty.")
     corpus.store.check_in_place()
+    if corpus.store.shared:
+        # If its connection is cut at the commit, a process does not know that it must give the index the changes.
+        deliveries.replay(writer, all_now=True)
     if writer.pending.rows:
         backlog.embed_or_wait(writer)
     with corpus.store.exclusive():
