@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext, suppress
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -21,6 +21,7 @@ from hippocampe import (
     FolderInUse,
     Hippocampe,
     InvalidInput,
+    NotFound,
     Scope,
     ServerUnavailable,
     StoreError,
@@ -37,6 +38,7 @@ from hippocampe.hippocampe import JoinedHippocampe
 from hippocampe.system import local_socket
 from hippocampe.system.local_socket import HELD_SECONDS, IN_USE, SILENCE_SECONDS, SOCKET
 from hippocampe.system.owner import Owner, read_owner
+from hippocampe.verbs import VERBS
 
 ME = Scope(user="dev", channel="lobby")
 PATIENCE = 60.0
@@ -416,6 +418,31 @@ def test_an_owner_that_ends_while_it_is_joined(config: Config, folder: Path) -> 
             assert not joined.recent(scope=ME)
         assert successor.owns
     assert not connections
+
+
+class Ending(LocalConnection):
+    """A connection whose owner ends after it has executed a write, before it answers."""
+
+    def call(self, verb: str, *arguments: Any, **named: Any) -> Any:
+        answer = super().call(verb, *arguments, **named)
+        if VERBS.get(verb, VERBS["get"]).writes:
+            raise Unreached(f"{self.address}: EOFError")
+        return answer
+
+
+def test_a_write_that_an_owner_did_before_it_ended_is_not_called_undone(
+    hashed: None, open_hippo: Opener
+) -> None:
+    owner = open_hippo(embedder="hashed:64")
+    id = owner.remember("Nina aime le thé vert", scope=ME).memory.id
+    owner.delete(id, scope=ME, reason="test")
+    for verb, refusal in (("restore", "is current"), ("erase", "or it is erased already")):
+        connections = [LocalConnection(owner.config.folder), Ending(owner.config.folder)]
+        with RemoteHippocampe(connections.pop, owner.config) as joined:
+            for said in (f"which it may have done; its successor says: .*{refusal}", refusal):
+                with pytest.raises((InvalidInput, NotFound), match=said) as refused:
+                    getattr(joined, verb)(id=id, scope=ME)
+            assert "successor" not in str(refused.value)
 
 
 def test_a_closing_owner_ends_long_calls_between_their_transactions(

@@ -148,13 +148,17 @@ def erase(
                 doomed = erasure.select(connection, request)
                 items = erasure.describe(connection, doomed)
                 named = erasure.settings_naming(connection, request)
-            if id is not None and not doomed.ids:
-                raise NotFound(
-                    f"space {scope.space!r} has nothing with id {id!r}: nothing was erased."
-                )
-            if not dry_run:
+            absent = id is not None and not doomed.ids
+            if not (dry_run or absent):
                 with corpus.store.copying:
                     mark = _erase(writer, turns, request, doomed)
+        if absent:
+            if not dry_run:
+                # A process that died may have erased it, but not from the files.
+                finish_erasure(writer, progress)
+            raise NotFound(
+                f"space {scope.space!r} has nothing with id {id!r}: it never had, or it is erased already."
+            )
         if not dry_run:
             corpus.store.erased(scope.space, mark)
             # Outside the writers' lock: rebuilding an index may take minutes.
