@@ -10,6 +10,7 @@ from contextlib import closing, nullcontext, suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar
 
 from hippocampe.actor import acting
@@ -848,9 +849,10 @@ class Hippocampe(Verbs, Here):
         """Copies of whole spaces, out of the folder and into it."""
         return Relocation(self._context, self._turns)
 
-    def leave(self) -> None:
-        """Let long calls end between their transactions, because the memory will be closed."""
-        self._opened.leaving.set()
+    @property
+    def leaving(self) -> Event:
+        """Set by a host that will close the memory: long calls end between their transactions."""
+        return self._opened.leaving
 
     @property
     def host(self) -> Host | None:

@@ -151,7 +151,7 @@ def serve(
 
     def stopping() -> None:
         app.state.log_tail.ended.set()
-        hippo.leave()
+        hippo.leaving.set()
 
     try:
         with signals_taken():

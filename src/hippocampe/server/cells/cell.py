@@ -135,7 +135,7 @@ def _serve(hippo: Hippocampe, order: dict[str, Any]) -> None:
 
     def end_streams() -> None:
         app.state.log_tail.ended.set()
-        hippo.leave()
+        hippo.leaving.set()
 
     door = Door(app, sessions, internal(hippo, fence, probe, end_streams))
     path = Path(order["socket"])
