@@ -29,6 +29,8 @@ A message says what failed, why, and what to do about it.
 
 import errno
 import reprlib
+from collections import abc
+from contextlib import contextmanager
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 60
@@ -141,3 +143,21 @@ class BudgetSpent(ModelError):
 
 class Overloaded(HippocampeError):
     """The server is overloaded; the same request can succeed in a moment."""
+
+
+@contextmanager
+def files_refused() -> abc.Generator[None]:
+    """Raise `StoreError` where the system opens no more files, which any step may meet."""
+    try:
+        yield
+    except OSError as exc:
+        if exc.errno not in TOO_MANY_FILES:
+            raise
+        raise too_many_files() from exc
+
+
+def too_many_files() -> StoreError:
+    """The error of a program that may open no more files."""
+    return StoreError(
+        "too many files are open: raise the limit of this program (`ulimit -n`) and try again."
+    )

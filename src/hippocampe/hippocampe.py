@@ -10,6 +10,7 @@ from contextlib import closing, nullcontext, suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar
 
 from hippocampe.actor import acting
@@ -37,7 +38,13 @@ from hippocampe.engine.context import (
 from hippocampe.engine.corpus import Retired
 from hippocampe.engine.replies import Replies
 from hippocampe.engine.tracing import note_result
-from hippocampe.errors import IndexUnavailable, InvalidInput, StoreError, StoreReadOnly
+from hippocampe.errors import (
+    IndexUnavailable,
+    InvalidInput,
+    StoreError,
+    StoreReadOnly,
+    files_refused,
+)
 from hippocampe.extraction import compaction, extraction
 from hippocampe.extraction import digest as digest_step
 from hippocampe.extraction.jobs import ledger
@@ -271,7 +278,8 @@ class Verbs:
                 with suppress(StoreError) if stale_allowed else nullcontext():
                     self._follow()
             try:
-                return step(context)
+                with files_refused():
+                    return step(context)
             except (Retired, IndexUnavailable):
                 if not context.corpus.retired:
                     raise
@@ -308,6 +316,7 @@ class Verbs:
             InvalidInput: An item is invalid; the message names its number, counted from 1.
             NotFound: An id in `replaces` is not a current memory of the space. Transactions
                 reported to `progress` stay stored.
+            StoreError: The memory was closed meanwhile; the message says which items are stored.
         """
         check_scope(scope)
         drafts = self._write(
@@ -319,6 +328,11 @@ class Verbs:
             return remember_many.store_batch(context.writer, drafts, start=len(results))
 
         while len(results) < len(drafts):
+            if self._opened.leaving.is_set():
+                raise StoreError(
+                    f"this Hippocampe was closed when {len(results)} of {len(drafts)} items were stored, in order: open "
+                    "the data folder again, and give it the others."
+                )
             # A retry must not store a batch twice: one call per transaction.
             results += self._execute("remember_many", store_next, {"scope": scope})
             if progress is not None:
@@ -834,6 +848,11 @@ class Hippocampe(Verbs, Here):
     def relocation(self) -> Relocation:
         """Copies of whole spaces, out of the folder and into it."""
         return Relocation(self._context, self._turns)
+
+    @property
+    def leaving(self) -> Event:
+        """Set by a host that will close the memory: long calls end between their transactions."""
+        return self._opened.leaving
 
     @property
     def host(self) -> Host | None:

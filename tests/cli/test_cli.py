@@ -1192,6 +1192,18 @@ class TestDoctor:
         assert re.search(r"data: .+ holds it", " ".join(alone.out.split()))
         assert f"process {os.getpid()} shares this folder" in " ".join(shared.out.split())
 
+    def test_a_part_of_the_folder_of_another_user(
+        self, run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        run("remember", "tea is green")
+        lock, access = folder / "owner.lock", os.access
+        # As for a folder that root has used.
+        monkeypatch.setattr(os, "access", lambda path, mode: path != lock and access(path, mode))
+        assert self.check(run, "folder") == (
+            False,
+            f"{lock} is not writable by this user: make this user the owner of the folder and of all in it",
+        )
+
     def test_a_folder_that_is_a_file(self, run: Run, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
         assert run("doctor", "--folder", str(tmp_path / "file")).code == 1

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext, suppress
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -21,6 +21,7 @@ from hippocampe import (
     FolderInUse,
     Hippocampe,
     InvalidInput,
+    NotFound,
     Scope,
     ServerUnavailable,
     StoreError,
@@ -37,6 +38,7 @@ from hippocampe.hippocampe import JoinedHippocampe
 from hippocampe.system import local_socket
 from hippocampe.system.local_socket import HELD_SECONDS, IN_USE, SILENCE_SECONDS, SOCKET
 from hippocampe.system.owner import Owner, read_owner
+from hippocampe.verbs import VERBS
 
 ME = Scope(user="dev", channel="lobby")
 PATIENCE = 60.0
@@ -416,3 +418,50 @@ def test_an_owner_that_ends_while_it_is_joined(config: Config, folder: Path) -> 
             assert not joined.recent(scope=ME)
         assert successor.owns
     assert not connections
+
+
+class Ending(LocalConnection):
+    """A connection whose owner ends after it has executed a write, before it answers."""
+
+    def call(self, verb: str, *arguments: Any, **named: Any) -> Any:
+        answer = super().call(verb, *arguments, **named)
+        if VERBS.get(verb, VERBS["get"]).writes:
+            raise Unreached(f"{self.address}: EOFError")
+        return answer
+
+
+def test_a_write_that_an_owner_did_before_it_ended_is_not_called_undone(
+    hashed: None, open_hippo: Opener
+) -> None:
+    owner = open_hippo(embedder="hashed:64")
+    id = owner.remember("Nina aime le thé vert", scope=ME).memory.id
+    owner.delete(id, scope=ME, reason="test")
+    for verb, refusal in (("restore", "is current"), ("erase", "or it is erased already")):
+        connections = [LocalConnection(owner.config.folder), Ending(owner.config.folder)]
+        with RemoteHippocampe(connections.pop, owner.config) as joined:
+            for said in (f"which it may have done; its successor says: .*{refusal}", refusal):
+                with pytest.raises((InvalidInput, NotFound), match=said) as refused:
+                    getattr(joined, verb)(id=id, scope=ME)
+            assert "successor" not in str(refused.value)
+
+
+def test_a_closing_owner_ends_long_calls_between_their_transactions(
+    hashed: None, open_hippo: Opener
+) -> None:
+    owner = open_hippo(embedder="hashed:64")
+    closing_owner = threading.Thread(target=owner.close)
+    acknowledged: list[int] = []
+
+    def progress(what: str, done: int, total: int) -> None:
+        acknowledged.append(done)
+        if done == acknowledged[0]:
+            closing_owner.start()
+
+    items = [f"box {number} holds letters" for number in range(4_000)]
+    with Hippocampe.open(owner.config.folder) as joined:
+        with pytest.raises(StoreError, match=r"closed when (\d+) of 4000 items") as refused:
+            joined.remember_many(items, scope=ME, progress=progress)
+        closing_owner.join()
+    assert f"when {acknowledged[-1]} of" in str(refused.value)
+    with open_hippo(embedder="hashed:64") as again:
+        assert again.stats(scope=ME).memories["memory"] == acknowledged[-1]

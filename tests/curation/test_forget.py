@@ -13,10 +13,11 @@ import pytest
 from children import child
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Recollection, Scope
+from hippocampe.curation.erase import ERASING
 from hippocampe.errors import InvalidInput, NotFound, StoreBusy, StoreFull
 from hippocampe.index.edge import EdgeIndex
 from hippocampe.retrieval import about
-from hippocampe.store import audits
+from hippocampe.store import audits, meta
 from hippocampe.store.store import Store
 
 EVERYWHERE = ("memory", "self", "goal", "summary", "turn", "live")
@@ -629,6 +630,25 @@ def test_an_erasure_that_cannot_be_finished_keeps_nobody_out(
     again.close()
     assert open_hippo().verify(absent=list(FORMS)).ok
     assert bytes_hold(folder, FORMS) == []
+
+
+def test_an_erasure_that_was_not_finished_is_by_the_next_of_the_same_id(
+    hippo: Hippocampe, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id = hippo.remember("Zéphyrine élève des abeilles", scope=scope).memory.id
+
+    def full(_: Store) -> None:
+        raise StoreFull("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "scrub", full)
+        with pytest.raises(StoreFull, match="erased, and not found any more"):
+            hippo.erase(id=id, scope=scope)
+    with pytest.raises(NotFound, match="or it is erased already"):
+        hippo.erase(id=id, scope=scope)
+    with hippo._context.corpus.store.read() as connection:  # pyright: ignore[reportPrivateUsage]
+        assert not meta.get(connection, ERASING)
+    assert hippo.verify(absent=["Zéphyrine"]).ok
 
 
 def test_a_memory_is_erased_with_its_versions(

@@ -658,6 +658,29 @@ def test_what_a_dead_process_did_not_deliver_another_does(
     assert other.verify().ok
 
 
+def test_changes_whose_connection_was_cut_at_the_commit_are_no_differences(
+    join: Joiner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hippo, other = join(), join()
+    kept, gone = (
+        hippo.remember(content, scope=ME).memory.id
+        for content in ("Camille élève des abeilles", "Owen mends clocks")
+    )
+    hippo.flush()
+    with monkeypatch.context() as patch:
+        patch.setattr(Writer, "_apply", lambda *_: None)
+        hippo.remember("Nadia répare des vélos", scope=ME)
+        hippo.edit(kept, scope=ME, content="Camille élève des lamas")
+        hippo.delete(gone, scope=ME, reason="sold")
+    for each in (hippo, other):
+        each.flush()
+        assert each.verify().ok
+    monkeypatch.setattr(deliveries, "STRAY_SECONDS", 0.0)
+    other.flush()
+    assert other.verify().ok
+    assert contents(other, "vélos")[:1] == ["Nadia répare des vélos"]
+
+
 def test_a_frozen_process_delays_no_other_writer(
     join: Joiner, monkeypatch: pytest.MonkeyPatch
 ) -> None:

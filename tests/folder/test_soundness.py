@@ -9,7 +9,7 @@ import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -532,6 +532,17 @@ def test_a_folder_that_is_moved_takes_no_write_until_it_is_back(tmp_path: Path) 
         with pytest.raises(StoreError, match="was moved, removed or replaced"):
             hippo.remember("Zoé vit à Brest", scope=me)
         folder.rmdir()
+        for change in (
+            hippo.verify,
+            hippo.flush,
+            hippo.reindex,
+            partial(hippo.reindex, embedder="hashed:32"),
+            partial(hippo.backup, folder / "backups" / "mine.db"),
+            partial(hippo.erase, scope=me, whole_space=True),
+        ):
+            with pytest.raises(StoreError, match="was moved, removed or replaced"):
+                change()
+            assert not folder.exists()
         elsewhere.rename(folder)
         hippo.remember("Zoé vit à Brest", scope=me)
     with Hippocampe.open(config) as hippo:

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import httpx
 import pytest
 import trustme
 from qdrant_client import QdrantClient, models
+from qdrant_client.http.exceptions import UnexpectedResponse
 
 import qdrant
 from hippocampe.config import Config
@@ -108,6 +110,20 @@ def test_a_collection_that_was_deleted_is_made_again_and_new(node: Node, tmp_pat
         # That of the old collection does not mark the new one.
         assert not opened.end_filling(token, "here")
         assert opened.is_new()
+
+
+def test_the_reason_why_no_collection_could_be_made_is_named(
+    node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(open_index(node, tmp_path, "full")) as opened:
+
+        def fail(_: QdrantIndex, server: QdrantClient) -> None:
+            reason = b'{"status":{"error":"No space left on device"}}'
+            raise UnexpectedResponse(500, "Internal", reason, httpx.Headers())
+
+        monkeypatch.setattr(QdrantIndex, "_create", fail)
+        with pytest.raises(IndexUnavailable, match="No space left on device"):
+            opened.empty()
 
 
 def test_a_collection_behind_an_alias_is_emptied_too(node: Node, tmp_path: Path) -> None:

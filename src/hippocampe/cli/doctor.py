@@ -21,6 +21,7 @@ from hippocampe.config import MODELS, Config
 from hippocampe.config_sources import Loaded
 from hippocampe.errors import HippocampeError
 from hippocampe.system import free_space
+from hippocampe.system.atomic_file import OWN_FILES
 from hippocampe.system.command_line import install_line
 from hippocampe.system.environment import variable
 from hippocampe.system.free_space import RESERVE
@@ -136,6 +137,13 @@ def _folder(folder: Path) -> Examined:
             "--folder or HIPPOCAMPE_FOLDER",
         )
     if existing == folder:
+        # The parts of a folder that another user, or root, has used.
+        for part in sorted(folder / name for name in OWN_FILES):
+            if part.exists() and not os.access(part, os.W_OK):
+                return Examined(
+                    False,
+                    f"{part} is not writable by this user: make this user the owner of the folder and of all in it",
+                )
         return Examined(True, f"{folder} is writable")
     return Examined(True, f"{folder} does not exist yet")
 

@@ -92,13 +92,18 @@ class RemoteHippocampe:
             named[verb.idempotent_by] = uuid4().hex
         positional, prepared = _sendable(arguments), self._prepared(verb, named)
         result = self._reached(
-            lambda owner: owner.call(verb.name, positional, prepared, progress=progress)
+            lambda owner: owner.call(verb.name, positional, prepared, progress=progress),
+            writes=verb.writes,
         )
         return self._received(decode(result_type(verb.name), result), named)
 
-    def _reached(self, call: Callable[[Caller[Any]], T]) -> T:
-        """Call the server, or the process that owns a folder: if it ended meanwhile, its successor."""
-        ends = time.monotonic() + RECONNECT_SECONDS
+    def _reached(self, call: Callable[[Caller[Any]], T], *, writes: bool = False) -> T:
+        """Call the server, or the process that owns a folder: if it ended meanwhile, its successor.
+
+        Args:
+            writes: Whether a process that ended may have done what its successor then refuses, as done already.
+        """
+        ends, ended = time.monotonic() + RECONNECT_SECONDS, False
         while True:
             if self._closed:
                 # A call would start a process that owns the folder.
@@ -106,7 +111,14 @@ class RemoteHippocampe:
             connection = self._connection
             try:
                 return call(connection)
+            except (InvalidInput, NotFound) as exc:
+                if not (ended and writes):
+                    raise
+                raise type(exc)(
+                    f"the process that owned the folder ended during the call, which it may have done; its successor says: {exc}"
+                ) from exc
             except Unreached as exc:
+                ended = True
                 if isinstance(connection, Connection) or time.monotonic() > ends:
                     raise ServerUnavailable(
                         f"cannot reach the server ({exc}): check that it runs, and its address (HIPPOCAMPE_URL)."

@@ -23,6 +23,7 @@ from hippocampe.errors import (
     NotFound,
     StoreBusy,
     StoreCorrupt,
+    StoreError,
     StoreFull,
 )
 from hippocampe.index import own
@@ -147,13 +148,17 @@ def erase(
                 doomed = erasure.select(connection, request)
                 items = erasure.describe(connection, doomed)
                 named = erasure.settings_naming(connection, request)
-            if id is not None and not doomed.ids:
-                raise NotFound(
-                    f"space {scope.space!r} has nothing with id {id!r}: nothing was erased."
-                )
-            if not dry_run:
+            absent = id is not None and not doomed.ids
+            if not (dry_run or absent):
                 with corpus.store.copying:
                     mark = _erase(writer, turns, request, doomed)
+        if absent:
+            if not dry_run:
+                # A process that died may have erased it, but not from the files.
+                finish_erasure(writer, progress)
+            raise NotFound(
+                f"space {scope.space!r} has nothing with id {id!r}: it never had, or it is erased already."
+            )
         if not dry_run:
             corpus.store.erased(scope.space, mark)
             # Outside the writers' lock: rebuilding an index may take minutes.
@@ -161,7 +166,9 @@ def erase(
                 finish_erasure(writer, progress)
             except (IndexUnavailable, StoreBusy) as exc:
                 if not corpus.store.shared:
-                    raise
+                    if isinstance(exc, StoreBusy):
+                        raise
+                    raise _unfinished(doomed, exc) from exc
                 # The mark stays: maintenance, or the next open, finishes it.
                 corpus.outages.failed("indexing", exc)
                 unfinished = (INDEX,)
@@ -171,12 +178,21 @@ def erase(
                     "files: overwriting it takes a second copy of the database and of the index meanwhile, and "
                     f"is done by itself once there is space. {exc}"
                 ) from exc
+            except OSError as exc:
+                raise _unfinished(doomed, exc) from exc
     counts = {kind: len(ids) for kind, ids in doomed.of.items() if ids or kind != "note"}
     remains = () if dry_run else (*unfinished, *corpus.store.remains())
     with corpus.store.read() as connection:
         users = erasure.users_named(connection, request)
     ids = tuple(sorted(doomed.ids))
     return Receipt(counts, ids, dry_run, tuple(items), named, remains, users)
+
+
+def _unfinished(doomed: Selection, reason: Exception) -> StoreError:
+    return StoreError(
+        f"erased, and not found any more ({len(doomed.ids)} in all), but the text may remain in the files until "
+        f"they are overwritten, which is tried again by itself. {reason}"
+    )
 
 
 def remove_moved(writer: Writer, turns: Turns, spaces: Sequence[str]) -> None:

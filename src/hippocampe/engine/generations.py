@@ -84,10 +84,13 @@ def new_generation(
 
     Raises:
         IndexUnavailable: The build failed; the old generation keeps serving.
+        StoreError: The data folder is gone.
     """
     corpus = writer.corpus
     index = own(corpus.index)
     with corpus.store.exclusive():
+        # The engine would make the folders of a removed data folder again.
+        corpus.store.check_in_place()
         # Changes applied from here on are recorded, so none is lost between the snapshot that the
         # build reads and the swap.
         target = index.start_generation(kind)

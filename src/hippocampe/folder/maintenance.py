@@ -94,6 +94,7 @@ def flush(context: Context, buffer: RetrievalBuffer, *, wait: bool = True) -> No
     Args:
         wait: See `deliveries.settle`.
     """
+    context.corpus.store.check_in_place()
     if free_space.has_room(context.corpus.store.folder):
         context.accesses.flush()
         retrieval_log.flush(context.corpus.store, buffer)

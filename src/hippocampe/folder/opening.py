@@ -53,8 +53,10 @@ class Opened:
     """None when the folder was opened read-only, or many processes share the database."""
     loading: list[Thread]
     """Threads that load in the background."""
+    leaving: Event
+    """Set when closing begins: long calls end between their transactions, short ones are finished."""
     ending: Event
-    """Set when closing begins."""
+    """Set once no call of another program is under way: no call begins any more."""
     _closing: Lock
     fence: Fence | None = None
     """Keeps a cell from using spaces of other cells; None in a folder that is not divided."""
@@ -85,6 +87,7 @@ class Opened:
         Args:
             end_turns: Called once no other program can begin a turn.
         """
+        self.leaving.set()
         with self._closing:
             if self.ending.is_set():
                 return
@@ -258,7 +261,7 @@ def _opened(
         if owner is not None:
             _start(loading, READING, partial(_read_ahead, context.writer, ending))
         _start(loading, WARMING, partial(warm, context.corpus, ending))
-    return Opened(context, tracer, owner, loading, ending, Lock(), fence)
+    return Opened(context, tracer, owner, loading, Event(), ending, Lock(), fence)
 
 
 def _start(loading: list[Thread], name: str, work: Callable[[], None]) -> None:

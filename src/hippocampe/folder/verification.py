@@ -43,21 +43,27 @@ def verify(writer: Writer, *, absent: Sequence[str] = ()) -> Verification:
 
     Raises:
         InvalidInput: `absent` is a single text, or contains an empty one.
+        StoreError: The data folder is gone.
     """
     corpus = writer.corpus
     if not all(check_list("absent", absent, most=MAX_ABSENT, limit=MAX_REASON_CHARACTERS)):
         raise InvalidInput("absent must be a list of texts that are not empty.")
+    corpus.store.check_in_place()
     if writer.pending.rows:
         backlog.embed_or_wait(writer)
     with corpus.store.exclusive():
         checked: dict[str, int] = {}
         missing: dict[str, tuple[str, ...]] = {}
         unknown: dict[str, tuple[str, ...]] = {}
+        queued: dict[str, set[str]] = {}
         for kind in KINDS:
             with corpus.store.read() as connection:
                 shown = set(projection.shown_ids(connection, kind))
                 indexed = _indexed(corpus, connection, kind)
                 # Pending rows are not an error.
+                queued[kind] = _undelivered(writer, connection, kind)
+                shown -= queued[kind] - indexed
+                indexed -= queued[kind] - shown
                 shown -= _unembedded(writer, connection, kind, shown - indexed)
             checked[kind] = len(shown)
             if shown - indexed:
@@ -73,7 +79,13 @@ def verify(writer: Writer, *, absent: Sequence[str] = ()) -> Verification:
     differing = {
         kind: left
         for kind, ids in soundness.all_differing(corpus).items()
-        if (left := tuple(sorted({*ids}.difference(missing.get(kind, ()), damaged.get(kind, ())))))
+        if (
+            left := tuple(
+                sorted(
+                    {*ids}.difference(missing.get(kind, ()), damaged.get(kind, ()), queued[kind])
+                )
+            )
+        )
     }
     files = tuple(corpus.index.damaged_files(stop=lambda: False))
     wrong = (missing, unknown, present, differing, damaged, files)
@@ -96,6 +108,21 @@ def _indexed(corpus: Corpus, connection: Connection, kind: str) -> set[str]:
         # In the same snapshot: another process writes meanwhile.
         return set(embedded_ids(connection, kind, corpus.model))
     return set(corpus.index.ids(kind))
+
+
+def _undelivered(writer: Writer, connection: Connection, kind: str) -> set[str]:
+    """The rows of a shared database whose changes no index has yet.
+
+    Nobody gave it those of a process whose connection was cut at the commit; some process does within seconds.
+    """
+    if not writer.corpus.store.shared:
+        return set()
+    delivered = writer.deliveries.delivered
+    return {
+        row.item_id
+        for row in outbox.pending(connection, 0)
+        if row.kind == kind and row.seq not in delivered
+    }
 
 
 def _unembedded(writer: Writer, connection: Connection, kind: str, missing: set[str]) -> set[str]:

@@ -335,8 +335,12 @@ class QdrantIndex:
                 "Upgrade the server."
             )
         if not node.collection_exists(self.collection):
-            with suppress(UnexpectedResponse, grpc.RpcError):
+            try:
                 self._create(node)
+            except (UnexpectedResponse, grpc.RpcError):
+                # Unless another process made it meanwhile: the disk of the server is full, for example.
+                if not node.collection_exists(self.collection):
+                    raise
         found = node.get_collection(self.collection).config
         vectors = found.params.vectors
         dense = vectors.get("dense") if isinstance(vectors, dict) else None

@@ -149,7 +149,10 @@ def serve(
         started(address)
         Thread(target=rendering.prepare, name="hippocampe-pages", daemon=True).start()
 
-    stopping = app.state.log_tail.ended.set
+    def stopping() -> None:
+        app.state.log_tail.ended.set()
+        hippo.leaving.set()
+
     try:
         with signals_taken():
             Server(app, announce, stopping).run(sockets=[listener])

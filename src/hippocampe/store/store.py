@@ -254,8 +254,9 @@ class Store:
         Raises:
             InvalidInput: The file exists, or belongs to the data folder.
             StoreFull: The disk has no room for it.
-            StoreError: The copy cannot be written.
+            StoreError: The copy cannot be written, or the data folder is gone.
         """
+        self.check_in_place()
         with translated(), self.copying:
             private.make_folder(target.parent)
             free_space.check(target.parent, self.path.stat().st_size)

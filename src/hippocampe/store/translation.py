@@ -1,5 +1,6 @@
 """Translate the errors of the database."""
 
+import os
 import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -8,17 +9,21 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from hippocampe.errors import (
+    TOO_MANY_FILES,
     InvalidInput,
     StoreBusy,
     StoreCorrupt,
     StoreError,
     StoreFull,
     StoreReadOnly,
+    too_many_files,
 )
 from hippocampe.system import free_space
 
 _FULL = frozenset({"SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"})
 """Names of SQLite's errors of a full disk."""
+_FILES = 4
+"""Files that SQLite opens to read a database: its own, two beside it, and their folder."""
 
 
 @contextmanager
@@ -46,6 +51,8 @@ def translated() -> Generator[None]:
             'errors="replace" first.'
         ) from exc
     except OSError as exc:
+        if exc.errno in TOO_MANY_FILES:
+            raise too_many_files() from exc
         raise free_space.refusal(exc, "the data folder cannot be used") from exc
     except Exception as exc:
         # Reads of the hot path bypass it too. The driver of PostgreSQL may be absent, so it is not imported.
@@ -101,6 +108,20 @@ def _of_postgres(state: str, reason: str) -> StoreError | None:
             return None
 
 
+def _no_file_left() -> bool:
+    """Return whether too few files can be opened for a database: SQLite does not say why it opened none."""
+    held: list[int] = []
+    try:
+        for _ in range(_FILES):
+            held.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError as exc:
+        return exc.errno in TOO_MANY_FILES
+    finally:
+        for each in held:
+            os.close(each)
+    return False
+
+
 def _translate(error: BaseException | None) -> StoreError:
     state = getattr(error, "sqlstate", None)
     if state is not None and (known := _of_postgres(state, str(error))) is not None:
@@ -120,6 +141,8 @@ def _translate(error: BaseException | None) -> StoreError:
         )
     if is_full(error):
         return StoreFull("the disk is full; the write was not made. Free some space and try again.")
+    if "unable to open" in reason and _no_file_left():
+        return too_many_files()
     if "readonly" in reason or "read-only" in reason or "unable to open" in reason:
         return StoreReadOnly(
             f"the database cannot be written ({reason}). Check the owner and the permissions of the data folder."

@@ -132,7 +132,11 @@ def _serve(hippo: Hippocampe, order: dict[str, Any]) -> None:
         served, loopback=order["loopback"], keyless=order["keyless"], sessions=sessions
     )
     probe = Probe(served, _own_scope(fence.cell, fence.divided.read()))
-    end_streams = app.state.log_tail.ended.set
+
+    def end_streams() -> None:
+        app.state.log_tail.ended.set()
+        hippo.leaving.set()
+
     door = Door(app, sessions, internal(hippo, fence, probe, end_streams))
     path = Path(order["socket"])
     path.unlink(missing_ok=True)
