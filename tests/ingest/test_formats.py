@@ -740,6 +740,37 @@ def test_discord_channel(tmp_path: Path) -> None:
     assert [problem.line for problem in problems] == [5]
 
 
+@pytest.mark.parametrize("program", ["discord", "telegram"])
+def test_people_of_one_name_are_told_apart_in_all_files_of_an_import(
+    tmp_path: Path, program: str
+) -> None:
+    def discord(id: int, account: str) -> dict[str, object]:
+        author = {"id": account, "name": f"sam{account}", "nickname": "Sam"}
+        said = {"id": str(id), "timestamp": "2026-01-17T10:23:00+01:00", "content": account}
+        return {"type": "Default", "author": author, **said}
+
+    def telegram(id: int, account: str) -> dict[str, object]:
+        said = {"id": id, "from": "Sam", "from_id": f"user{account}", "text": account}
+        return {"type": "message", "date_unixtime": "1700000000", **said}
+
+    for number, accounts in enumerate(("12", "21")):
+        if program == "discord":
+            messages = [discord(10 * number + at, each) for at, each in enumerate(accounts)]
+            chat = discord_channel(messages=messages, channel={"id": str(number), "name": "a"})
+            name = f"cousins - {number} [1234{number}].json"
+        else:
+            messages = [telegram(at, each) for at, each in enumerate(accounts)]
+            chat = {"name": str(number), "type": "saved", "id": number, "messages": messages}
+            name = f"{number}/result.json"
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        write(tmp_path, name, json.dumps(chat))
+    second = "Sam (sam2)" if program == "discord" else "Sam (user2)"
+    said = [
+        (each.content, each.author) for each in read_file(tmp_path) if isinstance(each, TalkMessage)
+    ]
+    assert said == [("1", "Sam"), ("2", second), ("2", second), ("1", "Sam")]
+
+
 def test_discord_direct_messages_in_any_order_of_keys(tmp_path: Path) -> None:
     chat = discord_channel(
         guild={"id": "0", "name": "Direct Messages"},

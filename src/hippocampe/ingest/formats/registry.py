@@ -25,7 +25,7 @@ from hippocampe.ingest.formats.memories import (
     MEM0,
     ZEP,
 )
-from hippocampe.ingest.formats.record import ExternalIds, Problem, Record, TalkMessage
+from hippocampe.ingest.formats.record import Authors, ExternalIds, Problem, Record, TalkMessage
 from hippocampe.ingest.formats.signal import SIGNAL
 from hippocampe.ingest.formats.source import (
     DAMAGED,
@@ -310,9 +310,10 @@ def _read(
     external_ids: Mapping[str, ExternalIds],
     zone: tzinfo,
 ) -> Iterator[Record | Problem]:
+    authors = {format: Authors() for format in external_ids}
     for source, format in files:
         try:
-            for record in _records(source, format, external_ids[format], zone):
+            for record in _records(source, format, external_ids[format], authors[format], zone):
                 if len(files) > 1 and isinstance(record, Problem):
                     yield replace(record, reason=f"{source.member}: {record.reason}")
                 else:
@@ -327,7 +328,7 @@ def _read(
 
 
 def _records(
-    source: Source, format: str, external_ids: ExternalIds, zone: tzinfo
+    source: Source, format: str, external_ids: ExternalIds, authors: Authors, zone: tzinfo
 ) -> Iterator[Record | Problem]:
     unread = 0
     for record in FORMATS[format].read(source, zone):
@@ -337,6 +338,8 @@ def _records(
                 f"cannot import {source.name}: {MAX_UNREAD:,} parts of it in a row are no record "
                 f"of the format {format}. Those before them are stored."
             )
+        if isinstance(record, TalkMessage):
+            record = authors.told_apart(record)
         if isinstance(record, TalkMessage) and record.external_id is None:
             at = record.at.isoformat() if record.at else None
             parts = (record.channel, record.author, at, record.content)
