@@ -663,6 +663,41 @@ def test_signal_chats_are_conversations(tmp_path: Path) -> None:
     assert detect_format(write(tmp_path, "chat.md", f"Hier :\n{SIGNAL_CHAT}")) == "markdown"
 
 
+def test_the_json_of_a_signal_chat_has_the_messages_of_its_text(tmp_path: Path) -> None:
+    folder = tmp_path / "signal" / "Nora"
+    folder.mkdir(parents=True)
+    write(
+        folder,
+        "chat.md",
+        "[2026-01-05 10:00:00] Me: Salut Nora\n[2026-01-05 10:01:02] Nora: > Salut\n\nÀ Pau\n\nbientôt\n",
+    )
+    more = {"quote": "", "sticker": None, "reactions": [], "attachments": []}
+    rows = [
+        {"date": "2026-01-05T10:00:00.250000", "sender": "Me", "body": "Salut Nora", **more},
+        {
+            "date": "2026-01-05T10:01:02",
+            "sender": "Nora",
+            "body": "À Pau\n\nbientôt",
+            **more,
+            "quote": "> Salut\n\n",
+        },
+        {"date": "2026-01-05T10:02:00", "sender": "Nora", "body": "", **more, "deleted": True},
+        {
+            "date": "2026-01-05T10:03:00",
+            "sender": "Nora",
+            "body": "Incoming call",
+            **more,
+            "call": True,
+        },
+    ]
+    lines = "\n".join(json.dumps(each, ensure_ascii=False) for each in rows)
+    data = write(folder, "data.json", f"{lines}\n")
+    both = read(tmp_path / "signal")
+    assert detect_format(data) == "signal"
+    assert read(data) == both
+    assert said(both[0]) == [("user", "Salut Nora"), ("Nora", "À Pau\n\nbientôt")]
+
+
 # --- Discord ----------------------------------------------------------------------------------
 
 

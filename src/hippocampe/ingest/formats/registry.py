@@ -214,6 +214,11 @@ def _chosen(sources: list[Source], format: str | None, archives: _Archives) -> _
     files, left = _recognised(exports, format, errors), notes
     if not files:
         files, left = _recognised(notes, MARKDOWN.name, errors), []
+        # signal-export writes a chat in two forms beside each other.
+        chats = {_folder(each) for each, name in files if name == SIGNAL.name}
+        marked = [
+            each for each in marked if each[1] != SIGNAL.name or _folder(each[0]) not in chats
+        ]
     if not files and not marked and errors:
         raise errors[0][1]
     problems = [_problem(source, exc) for source, exc in errors]
@@ -253,6 +258,10 @@ def _problem(source: Source, exc: Exception) -> Problem:
     error = exc if isinstance(exc, HippocampeError) else _unreadable(source.path, exc)
     member = str(source.member)[:200]
     return Problem(0, str(error).replace(source.name, member).replace(str(source.path), member))
+
+
+def _folder(source: Source) -> str:
+    return str(source.member).rpartition("/")[0]
 
 
 def _is_named(source: Source, *names: re.Pattern[str]) -> bool:
