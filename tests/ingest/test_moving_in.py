@@ -1157,6 +1157,21 @@ def test_the_same_item_below_another_one_is_another_statement(
     assert found[0].content == "Repas: Inès: végétarienne"
 
 
+def test_fields_of_dataview_are_pairs(tmp_path: Path) -> None:
+    note = (
+        "humeur:: bonne\nopening hours:: 8 to 19\nrating::\nLe patron [prénom:: Sylvain] est là (tel:: 0612345678)\n\n"
+        "- [ ] call Priya [due:: 2026-05-14]\n- size:: 3 rooms\n\nstd::vector is in `a:: b`\n"
+    )
+    assert contents(packed(tmp_path, {"2026-02-01.md": note}, as_zip=False)) == [
+        "humeur: bonne",
+        "opening hours: 8 to 19",
+        "Le patron prénom: Sylvain est là tel: 0612345678",
+        "call Priya due: 2026-05-14",
+        "size: 3 rooms",
+        "std::vector is in `a:: b`",
+    ]
+
+
 def test_callouts_and_footnotes_are_words_without_their_signs(tmp_path: Path) -> None:
     note = "> [!warning]- Cave\n> Le code est bleu\n\nRead twice[^a]\n\n[^a]: by Tom\n\n[^1]\n"
     assert contents(packed(tmp_path, {"2026-02-01.md": note}, as_zip=False)) == [
