@@ -67,6 +67,21 @@ class TestAgentic:
             "Coucou Mickael !",
         ]
 
+    def test_who_says_i_and_what_was_replaced(
+        self, hippo: Hippocampe, companion: Companion, server: ModelServer
+    ) -> None:
+        former = "David travaille à Mapstone avec sa cousine Inès"
+        for statement in (former, "David travaille chez Halyard", "Je finis à 18 h"):
+            remember(hippo, statement)
+        server.call("search_memories", query=former)
+        server.call("search_memories", query="Je finis à 18 h")
+        server.call("respond", expression="happy", message="À 18 h.")
+        events = list(companion.stream("je finis quand ?", user="dev", channel="lobby"))
+        replaced, own = (each.text for each in events if isinstance(each, ToolReturned))
+        [line] = [each for each in replaced.splitlines() if each.endswith(former)]
+        assert "remplacé" in line
+        assert ") dev: Je finis à 18 h" in own
+
     def test_what_did_we_talk_about(
         self, hippo: Hippocampe, companion: Companion, server: ModelServer
     ) -> None:

@@ -792,3 +792,25 @@ def test_a_reason_keeps_no_secret(hippo: Hippocampe, scope: Scope, folder: Path)
     hidden = hippo.remember("Le portail grince", scope=scope, metadata={"digicode": "4821"}).memory
     assert hidden.metadata == {"digicode": "[secret: password]"}
     assert bytes_hold(folder, ("Kraken99zz", "kraken99zz")) == []
+
+
+@pytest.mark.parametrize(
+    ("topic", "own", "others"),
+    [
+        ("my old address", "I'm vegan, I live at 14 Alder Lane", "I live at 3 Mill Street"),
+        ("mon adresse", "Je prends un pain, j'habite au 8 quai Voltaire", "J'habite rue Haute"),
+        ("my mother's address", "deliver to my mother, 17 Mill Street", "I live at 14 Alder Lane"),
+        ("l'adresse de ma mère", "livrez chez ma mère, 17 impasse du Moulin", "J'habite rue Haute"),
+        ("my phone number", "you can call me at 07700 900431", "call me at 07700 900999"),
+    ],
+)
+def test_a_kind_of_value_of_the_user_is_found_without_its_name_and_a_person_decides(
+    hippo: Hippocampe, topic: str, own: str, others: str
+) -> None:
+    priya, tom = Scope(user="priya", channel="shop"), Scope(user="tom", channel="shop")
+    hippo.after_turn(own, "ok", scope=priya)
+    hippo.after_turn("It rains again", "ok", scope=priya)
+    hippo.after_turn(others, "ok", scope=tom)
+    [item] = hippo.forget(topic, scope=priya, dry_run=True).items
+    assert item.content.startswith(own)
+    assert about.UNCLEAR in item.matched

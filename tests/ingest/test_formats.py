@@ -663,6 +663,41 @@ def test_signal_chats_are_conversations(tmp_path: Path) -> None:
     assert detect_format(write(tmp_path, "chat.md", f"Hier :\n{SIGNAL_CHAT}")) == "markdown"
 
 
+def test_the_json_of_a_signal_chat_has_the_messages_of_its_text(tmp_path: Path) -> None:
+    folder = tmp_path / "signal" / "Nora"
+    folder.mkdir(parents=True)
+    write(
+        folder,
+        "chat.md",
+        "[2026-01-05 10:00:00] Me: Salut Nora\n[2026-01-05 10:01:02] Nora: > Salut\n\nÀ Pau\n\nbientôt\n",
+    )
+    more = {"quote": "", "sticker": None, "reactions": [], "attachments": []}
+    rows = [
+        {"date": "2026-01-05T10:00:00.250000", "sender": "Me", "body": "Salut Nora", **more},
+        {
+            "date": "2026-01-05T10:01:02",
+            "sender": "Nora",
+            "body": "À Pau\n\nbientôt",
+            **more,
+            "quote": "> Salut\n\n",
+        },
+        {"date": "2026-01-05T10:02:00", "sender": "Nora", "body": "", **more, "deleted": True},
+        {
+            "date": "2026-01-05T10:03:00",
+            "sender": "Nora",
+            "body": "Incoming call",
+            **more,
+            "call": True,
+        },
+    ]
+    lines = "\n".join(json.dumps(each, ensure_ascii=False) for each in rows)
+    data = write(folder, "data.json", f"{lines}\n")
+    both = read(tmp_path / "signal")
+    assert detect_format(data) == "signal"
+    assert read(data) == both
+    assert said(both[0]) == [("user", "Salut Nora"), ("Nora", "À Pau\n\nbientôt")]
+
+
 # --- Discord ----------------------------------------------------------------------------------
 
 
@@ -738,6 +773,37 @@ def test_discord_channel(tmp_path: Path) -> None:
     assert messages[0].external_id == messages[1].reply_to == "discord:2"
     assert {message.channel for message in messages} == {"Les cousins #général"}
     assert [problem.line for problem in problems] == [5]
+
+
+@pytest.mark.parametrize("program", ["discord", "telegram"])
+def test_people_of_one_name_are_told_apart_in_all_files_of_an_import(
+    tmp_path: Path, program: str
+) -> None:
+    def discord(id: int, account: str) -> dict[str, object]:
+        author = {"id": account, "name": f"sam{account}", "nickname": "Sam"}
+        said = {"id": str(id), "timestamp": "2026-01-17T10:23:00+01:00", "content": account}
+        return {"type": "Default", "author": author, **said}
+
+    def telegram(id: int, account: str) -> dict[str, object]:
+        said = {"id": id, "from": "Sam", "from_id": f"user{account}", "text": account}
+        return {"type": "message", "date_unixtime": "1700000000", **said}
+
+    for number, accounts in enumerate(("12", "21")):
+        if program == "discord":
+            messages = [discord(10 * number + at, each) for at, each in enumerate(accounts)]
+            chat = discord_channel(messages=messages, channel={"id": str(number), "name": "a"})
+            name = f"cousins - {number} [1234{number}].json"
+        else:
+            messages = [telegram(at, each) for at, each in enumerate(accounts)]
+            chat = {"name": str(number), "type": "saved", "id": number, "messages": messages}
+            name = f"{number}/result.json"
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        write(tmp_path, name, json.dumps(chat))
+    second = "Sam (sam2)" if program == "discord" else "Sam (user2)"
+    said = [
+        (each.content, each.author) for each in read_file(tmp_path) if isinstance(each, TalkMessage)
+    ]
+    assert said == [("1", "Sam"), ("2", second), ("2", second), ("1", "Sam")]
 
 
 def test_discord_direct_messages_in_any_order_of_keys(tmp_path: Path) -> None:

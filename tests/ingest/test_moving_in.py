@@ -1157,6 +1157,44 @@ def test_the_same_item_below_another_one_is_another_statement(
     assert found[0].content == "Repas: Inès: végétarienne"
 
 
+@pytest.mark.parametrize(
+    ("note", "expected"),
+    [
+        (
+            "# Les choses à faire de la semaine\n- [ ] Appeler Priya 📅 2026-05-14 ⏫\n- [x] Livrer Tom ➕ 2026-03-01 ✅ 2026-03-02\n"
+            "- [ ] Payer la farine 🔁 every week 🛫 2026-03-30 ⏳ 2026-04-01\n- le 📅 2026-05-14 est férié\n",
+            [
+                "Appeler Priya (pour le 2026-05-14)",
+                "Livrer Tom (fait le 2026-03-02)",
+                "Payer la farine every week (à partir du 2026-03-30) (prévu le 2026-04-01)",
+                "le 📅 2026-05-14 est férié",
+            ],
+        ),
+        (
+            "# The things to do this week\n- [ ] Call Priya 📅 2026-05-14\n- [-] Paint the door ❌ 2026-03-02\n",
+            ["Call Priya (due 2026-05-14)", "Paint the door (cancelled 2026-03-02)"],
+        ),
+    ],
+)  # fmt: skip
+def test_the_dates_of_a_task_are_words(tmp_path: Path, note: str, expected: list[str]) -> None:
+    assert contents(packed(tmp_path, {"2026-02-01.md": note}, as_zip=False)) == expected
+
+
+def test_fields_of_dataview_are_pairs(tmp_path: Path) -> None:
+    note = (
+        "humeur:: bonne\nopening hours:: 8 to 19\nrating::\nLe patron [prénom:: Sylvain] est là (tel:: 0612345678)\n\n"
+        "- [ ] call Priya [due:: 2026-05-14]\n- size:: 3 rooms\n\nstd::vector is in `a:: b`\n"
+    )
+    assert contents(packed(tmp_path, {"2026-02-01.md": note}, as_zip=False)) == [
+        "humeur: bonne",
+        "opening hours: 8 to 19",
+        "Le patron prénom: Sylvain est là tel: 0612345678",
+        "call Priya due: 2026-05-14",
+        "size: 3 rooms",
+        "std::vector is in `a:: b`",
+    ]
+
+
 def test_callouts_and_footnotes_are_words_without_their_signs(tmp_path: Path) -> None:
     note = "> [!warning]- Cave\n> Le code est bleu\n\nRead twice[^a]\n\n[^a]: by Tom\n\n[^1]\n"
     assert contents(packed(tmp_path, {"2026-02-01.md": note}, as_zip=False)) == [

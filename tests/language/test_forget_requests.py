@@ -6,6 +6,19 @@ from hippocampe.language.forgetting import agrees, read_request
 
 # The message, and what it asks to forget; empty for what was just said.
 REQUESTS = [
+    ("can you remove my phone number please", "my phone number"),
+    ("pouvez-vous supprimer mon numéro de téléphone svp", "mon numéro de téléphone"),
+    ("delete my old address from your files", "my old address"),
+    ("effacez mon ancienne adresse de vos fichiers", "mon ancienne adresse"),
+    ("j'aimerais que vous effaciez mon adresse", "mon adresse"),
+    ("please don't keep my number on file", "my number"),
+    ("merci de ne pas garder mon adresse", "mon adresse"),
+    ("je ne veux pas que vous conserviez mon numéro", "mon numéro"),
+    ("ne vous souvenez pas de mon âge", "mon âge"),
+    ("don't store my mother's address", "my mother's address"),
+    ("ne gardez pas l'adresse de ma mère", "l'adresse de ma mère"),
+    ("forget what you know about my son", "my son"),
+    ("oubliez ce que vous savez sur mon fils", "mon fils"),
     ("pretend I never told you that I failed my exam", "I failed my exam"),
     ("act as if you didn't know I smoke", "I smoke"),
     ("fais comme si je t'avais jamais dit que j'ai raté mon examen", "j'ai raté mon examen"),
@@ -249,6 +262,10 @@ OTHERS = [
     "forget everything",
     "Oublie tout",
     "delete that file",
+    "remove my address from the README",
+    "enlève mon numéro de la facture",
+    "forget it lol",
+    "oublie ça mdr",
     "supprime cette ligne",
 ]
 
@@ -275,6 +292,10 @@ def test_what_may_mean_something_else_is_unsure() -> None:
         ("oublie le tuba", False),
         ("forget my tuba", True),
         ("delete that I was in prison", False),
+        ("delete my phone number", False),
+        ("supprimez mon numéro", False),
+        ("delete my phone number from your files", True),
+        ("supprimez mon numéro de vos fichiers", True),
         ("supprime l'info sur la prison", False),
         ("erase my prison time from memory", True),
         ("oublie le truc sur le VIH", True),
@@ -308,7 +329,7 @@ def test_a_correction_is_no_part_of_the_topic(message: str, topic: str, rest: st
         "supprime toutes mes données personnelles", "please delete all my data", "efface-moi de ta mémoire",
         "Can you erase everything you have on me?", "tu peux effacer ce que tu sais de moi ?",
         "je veux que tu m'oublies", "tu pourrais m'oublier ?", "J'aimerais être oubliée", "I want to be forgotten",
-        "I want you to forget me", "forget that I ever existed",
+        "supprimez tout ce que vous savez sur moi", "effacez tout ce que vous avez sur moi", "I want you to forget me", "forget that I ever existed",
     ],
 )  # fmt: skip
 def test_all_that_is_known_of_the_speaker(message: str) -> None:

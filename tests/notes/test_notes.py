@@ -986,3 +986,10 @@ def test_obsidian_that_closes_and_opens_again(
     assert said("notes failed") == 1
     assert said("notes works again") == 1
     assert KEY not in caplog.text
+
+
+def test_fields_of_dataview_are_pairs() -> None:
+    text = "humeur:: bonne\nrating::\n- size:: 3 rooms\n(tel:: 0612345678)\n```\na:: b\n```"
+    note = parse("Boutique.md", text, datetime(2026, 1, 1, tzinfo=UTC))
+    [piece] = split(note)
+    assert piece.text == "humeur: bonne\n\n- size: 3 rooms\ntel: 0612345678\n```\na:: b\n```"

@@ -146,6 +146,49 @@ def test_a_model_reads_that_a_secret_was_masked(client: httpx.Client, memory: Hi
     talk(client, steps)
 
 
+@pytest.mark.parametrize(
+    ("own", "former", "newer", "replaced"),
+    [
+        (
+            "Je finis à 18 h",
+            "David travaille à Mapstone avec sa cousine Inès",
+            "David travaille chez Halyard",
+            "remplacé",
+        ),
+        (
+            "I finish at 6 pm",
+            "David works at Mapstone with his cousin Inès",
+            "David works at Halyard",
+            "replaced",
+        ),
+    ],
+)
+def test_a_model_reads_who_says_i_and_what_was_replaced(
+    client: httpx.Client, memory: Hippocampe, own: str, former: str, newer: str, replaced: str
+) -> None:
+    language = "fr" if replaced == "remplacé" else "en"
+    hugo = Scope(user="Hugo", channel="desk")
+    memory.update_settings(scope=hugo, language=language)
+    for statement in (own, former, newer):
+        memory.remember(statement, scope=hugo)
+    memory.after_turn("deux pains svp", "ok", scope=hugo)
+    memory.flush()
+
+    async def steps(mcp: Client) -> None:
+        for tool, more in (("memory__search", {"min_score": 0.0}), ("search_memories", {})):
+            assert f") Hugo: {own}" in text(await call(mcp, tool, query=own, **more))
+            lines = text(await call(mcp, tool, query=former, **more)).splitlines()
+            [line] = [each for each in lines if each.endswith(former)]
+            assert replaced in line
+        said = await call(mcp, "memory__search", query="pains", min_score=0.0, collections=["turn"])
+        assert "Hugo: deux pains svp" in text(said)
+        for me in ("moi", "me"):
+            known = await mcp.call_tool("memory__about", {"name": me})
+            assert own in text(known)
+
+    talk(client, steps, user="Hugo", tools="all")
+
+
 def test_the_tools_of_an_assistant(client: httpx.Client, memory: Hippocampe) -> None:
     memory.after_turn("Le voilier est à Nantes", "Noté", scope=Scope(user="dev", channel="port"))
     memory.flush()

@@ -228,6 +228,8 @@ def test_errors_of_http_are_problems(client: httpx.Client) -> None:
     # A page of another site can send text without asking first, but not JSON.
     sent = client.post("/api/memories", content=b'{"content": "a"}')
     assert "Content-Type: application/json" in problem(sent, 422, "InvalidInput")
+    broken = client.post("/api/memories", content=b'{"content": tea}', headers=headers)
+    assert "no JSON at character 12" in problem(broken, 422, "InvalidInput")
     listed = client.post("/api/memories", content=b"[]", headers=headers)
     assert "JSON object" in problem(listed, 422, "InvalidInput")
     for content in ("Zoé rame à l’aube", "Zoë rows a bateau à voile"):

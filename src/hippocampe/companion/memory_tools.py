@@ -11,7 +11,9 @@ from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.language.i18n import translate
 from hippocampe.language.lexicon import load
+from hippocampe.language.sanitize import quote_label
 from hippocampe.language.secrets import MASKED
+from hippocampe.language.speakers import leaves_out_speaker
 from hippocampe.language.statement import parse
 from hippocampe.types import Memory, Recollection, Remembered, Scope
 
@@ -51,6 +53,19 @@ class StoreOutcome:
 
     stored: Remembered
     may_settle: Sequence[Recollection] = ()
+
+
+def speaker_of(memory: Memory) -> str:
+    """The user who told a memory that does not name them, "I live in Pau"; empty for others."""
+    if memory.collection != "memory" or not memory.user:
+        return ""
+    unnamed = leaves_out_speaker(memory.content, memory.user, memory.subjects)
+    return quote_label(memory.user) if unnamed else ""
+
+
+def replaced_label(label: str, when: str, language: str) -> str:
+    """The label of a memory that a newer one replaced: it no longer holds."""
+    return translate("{when}, replaced {then}", language).format(when=label, then=when)
 
 
 def stored_text(stored: Remembered, language: str, may_settle: Sequence[str] = ()) -> str:

@@ -12,16 +12,19 @@ from hippocampe.companion.memory_tools import (
     CompanionTool,
     Outcome,
     StoreOutcome,
+    replaced_label,
     schema_of,
+    speaker_of,
     stored_text,
     wordings,
 )
 from hippocampe.companion.replies import Searched
 from hippocampe.companion.turn import Turn
 from hippocampe.errors import InvalidInput, NotFound
+from hippocampe.language.humanize import date_and_time
 from hippocampe.language.i18n import translate
 from hippocampe.language.sanitize import quote
-from hippocampe.types import Memory, Recollection
+from hippocampe.types import Memory, Recollection, Settings
 
 
 class _Arguments(BaseModel):
@@ -107,11 +110,11 @@ def _text(turn: Turn, outcome: Outcome, *, category: bool) -> str:
     """An outcome as the model reads it; `category`: whether a search was bounded to one."""
     language = turn.settings.language
     if isinstance(outcome, StoreOutcome):
-        return stored_text(outcome.stored, language, _lines(outcome.may_settle))
+        return stored_text(outcome.stored, language, _lines(outcome.may_settle, turn.settings))
     if isinstance(outcome, Memory):
         return translate("Forgotten: {content}", language).format(content=quote(outcome.content))
     if outcome:
-        return "\n".join(_lines(outcome))
+        return "\n".join(_lines(outcome, turn.settings))
     if category:
         return translate("Nothing in this category: search without category.", language)
     return translate(
@@ -119,10 +122,18 @@ def _text(turn: Turn, outcome: Outcome, *, category: bool) -> str:
     )
 
 
-def _lines(items: Sequence[Memory | Recollection]) -> list[str]:
+def _lines(items: Sequence[Memory | Recollection], settings: Settings) -> list[str]:
     memories = [each.memory if isinstance(each, Recollection) else each for each in items]
-    return [
-        f"- [{memory.category or memory.type}] (id: {memory.id}) {quote(memory.content)}"
-        for memory in memories
-        if memory is not None
-    ]
+    return [_line(memory, settings) for memory in memories if memory is not None]
+
+
+def _line(memory: Memory, settings: Settings) -> str:
+    label, content = memory.category or memory.type, quote(memory.content)
+    if memory.superseded_at is not None:
+        when = date_and_time(
+            memory.superseded_at, timezone=settings.timezone, language=settings.language
+        )
+        label = replaced_label(label, when, settings.language)
+    if speaker := speaker_of(memory):
+        content = f"{speaker}: {content}"
+    return f"- [{label}] (id: {memory.id}) {content}"

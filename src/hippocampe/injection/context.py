@@ -20,9 +20,10 @@ from hippocampe.language import open_questions
 from hippocampe.language.names import with_other_names
 from hippocampe.language.open_questions import OpenQuestion
 from hippocampe.language.person import is_about_speaker
+from hippocampe.language.speakers import means_speaker
 from hippocampe.language.subjects import fold_subjects, subjects_of
 from hippocampe.language.temporal.window import TimeWindow
-from hippocampe.language.text import STOP_WORDS, fold, keywords, words
+from hippocampe.language.text import fold, keywords, words
 from hippocampe.protocols import TALK
 from hippocampe.retrieval import results
 from hippocampe.store import always_on, embeddings, message_rows, turn_rows
@@ -91,7 +92,7 @@ class ContextReader:
             self.events = Events(self.asker, self.text, self.now, question, window)
         # "Tout sur moi", "all about myself".
         subject = self.subject or ""
-        by_name = is_about_speaker(subject) and STOP_WORDS.issuperset(words(subject))
+        by_name = means_speaker(subject)
         asks_who = question is not None and question.is_open and question.about == "person"
         self.of_asker = asks_who or by_name
         self.subject = None if self.of_asker else self.subject

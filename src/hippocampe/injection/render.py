@@ -24,12 +24,10 @@ from hippocampe.language.detect import Language
 from hippocampe.language.fence import BULLET, CLOSING, OPENING, fence
 from hippocampe.language.humanize import clock_label, day_label, relative_time
 from hippocampe.language.i18n import translate
-from hippocampe.language.kin import begins_with_teller
-from hippocampe.language.person import is_first_person, names_user
-from hippocampe.language.relations import is_fragment, leaves_out_subject
 from hippocampe.language.sanitize import quote, quote_label
+from hippocampe.language.speakers import leaves_out_speaker
 from hippocampe.language.temporal.events import is_vague_event
-from hippocampe.language.text import NO_TITLE, fold, words
+from hippocampe.language.text import NO_TITLE
 from hippocampe.types import Memory, Recollection, Settings
 
 Count = Callable[[str], int]
@@ -315,17 +313,7 @@ def _speaker(memory: Memory) -> str:
     """
     if memory.collection != "memory" or not memory.user:
         return ""
-    name, text = words(memory.user), memory.content
-    if words(text)[: len(name)] == name:
-        return ""
-    unnamed = (
-        is_first_person(text)
-        or begins_with_teller(text)
-        or names_user(text)
-        or leaves_out_subject(text)
-        or is_fragment(text)
-        or fold(memory.user) in memory.subjects
-    )
+    unnamed = leaves_out_speaker(memory.content, memory.user, memory.subjects)
     return quote_label(memory.user) if unnamed else ""
 
 

@@ -125,6 +125,7 @@ class _Forms:
         self._unwanted = re.compile(rf"[\s,;]*{any_of(data['unwanted'])}[\s.!]*", options)
         self._points = re.compile(rf"{any_of(data['points'])}\s", options)
         self._memory = re.compile(rf"\s*{any_of(data['memory'])}\b", options)
+        self._details = re.compile(any_of(data["details"]), options)
         about = rf"(?:\s*{any_of(data['about'])}\s*(?P<topic>\S.*))"
         self._said = re.compile(rf"{any_of(data['said'])}(?:{about})?$", options | re.DOTALL)
         self._known = re.compile(rf"{any_of(data['known'])}{about}$", options | re.DOTALL)
@@ -185,10 +186,10 @@ class _Forms:
         # Without the politeness after it.
         named = self._after.sub("", named).strip().strip(" ,;.!?…")
         remembered = unwanted is not None or self._memory.search(named) is not None
-        # "Delete that I was in prison" is meant of memory, "delete that file" is not.
+        # "Delete that I was in prison" and "delete my number" may be meant of memory, "delete that file" is not.
         unsure = bool(verb["removes"]) and not remembered
         request = self._of_memory(verb, named, unsure)
-        if request is None and not unsure:
+        if request is None and (not unsure or self._details.fullmatch(named)):
             request = self._of_topic(verb, self._memory.sub("", named).strip(), remembered)
         return None if request is None else (request, end)
 
@@ -216,7 +217,8 @@ class _Forms:
         topic = named[about.end() :] if about else named
         forms = (self._that, self._bare, self._own, self._asked)
         if found := next((match for form in forms if (match := form.match(topic))), None):
-            may_mean_another = about or verb["mutes"] or self._keeps.search(verb["refuses"] or "")
+            other_verb = verb["mutes"] or verb["removes"]
+            may_mean_another = about or other_verb or self._keeps.search(verb["refuses"] or "")
             sure = remembered or not may_mean_another
             return _request(self._vague.sub("", self._aside.sub("", found["topic"])), sure=sure)
         # "Forget Max, it's over", but not "forget the dinner, we'll order a pizza".

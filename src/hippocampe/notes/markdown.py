@@ -39,8 +39,14 @@ _ONLY_LINK = re.compile(_LINK)
 # Comments, and what a template is filled with.
 _HIDDEN = r"%%.*?%%|<!--.*?(?:-->|\Z)|<%(?:(?!<%).)*?%>|\{\{(?:title|date|time)(?::[^{}\n]*)?\}\}"
 _ANCHOR = r"(?:(?<=\s)|^)\^[\w-]+[ \t]*$"
+# A field of Dataview: a line of its own, or in brackets within one.
+_FIELD = (
+    r"(?P<before>^[ \t>]*(?:[-*+][ \t]+(?:\[.\][ \t]+)?)?)(?P<name>[^\W\d_][^:\n\[\]()]{0,39})::(?P<value>[ \t]+\S[^\n]*|[ \t]*$)"
+    r"|[\[(](?P<inline>[^\W\d_][^:\n\[\]()]{0,39})::[ \t]+(?P<inside>[^\n\[\]()]*)[\])]"
+)
 _COMMENT = re.compile(f"(?P<code>{_CODE})|{_HIDDEN}", re.S | re.M)
 _MARKUP = re.compile(f"(?P<code>{_CODE})|{_LINK}|{_HIDDEN}|{_ANCHOR}", re.S | re.M)
+_ONLY_FIELD = re.compile(f"(?P<code>{_CODE})|{_FIELD}", re.S | re.M)
 # A tag ends at ASCII and general punctuation except hyphen, underscore and slash. Letters of any
 # script and emoji are part of it.
 _TAG = re.compile(
@@ -140,8 +146,8 @@ def _page(link: re.Match[str]) -> str:
 
 
 def render(text: str) -> str:
-    """Render links as their displayed words, and drop comments, embeds and anchors."""
-    return _MARKUP.sub(_shown, text).strip()
+    """Render links as their displayed words and fields as pairs, and drop comments, embeds, anchors and empty fields."""
+    return _ONLY_FIELD.sub(_paired, _MARKUP.sub(_shown, text)).strip()
 
 
 def without_comments(text: str, *, keep_lines: bool = False) -> str:
@@ -165,6 +171,15 @@ def _shown(found: re.Match[str]) -> str:
     page, _, place = found["page"].partition("#")
     place = place.lstrip("^").replace("#", " › ").strip()
     return " › ".join(filter(None, (page.strip(), place)))
+
+
+def _paired(found: re.Match[str]) -> str:
+    if found["code"] is not None:
+        return found[0]
+    if found["inline"]:
+        return f"{found['inline'].strip()}: {found['inside'].strip()}"
+    value = found["value"].strip()
+    return f"{found['before']}{found['name'].strip()}: {value}" if value else ""
 
 
 def excerpt(text: str) -> str:

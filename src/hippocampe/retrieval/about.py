@@ -145,7 +145,7 @@ def find(corpus: Corpus, topic: str, scope: Scope, *, said: bool = False) -> lis
             before = known.matched if known else ()
             matched = tuple(dict.fromkeys((*before, *item.matched)))
             found[item.id] = replace(known or item, matched=matched)
-    return _with_value(asked.text, list(found.values()))
+    return _with_value(asked.text, list(found.values())) or list(_by_value(corpus, asked, scope))
 
 
 def named(corpus: Corpus, topic: str, scope: Scope) -> Iterator[ReceiptItem]:
@@ -241,6 +241,29 @@ def _by_meaning(corpus: Corpus, topic: _Topic, scope: Scope) -> Iterator[Receipt
                 found[hit.id] = hit
     for hit in found.values():
         yield from _fitting(topic, _of_hit(hit, corpus), hit.author)
+
+
+def _by_value(corpus: Corpus, topic: _Topic, scope: Scope) -> Iterator[ReceiptItem]:
+    """Statements of the user with a value of the kind that a topic of theirs names: "my address", "I live at 14 Alder Lane"."""
+    values = values_asked(topic.text)
+    if topic.user is None or topic.said or not values:
+        return
+    request = RecallRequest(
+        Scope(space=scope.space, user=topic.user),
+        limit=MAX_BY_MEANING,
+        collections=("memory", *TALK),
+    )
+    try:
+        hits = recall.search(corpus, topic.text[:MAX_QUERY_CHARACTERS], request)
+    except EmbedderUnavailable as exc:
+        corpus.outages.failed("embedder", exc)
+        return
+    for hit in hits:
+        told = _REPLY.split(hit.content, maxsplit=1)[0]
+        if topic.owns(told, hit.author, memory=True) and values_stated(told) & values:
+            item = _of_hit(hit, corpus)
+            if topic.fit(item, hit.author) != "other":
+                yield replace(item, matched=(*item.matched, UNCLEAR))
 
 
 def _fitting(topic: _Topic, item: ReceiptItem, author: str | None) -> Iterator[ReceiptItem]:

@@ -15,6 +15,7 @@ from hippocampe.language.datetimes import as_utc
 from hippocampe.language.mentions import mentions
 from hippocampe.language.person import is_about_speaker
 from hippocampe.language.relations import SPEAKER
+from hippocampe.language.speakers import means_speaker
 from hippocampe.language.text import fold, written_words
 from hippocampe.retrieval import lookup
 from hippocampe.retrieval.request import check_subjects, check_types
@@ -166,7 +167,7 @@ def about(
     name said of themselves ("I live in Lyon"). What the companion knows about itself is left out.
 
     Args:
-        name: Whom or what; default: the user.
+        name: Whom or what; default, and for "me" or "moi": the user.
         scope: Whose memory: its space alone counts for a name.
         limit: At most this many, 1 to 1,000.
 
@@ -174,7 +175,7 @@ def about(
         InvalidInput: There is no name, or it is not text.
     """
     check_limit(limit)
-    if name is None:
+    if name is None or (scope.user is not None and means_speaker(name)):
         name = scope.user
     if name is None:
         raise InvalidInput("nobody is named: give a name, or a user.")

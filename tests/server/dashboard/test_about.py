@@ -195,3 +195,25 @@ def test_a_word_without_end_as_a_subject(reader: Reader, memory: Hippocampe, lan
     check_fits(page)
     page.goto(f"/memory?q=salon&subject={word.lower()}")
     expect(page.locator("#found [data-row]")).to_have_count(1)
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "reply"),
+    [("fr", "Je voudrais deux tartes", "C'est noté."), ("en", "Two pies, please", "Noted.")],
+)
+def test_a_person_has_what_they_said_last(
+    reader: Reader, memory: Hippocampe, language: str, said: str, reply: str
+) -> None:
+    priya = Scope(user="Priya & co", channel="shop")
+    memory.after_turn(said, reply, scope=priya)
+    memory.after_turn("Le vent se lève", "Oui.", scope=OWEN)
+    page = reader.open("/person?name=Priya+%26+co", language=language, size=PHONE)
+    card = page.locator("section", has=page.locator("#said"))
+    expect(card).to_contain_text(said)
+    expect(card).to_contain_text(reply)
+    expect(card).not_to_contain_text("Le vent")
+    check_fits(page)
+    check_accessible(page)
+    card.locator("header a").click()
+    page.wait_for_url("**/conversations?user=*")
+    expect(page.locator(".talk-list li")).to_have_count(1)

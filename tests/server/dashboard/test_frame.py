@@ -333,6 +333,32 @@ def test_the_rail_is_a_menu_on_a_phone(reader: Reader) -> None:
     assert not rail.is_visible()
 
 
+def test_tab_goes_from_the_menu_of_a_phone_through_its_links_and_out(reader: Reader) -> None:
+    page = reader.open("/overview", size=PHONE, language="fr")
+    menu, rail = page.get_by_role("button", name="Menu"), page.get_by_role("navigation")
+    menu.focus()
+    page.keyboard.press("Enter")
+    links = rail.get_by_role("link")
+    expect(links.first).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(links.nth(1)).to_be_focused()
+    links.last.focus()
+    page.keyboard.press("Tab")
+    expect(rail).to_be_hidden()
+    expect(menu).to_have_attribute("aria-expanded", "false")
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_an_address_names_its_space(reader: Reader, memory: Hippocampe, language: str) -> None:
+    home = Scope(space="été")
+    memory.remember("Owen a un voilier", scope=home)
+    memory.remember("Rose a un vélo", scope=Scope())
+    page = reader.open("/memory?space=%C3%A9t%C3%A9", language=language)
+    expect(page.locator("#found")).to_contain_text("Owen a un voilier")
+    page.locator("#rail a[href='/overview']").click()
+    expect(page.locator("select[name=space]")).to_have_value("été")
+
+
 def test_another_space_from_its_start(reader: Reader, memory: Hippocampe) -> None:
     memory.remember("Owen a un voilier", scope=Scope(space="home"))
     memory.remember("Rose a un vélo", scope=Scope())

@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, expect
 from browsing import PHONE, Reader, check_accessible, check_fits, shoot
 from conftest import FakeClock
 from hippocampe import Hippocampe, Scope
+from hippocampe.server.dashboard import live
 from hippocampe.server.http import served
 
 HERE = Scope()
@@ -106,6 +107,31 @@ def test_what_a_digest_made_is_shown_with_its_messages(
     assert "Le marché a lieu samedi" in made.inner_text()
     assert said.content in made.locator(".sources").inner_text()
     shoot(page, "live-made")
+
+
+@pytest.mark.parametrize(
+    ("language", "foot"),
+    [("en", "The latest 2 of 4 messages are shown."), ("fr", "Les 2 derniers messages sur 4")],
+)
+def test_the_rooms_count_messages_that_are_not_shown(
+    client: httpx.Client,
+    memory: Hippocampe,
+    monkeypatch: pytest.MonkeyPatch,
+    language: str,
+    foot: str,
+) -> None:
+    monkeypatch.setattr(live, "MOST", 2)
+    memory.update_settings(scope=HERE, language=language, live_rooms=["lobby"])
+    for number in range(4):
+        memory.observe(f"le train {number} part", scope=LOBBY)
+    shown = client.get("/live/rooms", headers={"accept-language": language}).text
+    assert foot in shown
+    assert "4 messages" in shown
+    memory.update_settings(scope=HERE, live_rooms=["lobby", "cour"])
+    memory.observe("la cour est fermée", scope=Scope(user="ana", channel="cour"))
+    shown = client.get("/live/rooms", headers={"accept-language": language}).text
+    # Of several rooms, nobody knows whose messages are not shown.
+    assert "1 message<" not in shown
 
 
 def test_a_long_text_leaves_room_for_the_others(reader: Reader, lived: Hippocampe) -> None:

@@ -300,6 +300,16 @@ def test_a_memory_opens_beside_the_list(reader: Reader, memory: Hippocampe) -> N
     expect(page.locator(".toast").last).to_contain_text("Forgotten: “")
 
 
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_the_reply_of_a_found_exchange_has_a_line_of_its_own(
+    reader: Reader, memory: Hippocampe, language: str
+) -> None:
+    page = reader.open("/memory?q=voilier", language=language)
+    exchange = rows_of(page).filter(has_text="Bien noté").locator("p")
+    expect(exchange).to_be_visible()
+    assert exchange.inner_text().splitlines() == ["Le voilier est à Nantes", "assistant: Bien noté"]
+
+
 def test_going_back_from_an_opened_memory_keeps_the_search(
     reader: Reader, memory: Hippocampe
 ) -> None:

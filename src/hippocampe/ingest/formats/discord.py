@@ -8,7 +8,6 @@ from hippocampe.ingest.formats.document import Place, walk
 from hippocampe.ingest.formats.format import Format, has_key
 from hippocampe.ingest.formats.record import (
     UNKNOWN,
-    Authors,
     Problem,
     Record,
     TalkMessage,
@@ -16,6 +15,7 @@ from hippocampe.ingest.formats.record import (
     label_or,
     parse_content,
     parse_identifier,
+    parse_label,
     parse_time,
     parsed,
     storable_text,
@@ -41,10 +41,7 @@ def read_discord(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
         raise UnreadableFile(f"cannot import {source.name}: it contains no channel of Discord.")
     channel = _channel(properties["channel"], properties.get("guild", {}))
     messages = (as_object(value) for path, value in walk(source, _opened) if len(path) > 1)
-    authors = Authors()
-    yield from parsed(
-        enumerate(messages, start=1), lambda raw: _message(raw, channel, authors, zone)
-    )
+    yield from parsed(enumerate(messages, start=1), lambda raw: _message(raw, channel, zone))
 
 
 def _opened(path: Place) -> str:
@@ -59,9 +56,7 @@ def _channel(channel: dict[str, object], guild: dict[str, object]) -> str:
     return label_or(f"{guild.get('name')} #{name}", name)
 
 
-def _message(
-    raw: dict[str, object], channel: str, authors: Authors, zone: tzinfo
-) -> Iterator[TalkMessage]:
+def _message(raw: dict[str, object], channel: str, zone: tzinfo) -> Iterator[TalkMessage]:
     text, passed_on = _text(raw), _text(as_object(raw.get("forwardedMessage")))
     said_by_another = bool(passed_on.strip()) and not text.strip()
     if passed_on.strip():
@@ -74,11 +69,9 @@ def _message(
         content=parse_content(text),
         author=UNKNOWN
         if said_by_another
-        else authors.label(
-            author.get("nickname") or author.get("name"),
-            parse_identifier(author.get("id")),
-            author.get("name"),
-        ),
+        else parse_label(author.get("nickname") or author.get("name"), "author"),
+        account=None if said_by_another else parse_identifier(author.get("id")),
+        account_name=label_or(author.get("name"), None),
         channel=channel,
         at=to_utc(parse_time(raw.get("timestamp")), zone),
         external_id=_external_id(raw.get("id")),

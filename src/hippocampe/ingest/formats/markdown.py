@@ -23,6 +23,8 @@ from hippocampe.ingest.formats.record import (
     parsed,
 )
 from hippocampe.ingest.formats.source import Source
+from hippocampe.language.detect import Language, language_of
+from hippocampe.language.i18n import translate
 from hippocampe.notes.filters import MAX_NOTE_BYTES
 from hippocampe.notes.markdown import frontmatter, render, without_comments
 
@@ -32,6 +34,10 @@ _LEARNT = ("created", "created_at", "date", "timestamp")
 _OBSERVATION = re.compile(r"\[([^\[\]()]{2,})\]\s+(\S.*)")
 _RELATION = re.compile(r"([^\[\]]+?)\s*\[\[([^\[\]|#]+)(?:[|#][^\[\]]*)?\]\](?:\s*\(.*\))?")
 _TASK = re.compile(r"\[.\]\s")
+_TASK_DATE = re.compile(r"\s*(?P<sign>[📅⏳🛫✅❌➕])\ufe0f?\s*(?P<day>\d{4}-\d{2}-\d{2})(?!\d)")
+"""A date of a task, as the plugin Tasks of Obsidian writes it."""
+_TASK_SIGN = re.compile(r"\s*[🔺⏫🔼🔽⏬]\ufe0f?|🔁\ufe0f?\s*")
+"""Its priority, and what its recurrence follows."""
 _IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _TAG = re.compile(r"(?:^|(?<=\s))#([^\s#]+)")
@@ -39,13 +45,18 @@ _SIGN = re.compile(r"^\[![\w-]+\][+-]?|\[\^[^\]\s]+\]:?")
 """The kind of a callout, and the number of a footnote."""
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?!\d)[\s_–-]*")
 """The beginning of the name of a daily note, which dates it and is about nothing."""
+_READ_CHARACTERS = 2_000
+"""Beginning of a note that tells its language."""
 _MARKUP = re.compile(r"(?:#{1,6}|[-*+•])\s+\S")
 
 
 class _Note:
     """The fields of a note that its statements share."""
 
-    def __init__(self, source: Source, head: dict[str, object], zone: tzinfo) -> None:
+    def __init__(
+        self, source: Source, head: dict[str, object], language: Language, zone: tzinfo
+    ) -> None:
+        self.language = language
         path = source.member or source.path.name
         named = PurePosixPath(path).stem
         day = _DAY.match(named)
@@ -87,7 +98,8 @@ def read_markdown(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
     member = PurePosixPath(source.member or "")
     if member.name.lower() in _RESERVED and "type" not in head:
         return
-    note, external_ids = _Note(source, head, zone), ExternalIds("markdown")
+    note = _Note(source, head, language_of(text[:_READ_CHARACTERS]), zone)
+    external_ids = ExternalIds("markdown")
     telling = (
         each
         for each in passages(without_comments(text, keep_lines=True))
@@ -112,6 +124,8 @@ def _statement(note: _Note, passage: Passage, ids: ExternalIds, zone: tzinfo) ->
     else:
         if observation:
             pairs["category"], text = observation[1], observation[2]
+        if passage.item and _TASK.match(text):
+            text = _task(text, note.language)
         text = about(note.title, below(filter(None, map(_plain, passage.above)), _plain(text)))
     headings = [each for each in passage.headings if each != note.title]
     pairs["heading"] = " › ".join(headings)
@@ -123,6 +137,29 @@ def _statement(note: _Note, passage: Passage, ids: ExternalIds, zone: tzinfo) ->
         metadata=parse_metadata(pairs),
         external_id=ids.derive(str(pairs["note"]), *passage.above, passage.text),
     )
+
+
+def _task(text: str, language: Language) -> str:
+    """A task with its dates in words: "call Tom 📅 2026-05-14" is "call Tom (due 2026-05-14)"."""
+
+    def dated(found: re.Match[str]) -> str:
+        match found["sign"]:
+            case "📅":
+                said = translate("due {day}", language)
+            case "⏳":
+                said = translate("scheduled for {day}", language)
+            case "🛫":
+                said = translate("from {day} on", language)
+            case "✅":
+                said = translate("done {day}", language)
+            case "❌":
+                said = translate("cancelled {day}", language)
+            case _:
+                # When it was written down.
+                return ""
+        return f" ({said.format(day=found['day'])})"
+
+    return _TASK_SIGN.sub(" ", _TASK_DATE.sub(dated, text))
 
 
 def _plain(text: str) -> str:

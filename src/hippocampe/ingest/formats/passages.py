@@ -14,6 +14,8 @@ _DATED = re.compile(r"\[(\d{4}-\d{2}-\d{2})\]\s*(?:[-–—:]\s*)?(\S.*)", re.S)
 _MAX_ABOVE = 200
 """Longest item that those below it come in with."""
 _PAIR = re.compile(r"[^\s:][^:\n]{0,39}:\s")
+_FIELD = re.compile(r"[^\W\d_][^:\n\[\]()]{0,39}::(?:\s|$)")
+"""A field of Dataview, which a line says by itself."""
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _RULE = re.compile(r"\s*(?:[-*_]\s*){3,}")
 _TABLE_RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+\|?\s*")
@@ -47,8 +49,8 @@ class Passage(NamedTuple):
 def passages(text: str) -> Iterator[Passage]:
     """Split Markdown or plain text. Each item of a list and each paragraph is one passage.
 
-    A paragraph whose lines are all `name: value` pairs is one passage for each; so is each row of a table, as pairs with
-    the heads of its columns. Fences of code blocks are left out.
+    A line that is a field, `name:: value`, is one passage. So is each line of a paragraph of `name: value` pairs, and each
+    row of a table, as pairs with the heads of its columns. Fences of code blocks are left out.
     """
     splitter = _Splitter()
     for number, line in enumerate(text.splitlines(), start=1):
@@ -93,7 +95,8 @@ class _Splitter:
             return
         heading, begins = _HEADING.fullmatch(line), _ITEM.fullmatch(line)
         parts = not line.strip() or _FENCE.match(line) or _RULE.fullmatch(line)
-        if heading or begins or parts:
+        field = not self._item and _FIELD.match(line)
+        if heading or begins or parts or field:
             yield from self.close()
             self._item = False
         if heading:
@@ -105,6 +108,8 @@ class _Splitter:
             if not self._lines:
                 self._open(number, line, begins)
             self._lines.append(begins[2] if begins else line)
+        if field:
+            yield from self.close()
 
     def _open(self, number: int, line: str, begins: re.Match[str] | None) -> None:
         """Open a passage at a line, which begins an item or not."""

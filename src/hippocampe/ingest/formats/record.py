@@ -40,6 +40,9 @@ class TalkMessage:
     """One message of an imported conversation.
 
     Attributes:
+        author: The displayed name, which several people of an import may have.
+        account: The id of the author in the program, which tells such people apart; None if the file has none.
+        account_name: What names the account in front of people, rather than the id.
         role: `user`, `assistant`, or None in a room of people.
         at: The time, aware, in UTC; None if the file has none.
         space: The space, if the file names one.
@@ -63,6 +66,8 @@ class TalkMessage:
     unique: bool = False
     titled: bool = False
     edited: bool = False
+    account: str | None = None
+    account_name: str | None = None
     line: int = field(default=0, compare=False)
 
     def author_for(self, user: str | None) -> str:
@@ -202,26 +207,18 @@ UNKNOWN: Final = "?"
 
 
 class Authors:
-    """The names of the authors in a file: of several people of one name, all but the first have their id after it."""
+    """The names of the authors of an import: of several people of one name, all but the first have their account after it."""
 
     def __init__(self) -> None:
         self._ids: dict[str, str] = {}
 
-    def label(self, name: object, id: str | None, told_by: object = None) -> str:
-        """The name of an author.
-
-        Args:
-            name: The displayed name, which several people may have.
-            id: The id of the author; None if unknown.
-            told_by: What tells the author from others of that name, rather than the id.
-
-        Raises:
-            InvalidInput: The name is not text, or has no printable character.
-        """
-        label = parse_label(name, "author")
-        if id is None or self._ids.setdefault(normal_label(label), id) == id:
-            return label
-        return parse_label(f"{label} ({label_or(told_by, id)})", "author")
+    def told_apart(self, message: TalkMessage) -> TalkMessage:
+        """The message, by an author with a name of their own."""
+        name, account = message.author, message.account
+        if account is None or self._ids.setdefault(normal_label(name), account) == account:
+            return message
+        author = parse_label(f"{name} ({message.account_name or account})", "author")
+        return replace(message, author=author)
 
 
 def parse_label(value: object, name: str) -> str:

@@ -25,7 +25,7 @@ from hippocampe.ingest.formats.memories import (
     MEM0,
     ZEP,
 )
-from hippocampe.ingest.formats.record import ExternalIds, Problem, Record, TalkMessage
+from hippocampe.ingest.formats.record import Authors, ExternalIds, Problem, Record, TalkMessage
 from hippocampe.ingest.formats.signal import SIGNAL
 from hippocampe.ingest.formats.source import (
     DAMAGED,
@@ -214,6 +214,11 @@ def _chosen(sources: list[Source], format: str | None, archives: _Archives) -> _
     files, left = _recognised(exports, format, errors), notes
     if not files:
         files, left = _recognised(notes, MARKDOWN.name, errors), []
+        # signal-export writes a chat in two forms beside each other.
+        chats = {_folder(each) for each, name in files if name == SIGNAL.name}
+        marked = [
+            each for each in marked if each[1] != SIGNAL.name or _folder(each[0]) not in chats
+        ]
     if not files and not marked and errors:
         raise errors[0][1]
     problems = [_problem(source, exc) for source, exc in errors]
@@ -253,6 +258,10 @@ def _problem(source: Source, exc: Exception) -> Problem:
     error = exc if isinstance(exc, HippocampeError) else _unreadable(source.path, exc)
     member = str(source.member)[:200]
     return Problem(0, str(error).replace(source.name, member).replace(str(source.path), member))
+
+
+def _folder(source: Source) -> str:
+    return str(source.member).rpartition("/")[0]
 
 
 def _is_named(source: Source, *names: re.Pattern[str]) -> bool:
@@ -310,9 +319,10 @@ def _read(
     external_ids: Mapping[str, ExternalIds],
     zone: tzinfo,
 ) -> Iterator[Record | Problem]:
+    authors = {format: Authors() for format in external_ids}
     for source, format in files:
         try:
-            for record in _records(source, format, external_ids[format], zone):
+            for record in _records(source, format, external_ids[format], authors[format], zone):
                 if len(files) > 1 and isinstance(record, Problem):
                     yield replace(record, reason=f"{source.member}: {record.reason}")
                 else:
@@ -327,7 +337,7 @@ def _read(
 
 
 def _records(
-    source: Source, format: str, external_ids: ExternalIds, zone: tzinfo
+    source: Source, format: str, external_ids: ExternalIds, authors: Authors, zone: tzinfo
 ) -> Iterator[Record | Problem]:
     unread = 0
     for record in FORMATS[format].read(source, zone):
@@ -337,6 +347,8 @@ def _records(
                 f"cannot import {source.name}: {MAX_UNREAD:,} parts of it in a row are no record "
                 f"of the format {format}. Those before them are stored."
             )
+        if isinstance(record, TalkMessage):
+            record = authors.told_apart(record)
         if isinstance(record, TalkMessage) and record.external_id is None:
             at = record.at.isoformat() if record.at else None
             parts = (record.channel, record.author, at, record.content)

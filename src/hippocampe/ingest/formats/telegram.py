@@ -8,7 +8,6 @@ from hippocampe.ingest.formats.document import Place, walk
 from hippocampe.ingest.formats.format import Format, has_key
 from hippocampe.ingest.formats.record import (
     UNKNOWN,
-    Authors,
     Problem,
     Record,
     TalkMessage,
@@ -17,6 +16,7 @@ from hippocampe.ingest.formats.record import (
     label_or,
     parse_content,
     parse_identifier,
+    parse_label,
     parse_time,
     parse_timestamp,
     parsed,
@@ -60,8 +60,7 @@ def read_telegram(source: Source, zone: tzinfo) -> Iterator[Record | Problem]:
         for chat, inside in (_divided(path),)
         if len(inside) == 2 and inside[0] == "messages"
     )
-    authors = Authors()
-    yield from parsed(enumerate(messages, start=1), lambda found: _message(*found, authors, zone))
+    yield from parsed(enumerate(messages, start=1), lambda found: _message(*found, zone))
 
 
 def _divided(path: Place) -> tuple[Place, Place]:
@@ -77,9 +76,7 @@ def _opened(path: Place) -> str:
     return "{" if not inside and len(chat) != 2 else ""
 
 
-def _message(
-    raw: dict[str, object], chat: _Chat, authors: Authors, zone: tzinfo
-) -> Iterator[TalkMessage]:
+def _message(raw: dict[str, object], chat: _Chat, zone: tzinfo) -> Iterator[TalkMessage]:
     kind = raw.get("type")
     if not isinstance(kind, str):
         raise InvalidInput("the record is not a message of Telegram")
@@ -87,19 +84,21 @@ def _message(
     if kind != "message" or not text.strip():
         return
     # A deleted account has no name; its id still identifies the author.
-    author = authors.label(raw.get("from") or raw.get("from_id"), _id(raw.get("from_id")))
+    account = _id(raw.get("from_id"))
+    author = parse_label(raw.get("from") or raw.get("from_id"), "author")
     if "forwarded_from" in raw:
         # The words are not those of who passes them on.
         origin, id = raw["forwarded_from"], raw.get("forwarded_from_id")
         said_by = label_or(origin or id, UNKNOWN)
         if said_by != label_or(raw.get("from"), None):
-            author = authors.label(said_by, _id(id))
+            author, account = said_by, _id(id)
     seconds = raw.get("date_unixtime")
     at = parse_time(raw.get("date")) if seconds is None else parse_timestamp(seconds)
     reply_to = raw.get("reply_to_message_id")
     yield TalkMessage(
         content=parse_content(text),
         author=author,
+        account=account,
         channel=_channel(chat),
         at=to_utc(at, zone),
         external_id=_external_id(chat, raw.get("id")),

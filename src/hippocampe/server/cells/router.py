@@ -204,12 +204,13 @@ class Router:
             secret = _typed_key(body)
         if secret and (found := self._keys.space_of(secret)) is not None:
             return found
-        named = QueryParams(connection["query_string"]).get("space")
+        query = QueryParams(connection["query_string"])
+        named = query.get("space")
         if path.startswith(PROXY):
             header = headers.get("x-hippocampe-space")
             named = None if header is None else decoded(header)
         elif not path.startswith(PROGRAMS):
-            named = chosen_space(headers)
+            named = chosen_space(headers, query)
         with suppress(InvalidInput):
             return Scope().space if named is None else Scope(space=named).space
         return Scope().space

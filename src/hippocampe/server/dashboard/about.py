@@ -22,6 +22,8 @@ router = page_router()
 KNOWN = 200
 """Memories of a page, the most important ones."""
 CHANGES = 50
+SAID = 10
+"""Exchanges of a person, the newest ones."""
 READ = 1_000
 """Memories in which names are looked up as people write them."""
 
@@ -89,11 +91,12 @@ def _memories(counts: Counts | int) -> int:
 @router.get("/person")
 @router.get("/people/{name:path}")
 async def person(page: ReadPage, name: str) -> Response:
-    """One person: what is known about them, by any of their names or in their own words, and what else they told."""
+    """One person: what is known about them, by any of their names or in their own words, what else they told, and said last."""
     names = await page.hippo.names(name, scope=page.scope)
-    told, known, own_changes, changes = await asyncio.gather(
+    told, known, said, own_changes, changes = await asyncio.gather(
         page.hippo.memories(scope=page.scope, user=name, order="importance", limit=KNOWN),
         page.hippo.about(name, scope=page.scope, limit=KNOWN),
+        page.hippo.exchanges(scope=page.scope, user=name, limit=SAID),
         page.hippo.changes(scope=page.scope, user=name, limit=CHANGES),
         page.hippo.changes(scope=page.scope, subjects=list(names), limit=CHANGES),
     )
@@ -112,6 +115,8 @@ async def person(page: ReadPage, name: str) -> Response:
         name=name,
         names=names[1:],
         told=_by_type(each for each in told.items if each.id not in ids),
+        said=said,
+        talk=f"/conversations?user={quote(name, safe='')}",
         changes=by_day(page, changes[:CHANGES]),
         timeline=f"/timeline?user={quote(name, safe='')}",
         list=f"/memory?user={quote(name, safe='')}",
@@ -133,6 +138,7 @@ async def subject(page: ReadPage, name: str) -> Response:
         name=as_written([name], ((each.content, each.subjects) for each in about.items))[name],
         names=(),
         told=(),
+        said=(),
         changes=by_day(page, changes),
         timeline=f"/timeline?subject={quote(name, safe='')}",
         list=f"/memory?subject={quote(name, safe='')}",

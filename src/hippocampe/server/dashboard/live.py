@@ -75,12 +75,19 @@ async def live_page(page: ReadPage) -> Response:
 @router.get("/live/rooms")
 async def rooms(page: ReadPage) -> Response:
     """The messages of each room since the last digest."""
-    messages = await page.hippo.messages(scope=page.scope, live=True, limit=MOST)
+    messages, stats = await asyncio.gather(
+        page.hippo.messages(scope=page.scope, live=True, limit=MOST),
+        page.hippo.stats(scope=page.scope),
+    )
     observed = page.settings.live_rooms
     names = dict.fromkeys((*observed, *(each.channel or "" for each in messages)))
     found = {name: [each for each in messages if (each.channel or "") == name] for name in names}
     return page.part(
-        "live/rooms.html", rooms=found, observed=observed, shown=len(messages), most=MOST
+        "live/rooms.html",
+        rooms=found,
+        observed=observed,
+        shown=len(messages),
+        total=max(stats.live, len(messages)),
     )
 
 

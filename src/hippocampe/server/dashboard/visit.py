@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, get_args
 from urllib.parse import unquote
 
 from fastapi import Depends, Form, HTTPException, Request
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, QueryParams
 from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, Response
 
@@ -247,19 +247,23 @@ async def check_token(request: Request, visit: Visit) -> None:
         raise HTTPException(403, STALE_PAGE)
 
 
-def chosen_space(headers: Headers) -> str | None:
-    """The space of the page that sends a request, else the one that its reader chose last, both percent-encoded.
+def chosen_space(headers: Headers, query: QueryParams) -> str | None:
+    """The space of the page that sends a request, else that of its address, else the one that its reader chose last.
 
-    The cookie is one for all tabs of a browser: it may be younger than the page.
+    The cookie is one for all tabs of a browser: it may be younger than the page. It and the header are percent-encoded.
     """
-    value = headers.get(SPACE_HEADER, cookie_parser(headers.get("cookie", "")).get(SPACE_COOKIE))
+    value = headers.get(SPACE_HEADER)
+    if value is None and (named := query.get("space")) is not None:
+        return named
+    if value is None:
+        value = cookie_parser(headers.get("cookie", "")).get(SPACE_COOKIE)
     return None if value is None else unquote(value)
 
 
 def _scope(request: Request, key: ApiKey | None) -> Scope:
     """The space of the key, else the one chosen by the reader."""
     # The choice may be older than this login.
-    chosen = None if key is not None else chosen_space(request.headers)
+    chosen = None if key is not None else chosen_space(request.headers, request.query_params)
     try:
         return scope_of(key, "read", chosen)
     except InvalidInput:

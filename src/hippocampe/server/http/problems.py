@@ -148,6 +148,8 @@ async def _unusable(request: Request, error: Exception) -> Response:
         reason = (
             "the body is no JSON object: send one, with the header Content-Type: application/json"
         )
+    elif broken := next((each for each in found if each["type"] == "json_invalid"), None):
+        reason = f"the body is no JSON at character {broken['loc'][-1]}: {broken['ctx']['error']}"
     else:
         reason = faults(found)
     detail = f"the request cannot be used: {reason}. See /openapi.json for its form."

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from hippocampe.companion.memory_tools import stored_text
+from hippocampe.companion.memory_tools import replaced_label, speaker_of, stored_text
 from hippocampe.language.humanize import date_and_time
 from hippocampe.language.i18n import translate
 from hippocampe.language.sanitize import quote, quote_label
@@ -23,9 +23,14 @@ class Item(BaseModel):
     type: str | None = Field(default=None, description="Of a memory: fact, preference, event…")
     category: str | None = Field(default=None, description="Of self and goal.")
     subjects: list[str] = []
-    author: str | None = Field(default=None, description="Who said it.")
+    author: str | None = Field(
+        default=None, description="Who said it: of a memory, if it does not say so itself."
+    )
     channel: str | None = Field(default=None, description="Where it was said.")
     at: datetime | None = Field(default=None, description="When it happened or was said.")
+    replaced_at: datetime | None = Field(
+        default=None, description="Of a memory that no longer holds: when a newer one replaced it."
+    )
     score: float | None = Field(
         default=None, description="Of a search: the probability, 0 to 1, that it is relevant."
     )
@@ -143,10 +148,14 @@ class Answers:
     def _line(self, item: Item) -> str:
         label = item.category or item.type or item.kind
         if item.at is not None:
-            when = date_and_time(item.at, timezone=self._timezone, language=self.language)
-            label = f"{label}, {when}"
+            label = f"{label}, {self._when(item.at)}"
+        if item.replaced_at is not None:
+            label = replaced_label(label, self._when(item.replaced_at), self.language)
         content = f"{item.author}: {item.content}" if item.author else item.content
         return f"- [{label}] (id: {item.id}) {content}"
+
+    def _when(self, at: datetime) -> str:
+        return date_and_time(at, timezone=self._timezone, language=self.language)
 
 
 async def answers_for(caller: Caller) -> Answers:
@@ -163,8 +172,10 @@ def of_memory(memory: Memory, score: float | None = None) -> Item:
         type=memory.type,
         category=memory.category,
         subjects=[quote_label(each) for each in memory.subjects],
+        author=speaker_of(memory) or None,
         channel=_label(memory.channel),
         at=memory.occurred_at,
+        replaced_at=memory.superseded_at,
         score=score,
     )
 
@@ -184,7 +195,7 @@ def of_item(found: Memory | Recollection | Message) -> Item:
         id=found.id,
         kind=kind,
         content=quote(found.content),
-        author=None if kind == "turn" else _label(author),
+        author=_label(author),
         channel=_label(found.channel),
         at=found.at,
         score=score,

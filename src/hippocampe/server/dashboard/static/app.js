@@ -6,9 +6,16 @@ import "./tables.js";
 import "./fields.js";
 
 const menu = document.querySelector("[data-menu]");
+const rail = document.getElementById("rail");
 menu?.addEventListener("click", () => {
-  const open = document.getElementById("rail").classList.toggle("open");
+  const open = rail.classList.toggle("open");
   menu.setAttribute("aria-expanded", String(open));
+  // The rest of the head is between the button and the links.
+  if (open) rail.querySelector("a").focus();
+});
+rail?.addEventListener("focusout", ({ relatedTarget }) => {
+  const left = relatedTarget && relatedTarget !== menu && !rail.contains(relatedTarget);
+  if (left && rail.classList.contains("open")) menu.click();
 });
 
 // A cookie for HTTPS only is not kept otherwise.
@@ -18,9 +25,11 @@ if (insecure) insecure.hidden = window.isSecureContext;
 // A link sends no header: the next page is in the space of the tab that is in use.
 const { space } = document.body.dataset;
 if (space) {
-  addEventListener("focus", () => {
+  const choose = () => {
     document.cookie = `hippocampe_space=${encodeURIComponent(space)}; path=/; max-age=31536000; samesite=strict`;
-  });
+  };
+  addEventListener("focus", choose);
+  if (new URLSearchParams(location.search).has("space")) choose();
 }
 
 export const typing = (target) => target.closest?.("input, textarea, select, [contenteditable]");
