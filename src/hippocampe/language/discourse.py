@@ -13,7 +13,7 @@ _PAUSE: Final = r"(?:\s*[,:!.…]+\s*|\s+[-–—]\s+)"
 _LEADING: Final = rf"{_MARKERS['leading']}\b"
 _PAUSED: Final = rf"{_MARKERS['paused']}\b"
 _OPENING: Final = re.compile(
-    rf"\s*(?:{_LEADING}(?:{_PAUSE}|\s+)"
+    rf"\s*+(?:{_LEADING}(?:{_PAUSE}|\s+)"
     rf"|{_PAUSED}{_PAUSE}|(?:{_PAUSED}\s+)+(?={_LEADING}|{_MARKERS['subjects']})"
     # "so Nora left", but not "No Country for Old Men".
     rf"|(?-i:{_PAUSED}\s+(?=[A-ZÀ-Þ]))"
@@ -22,8 +22,14 @@ _OPENING: Final = re.compile(
     re.IGNORECASE,
 )
 _TRAILING: Final = rf"(?:[\s,]+{_MARKERS['trailing']}\b)*"
+_EMPTY: Final = (
+    r"(?:[!…\u2639\u263a\ufe0f\U0001F600-\U0001F64F\U0001F910-\U0001F92F\U0001F970-\U0001F97A]"
+    r"|\.{2,}|(?<=\s)[:;]-?[()DP])"
+)
+"""A mark that states nothing: of an exclamation, an ellipsis, a face."""
 _CLOSING: Final = re.compile(
-    rf"{_TRAILING}(?P<space>\s*)!*(?P<asked>\??)[!?]*{_TRAILING}[\s!]*\Z", re.IGNORECASE
+    rf"{_TRAILING}(?P<space>\s*)(?:{_EMPTY}\s*)*(?P<asked>\??)(?:{_EMPTY}|[?\s])*{_TRAILING}(?:{_EMPTY}|\s)*\Z",
+    re.IGNORECASE,
 )
 _LONGEST_CLOSING: Final = 80
 _FEWEST_WORDS: Final = 2
