@@ -6,29 +6,17 @@ They say how it fits into the talk (Schiffrin, "Discourse Markers", 1987), not w
 import re
 from typing import Final
 
-from hippocampe.language.lexicon import any_of, load_all
+from hippocampe.language.lexicon import any_of, languages, load, load_all
 
-_MARKERS: Final = {name: any_of(each) for name, each in load_all("words")["discourse"].items()}
-_PAUSE: Final = r"(?:\s*[,:!.…]+\s*|\s+[-–—]\s+)"
-_LEADING: Final = rf"{_MARKERS['leading']}\b"
-_PAUSED: Final = rf"{_MARKERS['paused']}\b"
-_OPENING: Final = re.compile(
-    rf"\s*+(?:{_LEADING}(?:{_PAUSE}|\s+)"
-    rf"|{_PAUSED}{_PAUSE}|(?:{_PAUSED}\s+)+(?={_LEADING}|{_MARKERS['subjects']})"
-    # "so Nora left", but not "No Country for Old Men".
-    rf"|(?-i:{_PAUSED}\s+(?=[A-ZÀ-Þ]))"
-    rf"|{_MARKERS['labels']}\b{_PAUSE}"
-    rf"|{_MARKERS['telling']}\s*)+",
-    re.IGNORECASE,
-)
-_TRAILING: Final = rf"(?:[\s,]+{_MARKERS['trailing']}\b)*"
 _EMPTY: Final = (
     r"(?:[!…\u2639\u263a\ufe0f\U0001F600-\U0001F64F\U0001F910-\U0001F92F\U0001F970-\U0001F97A]"
     r"|\.{2,}|(?<=\s)[:;]-?[()DP])"
 )
 """A mark that states nothing: of an exclamation, an ellipsis, a face."""
+_TRAILING: Final = rf"{any_of(load_all('words')['discourse']['trailing'])}\b"
 _CLOSING: Final = re.compile(
-    rf"{_TRAILING}(?P<space>\s*)(?:{_EMPTY}\s*)*(?P<asked>\??)(?:{_EMPTY}|[?\s])*{_TRAILING}(?:{_EMPTY}|\s)*\Z",
+    rf"(?:[\s,]++{_TRAILING})*+(?P<space>\s*+)(?:{_EMPTY}\s*+)*+(?P<asked>\??)(?:{_EMPTY}|[?\s])*+"
+    rf"(?:,?\s*+{_TRAILING}(?:{_EMPTY}|[?\s])*+)*+\Z",
     re.IGNORECASE,
 )
 _LONGEST_CLOSING: Final = 80
@@ -38,8 +26,7 @@ _FEWEST_WORDS: Final = 2
 
 def without_markers(text: str) -> str:
     """Return a text without the discourse markers around it, and with one mark at its end; one of hardly more as it is."""
-    opening = _OPENING.match(text)
-    start = opening.end() if opening else 0
+    start = max(found.end() for each in _OPENINGS if (found := each.match(text)))
     closing = _CLOSING.search(text, max(start, len(text) - _LONGEST_CLOSING))
     assert closing is not None  # it matches nothing, too
     mark = closing["space"] + closing["asked"] if closing["asked"] else ""
@@ -47,3 +34,22 @@ def without_markers(text: str) -> str:
     if len(rest.split()) < _FEWEST_WORDS:
         return text
     return rest[0].upper() + rest[1:] if start and text.lstrip()[0].isupper() else rest
+
+
+def _opening(language: str) -> re.Pattern[str]:
+    """What may stand before a statement in a language."""
+    markers = {name: any_of(each) for name, each in load(language, "words")["discourse"].items()}
+    leading, paused = rf"{markers['leading']}\b", rf"{markers['paused']}\b"
+    pause = r"(?:\s*+[,:!.…]+\s*|\s+[-–—]\s+)"
+    return re.compile(
+        rf"(?:\s*+(?:{leading}(?:{pause}|\s+)"
+        rf"|{paused}{pause}|(?:{paused}\s+)+(?={leading}|{markers['subjects']})"
+        # "so Nora left", but not "No Country for Old Men".
+        rf"|(?-i:{paused}\s+(?=[A-ZÀ-Þ]))"
+        rf"|{markers['labels']}\b{pause}"
+        rf"|{markers['telling']}\s*))*",
+        re.IGNORECASE,
+    )
+
+
+_OPENINGS: Final = [_opening(each) for each in languages()]
