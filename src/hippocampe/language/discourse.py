@@ -37,7 +37,7 @@ def without_markers(text: str) -> str:
 
 
 def _opening(language: str) -> re.Pattern[str]:
-    """What may stand before a statement in a language."""
+    """The expression of all markers that may stand in front of a statement."""
     markers = {name: any_of(each) for name, each in load(language, "words")["discourse"].items()}
     leading, paused = rf"{markers['leading']}\b", rf"{markers['paused']}\b"
     pause = r"(?:\s*+[,:!.…]+\s*|\s+[-–—]\s+)"
