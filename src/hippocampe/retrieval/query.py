@@ -75,8 +75,8 @@ def analyse(
     """
     aliases, vocabulary = corpus.aliases.of(scope.space), corpus.vocabulary
     chosen = corpus.settings.of(scope.space)
-    query = without_markers(without_address(query, chosen.companion_names))
-    query = questions.rewrite_idioms(query)
+    written = without_address(query, chosen.companion_names)
+    query = questions.rewrite_idioms(without_markers(written))
     of_all_times = questions.without_former(query)
     former, query = (query, of_all_times) if of_all_times else (None, query)
     window = _window(query, now, chosen.timezone)
@@ -123,7 +123,7 @@ def analyse(
             value_words=value_words(query),
             kin=kin_asked(query),
             nothing=asks_nothing(
-                query, names={*named.names, *names}, companions=chosen.companion_names
+                written, names={*named.names, *names}, companions=chosen.companion_names
             ),
         ),
         window=window,
