@@ -225,6 +225,7 @@ def typed() -> Iterator[Row]:
         "capitals": "in capitals",
         "no accents, no question mark": "without accents and question mark",
         "a typing error": "with a typing error in one word",
+        "discourse markers": 'behind or before a discourse marker: "ok so …", "… mdr"',
         "something told before": "after a long sentence about something else",
         "something told after": "between a greeting and something else",
     }

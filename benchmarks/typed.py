@@ -3,13 +3,13 @@
     python benchmarks/typed.py PATH... [--held-out] [--out results.json]
 
 A path is a world (`world-*.tsv`, see `data/worlds`) or a folder of them. Each question is asked as it is written and in
-other ways: in capitals, in small letters, without accents and question mark, with a typing error in one of its words, and
-with something told before or after it.
+other ways: in capitals, in small letters, without accents and question mark, with a typing error in one of its words,
+with discourse markers ("ok so …", "au fait …") and with something told around it.
 
 - `first`: an answer is the first result; `given`: one of the first four results is an answer with the score that a turn asks
   for. `near miss` and `small talk`: something has that score, though nothing answers or nothing is asked.
 - `with` is the package; `without` neither spells the question as the texts are spelled, nor tells it from what is told, nor
-  reads a message that asks nothing as one.
+  removes discourse markers, nor reads a message that asks nothing as one.
 - `words`: of the words that no memory of the world has, how many are changed; and of the words of memories that are
   mistyped on purpose, how many are mended.
 """
@@ -28,10 +28,10 @@ import common
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.language.detect import guess_language
 from hippocampe.language.text import STOP_WORDS, fold, words, written_words
-from hippocampe.retrieval import answering, recall, spelling
+from hippocampe.retrieval import answering, query, recall, spelling
 from hippocampe.types import Settings
 from reader_data import World, held_out, worlds
-from typed_forms import mistyped, with_error, without_accents
+from typed_forms import marked, mistyped, with_error, without_accents
 
 ENOUGH = Settings().auto_retrieve_min_score
 GIVEN = Settings().auto_retrieve_max_results
@@ -65,6 +65,7 @@ WAYS: dict[str, Callable[[str], str]] = {
     "small letters": str.lower,
     "no accents, no question mark": without_accents,
     "a typing error": with_error,
+    "discourse markers": marked,
     "something told before": partial(told, at=0),
     "something told after": partial(told, at=1),
 }
@@ -149,6 +150,7 @@ def measure(found: Sequence[World]) -> dict[str, Any]:
                 with ExitStack() as stack:
                     if name == "without":
                         stack.enter_context(patch.object(recall, "spelled", _as_typed))
+                        stack.enter_context(patch.object(query, "without_markers", str))
                         stack.enter_context(patch.object(recall, "parts_of", _whole))
                         stack.enter_context(patch.object(answering, "TELLING", 0.0))
                     for way, count in ask(hippo, world, ids).items():

@@ -5,6 +5,8 @@ import unicodedata
 from random import Random
 from typing import Final
 
+from hippocampe.language.detect import guess_language
+
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -37,6 +39,19 @@ def with_error(text: str) -> str:
         return text
     chosen = random.choice(longer)
     return text[: chosen.start()] + mistyped(chosen[0], random) + text[chosen.end() :]
+
+
+MARKED: Final = {
+    "fr": ("bon, {}", "au fait {}", "salut, {}", "ok donc {}", "attends, {}", "{} mdr", "{} 😅"),
+    "en": ("ok so {}", "btw {}", "hey, {}", "well, {}", "wait, {}", "{} lol", "{} 😅"),
+}
+"""Discourse markers around a text."""
+
+
+def marked(text: str) -> str:
+    """A text with a discourse marker before or behind it, the same at each call."""
+    chosen = Random(text).choice(MARKED[guess_language(text, default="en")])
+    return chosen.format(text if chosen.startswith("{") else text[0].lower() + text[1:])
 
 
 def line(user: str, content: str) -> str:

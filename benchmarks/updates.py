@@ -1,13 +1,14 @@
 """What becomes of an older statement when a new one arrives, on files of labelled records.
 
-    python benchmarks/updates.py FILE... [--pairs PAIRS] [--store] [--capitals] [--out results.json] [--show 10]
+    python benchmarks/updates.py FILE... [--pairs PAIRS] [--store] [--capitals] [--marked] [--out results.json] [--show 10]
 
 Each line of a file is ``{"before": [...], "after", "label", "supersedes", "style", "topic"}``; the labels
 are those of ``benchmarks/data/updates/README.md``. Each record has a space of its own: its older statements
 are stored, the new one is judged, and nothing is written. With ``--store``, every new statement is also judged
 in one space with the older statements of all records, where it must not merge with one of another record, and must
 find its own.
-With ``--capitals``, the new statements are typed in capitals. ``--pairs`` is a file of
+With ``--capitals``, the new statements are typed in capitals; with ``--marked``, with discourse markers ("ok so …").
+``--pairs`` is a file of
 ``{"fr1", "fr2", "en1", "en2", "duplicate"}``, such as PAWS-X.
 
 - ``missed``: an update, a repetition or a detail that does not take the place of the older statement
@@ -34,6 +35,7 @@ from hippocampe.ingest.memory_writes import insert_memory
 from hippocampe.ingest.remember import embed_drafts
 from hippocampe.types import Scope
 from hippocampe.updates.judgement import judge
+from typed_forms import marked
 
 MERGING: Final = ("update", "same", "detail")
 BATCH: Final = 256
@@ -257,10 +259,12 @@ def main() -> None:
     parser.add_argument("--store", action="store_true", help="also judge in a store of all records")
     parser.add_argument("--show", type=int, default=0, help="wrong merges to print")
     parser.add_argument("--capitals", action="store_true", help="type new statements in capitals")
+    parser.add_argument("--marked", action="store_true", help="with discourse markers around them")
     options = parser.parse_args()
     found = [record for path in options.files for record in records(path)]
-    if options.capitals:
-        found = [replace(record, after=record.after.upper()) for record in found]
+    for typed, asked in ((str.upper, options.capitals), (marked, options.marked)):
+        if asked:
+            found = [replace(record, after=typed(record.after)) for record in found]
     if options.pairs:
         found += pairs(options.pairs)
     natural = [record for record in found if record.topic and "minimal" not in record.file]

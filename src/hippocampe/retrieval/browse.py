@@ -175,11 +175,12 @@ def about(
         InvalidInput: There is no name, or it is not text.
     """
     check_limit(limit)
-    if name is None or (scope.user is not None and means_speaker(name)):
-        name = scope.user
-    if name is None:
+    named = scope.user if name is None else check_id(name, name="name")
+    if named is None:
         raise InvalidInput("nobody is named: give a name, or a user.")
-    names = lookup.names(corpus.aliases, check_id(name, name="name"), scope=scope)
+    if scope.user is not None and means_speaker(named):
+        named = scope.user
+    names = lookup.names(corpus.aliases, named, scope=scope)
     current = listing.in_state("current", corpus.store.now())
     with corpus.store.read() as connection:
 
