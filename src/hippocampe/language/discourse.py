@@ -6,7 +6,9 @@ They say how it fits into the talk (Schiffrin, "Discourse Markers", 1987), not w
 import re
 from typing import Final
 
-from hippocampe.language.lexicon import any_of, languages, load, load_all
+from hippocampe.language.lexicon import any_of, languages, load, load_all, words_of
+from hippocampe.language.text import words
+from hippocampe.language.word_classes import word_classes
 
 _EMPTY: Final = (
     r"(?:[!…\u2639\u263a\ufe0f\U0001F600-\U0001F64F\U0001F910-\U0001F92F\U0001F970-\U0001F97A]"
@@ -20,20 +22,49 @@ _CLOSING: Final = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_CLOSING: Final = 80
+_PREAMBLE: Final = re.compile(r"\s*+(?P<said>[^,:!.?…\n–—]{1,40}?)(?:\s*[,:!.…]++\s+|\s+[-–—]\s+)")
+_TALK: Final = words_of("discourse.talk")
+_BINDING: Final = words_of("discourse.binding").union(
+    *(words_of(f"grammar.{role}") for role in ("third_person", "others_own", "at"))
+)
+"""Words that tell when or where a statement holds, or who claims it."""
 _FEWEST_WORDS: Final = 2
 """Words of a statement: a text with less beside its markers is left as it is."""
 
 
 def without_markers(text: str) -> str:
     """Return a text without the discourse markers around it, and with one mark at its end; one of hardly more as it is."""
-    start = max(found.end() for each in _OPENINGS if (found := each.match(text)))
+    start, request = _begin(text)
     closing = _CLOSING.search(text, max(start, len(text) - _LONGEST_CLOSING))
     assert closing is not None  # it matches nothing, too
-    mark = closing["space"] + closing["asked"] if closing["asked"] else ""
+    mark = closing["space"] + closing["asked"] if closing["asked"] and not request else ""
     rest = text[start : closing.start()] + mark
     if len(rest.split()) < _FEWEST_WORDS:
         return text
     return rest[0].upper() + rest[1:] if start and text.lstrip()[0].isupper() else rest
+
+
+def _begin(text: str) -> tuple[int, bool]:
+    """The place where a statement begins behind its markers, and whether they ask to remember it."""
+    start, request = 0, False
+    while True:
+        found = max((each.match(text, start) for each in _OPENINGS), key=_end)
+        request = request or bool(found and found["request"])
+        preamble = _PREAMBLE.match(text, _end(found))
+        begins = preamble.end() if preamble and _states_nothing(preamble["said"]) else _end(found)
+        if begins == start:
+            return start, request
+        start = begins
+
+
+def _end(found: re.Match[str] | None) -> int:
+    return found.end() if found else 0
+
+
+def _states_nothing(preamble: str) -> bool:
+    """Return whether words before a pause are about the talk itself: "great news", "as you know", "for your notes"."""
+    said = set(words(preamble))
+    return not said.isdisjoint(_TALK) and said <= (_TALK | word_classes().function_words) - _BINDING
 
 
 def _opening(language: str) -> re.Pattern[str]:
@@ -42,12 +73,14 @@ def _opening(language: str) -> re.Pattern[str]:
     leading, paused = rf"{markers['leading']}\b", rf"{markers['paused']}\b"
     pause = r"(?:\s*+[,:!.…]+\s*|\s+[-–—]\s+)"
     return re.compile(
-        rf"(?:\s*+(?:{leading}(?:{pause}|\s+)"
+        # "Salut tout le monde, …", "hi Sam, …"
+        rf"(?:\s*+(?:{markers['greetings']}(?:\s+[^\s,!.?:]+){{1,3}}\s*[,!.]+\s*"
+        rf"|{leading}(?:{pause}|\s+)"
         rf"|{paused}{pause}|(?:{paused}\s+)+(?={leading}|{markers['subjects']})"
         # "so Nora left", but not "No Country for Old Men".
         rf"|(?-i:{paused}\s+(?=[A-ZÀ-Þ]))"
         rf"|{markers['labels']}\b{pause}"
-        rf"|{markers['telling']}\s*))*",
+        rf"|(?P<request>{markers['requests']})\s*|{markers['telling']}\s*))*",
         re.IGNORECASE,
     )
 
