@@ -171,3 +171,32 @@ def test_how_somebody_is_is_answered_by_their_health(
     given = hippo.before_turn(asked, scope=home).trace.considered
     found = [each for each in given if each.path == "search" and each.outcome == "injected"]
     assert [each.recollection.content for each in found] == [told]
+
+
+@pytest.mark.parametrize(
+    ("plain", "marked", "question"),
+    [
+        (
+            "I moved to York",
+            "hi everyone, please note that I moved to York!!",
+            "where do I live?",
+        ),
+        (
+            "Léa travaille à Dax",
+            "coucou les filles, au fait Léa travaille à Dax 😅",
+            "petite question : elle travaille où Léa stp ??",
+        ),
+    ],
+)
+def test_discourse_markers_do_not_make_an_answer_less_likely(
+    memory: Hippocampe, reading: None, plain: str, marked: str, question: str
+) -> None:
+    scores: list[float] = []
+    for space, content in (("plain", plain), ("marked", marked)):
+        scope = Scope(space=space, user="nora")
+        memory.remember(content, scope=scope)
+        memory.remember("Sam plays chess", scope=scope)
+        found = memory.recall(question, scope=scope)
+        assert found[0].content == content
+        scores.append(found[0].score)
+    assert scores[1] > scores[0] - 0.1

@@ -21,6 +21,7 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.documents import memory_text
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.language.detect import language_of
+from hippocampe.language.discourse import without_markers
 from hippocampe.language.grammar import stem
 from hippocampe.language.text import content_words, sentences
 from hippocampe.reader.network import Head
@@ -193,10 +194,10 @@ def _read(
 
 
 def _whole(item: Recollection) -> str:
-    """The text of a result; of a memory with its key and the subjects that were given to it."""
+    """The text of a result; of a memory with its key and the subjects that were given to it, without discourse markers."""
     if item.memory is None:
         return item.content
-    return memory_text(replace(item.memory, content=item.content))
+    return memory_text(replace(item.memory, content=without_markers(item.content)))
 
 
 def _alone(item: Recollection, queries: Sequence[str]) -> str | None:
