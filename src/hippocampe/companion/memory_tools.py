@@ -11,9 +11,8 @@ from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.language.i18n import translate
 from hippocampe.language.lexicon import load
-from hippocampe.language.sanitize import quote_label
 from hippocampe.language.secrets import MASKED
-from hippocampe.language.speakers import leaves_out_speaker
+from hippocampe.language.speakers import unnamed_speaker
 from hippocampe.language.statement import parse
 from hippocampe.types import Memory, Recollection, Remembered, Scope
 
@@ -57,10 +56,9 @@ class StoreOutcome:
 
 def speaker_of(memory: Memory) -> str:
     """The user who told a memory that does not name them, "I live in Pau"; empty for others."""
-    if memory.collection != "memory" or not memory.user:
+    if memory.collection != "memory":
         return ""
-    unnamed = leaves_out_speaker(memory.content, memory.user, memory.subjects)
-    return quote_label(memory.user) if unnamed else ""
+    return unnamed_speaker(memory.content, memory.user, memory.subjects)
 
 
 def replaced_label(label: str, when: str, language: str) -> str:

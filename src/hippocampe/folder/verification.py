@@ -76,17 +76,11 @@ def verify(writer: Writer, *, absent: Sequence[str] = ()) -> Verification:
         present = _places(corpus, absent)
     # Not under the lock, which would block writers.
     damaged = soundness.stored_damage(corpus).ids
-    differing = {
-        kind: left
-        for kind, ids in soundness.all_differing(corpus).items()
-        if (
-            left := tuple(
-                sorted(
-                    {*ids}.difference(missing.get(kind, ()), damaged.get(kind, ()), queued[kind])
-                )
-            )
-        )
-    }
+    differing: dict[str, tuple[str, ...]] = {}
+    for kind, ids in soundness.all_differing(corpus).items():
+        known = {*missing.get(kind, ()), *damaged.get(kind, ()), *queued[kind]}
+        if left := sorted({*ids} - known):
+            differing[kind] = tuple(left)
     files = tuple(corpus.index.damaged_files(stop=lambda: False))
     wrong = (missing, unknown, present, differing, damaged, files)
     return Verification(

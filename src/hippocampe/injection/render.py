@@ -25,7 +25,7 @@ from hippocampe.language.fence import BULLET, CLOSING, OPENING, fence
 from hippocampe.language.humanize import clock_label, day_label, relative_time
 from hippocampe.language.i18n import translate
 from hippocampe.language.sanitize import quote, quote_label
-from hippocampe.language.speakers import leaves_out_speaker
+from hippocampe.language.speakers import unnamed_speaker
 from hippocampe.language.temporal.events import is_vague_event
 from hippocampe.language.text import NO_TITLE
 from hippocampe.types import Memory, Recollection, Settings
@@ -311,10 +311,9 @@ def _speaker(memory: Memory) -> str:
 
     In the other collections "I" is the companion.
     """
-    if memory.collection != "memory" or not memory.user:
+    if memory.collection != "memory":
         return ""
-    unnamed = leaves_out_speaker(memory.content, memory.user, memory.subjects)
-    return quote_label(memory.user) if unnamed else ""
+    return unnamed_speaker(memory.content, memory.user, memory.subjects)
 
 
 def _fit(

@@ -8,6 +8,7 @@ from typing import Final
 
 from hippocampe.language.lexicon import any_of, languages, load, load_all, words_of
 from hippocampe.language.text import words
+from hippocampe.language.text_cache import text_cache
 from hippocampe.language.word_classes import word_classes
 
 _EMPTY: Final = (
@@ -32,11 +33,12 @@ _FEWEST_WORDS: Final = 2
 """Words of a statement: a text with less beside its markers is left as it is."""
 
 
+@text_cache(1024)
 def without_markers(text: str) -> str:
     """Return a text without the discourse markers around it, and with one mark at its end; one of hardly more as it is."""
     start, request = _begin(text)
     closing = _CLOSING.search(text, max(start, len(text) - _LONGEST_CLOSING))
-    assert closing is not None  # it matches nothing, too
+    assert closing is not None  # the end of the text matches always
     mark = closing["space"] + closing["asked"] if closing["asked"] and not request else ""
     rest = text[start : closing.start()] + mark
     if len(rest.split()) < _FEWEST_WORDS:
@@ -48,20 +50,19 @@ def _begin(text: str) -> tuple[int, bool]:
     """The place where a statement begins behind its markers, and whether they ask to remember it."""
     start, request = 0, False
     while True:
-        found = max((each.match(text, start) for each in _OPENINGS), key=_end)
-        request = request or bool(found and found["request"])
-        preamble = _PREAMBLE.match(text, _end(found))
-        begins = preamble.end() if preamble and _states_nothing(preamble["said"]) else _end(found)
+        matches = (match for each in _OPENINGS if (match := each.match(text, start)))
+        opening = max(matches, key=lambda match: match.end())
+        request = request or opening["request"] is not None
+        preamble = _PREAMBLE.match(text, opening.end())
+        begins = opening.end()
+        if preamble and _is_about_talk(preamble["said"]):
+            begins = preamble.end()
         if begins == start:
             return start, request
         start = begins
 
 
-def _end(found: re.Match[str] | None) -> int:
-    return found.end() if found else 0
-
-
-def _states_nothing(preamble: str) -> bool:
+def _is_about_talk(preamble: str) -> bool:
     """Return whether words before a pause are about the talk itself: "great news", "as you know", "for your notes"."""
     said = set(words(preamble))
     return not said.isdisjoint(_TALK) and said <= (_TALK | word_classes().function_words) - _BINDING

@@ -70,9 +70,9 @@ def is_to_somebody(text: str) -> bool:
 def of_speaker(text: str) -> frozenset[str]:
     """Return what `text` says that its speaker has or does, by stem or relative: "my charger", "I work", but not "I left"."""
     said, found = parse(text), set[str]()
-    content = set(said.content)
+    past, content = is_past(said), set(said.content)
     for at, token in enumerate(said.tokens):
-        if "own" in token.roles or ("first_person" in token.roles and not is_past(said)):
+        if "own" in token.roles or ("first_person" in token.roles and not past):
             run = takewhile(content.__contains__, range(_next(said, at), len(said.tokens)))
             after = (said.tokens[each] for each in run)
             found.update(each.kin or each.stem for each in after if each.kind == "word")

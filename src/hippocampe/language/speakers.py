@@ -1,25 +1,26 @@
-"""Tell whether a statement leaves out who speaks in it: "I live in Pau", but not "David lives in Pau". Pure."""
+"""Tell who speaks in a statement that does not name them: "I live in Pau", but not "David lives in Pau". Pure."""
 
 from collections.abc import Collection
 
 from hippocampe.language.kin import begins_with_teller
 from hippocampe.language.person import is_about_speaker, is_first_person, names_user
 from hippocampe.language.relations import is_fragment, leaves_out_subject
+from hippocampe.language.sanitize import quote_label
 from hippocampe.language.text import STOP_WORDS, fold, words
 
 
-def leaves_out_speaker(text: str, user: str, subjects: Collection[str] = ()) -> bool:
-    """Return whether a statement is about its user or theirs without their name.
+def unnamed_speaker(text: str, user: str | None, subjects: Collection[str]) -> str:
+    """The user who made a statement about themselves or theirs without their name, as a label; empty for others.
 
     Args:
         text: The statement.
-        user: The user who made it.
+        user: The user who made it, if known.
         subjects: Its subjects, folded.
     """
-    name = words(user)
-    if words(text)[: len(name)] == name:
-        return False
-    return (
+    name = words(user or "")
+    if not user or words(text)[: len(name)] == name:
+        return ""
+    unnamed = (
         is_first_person(text)
         or begins_with_teller(text)
         or names_user(text)
@@ -27,6 +28,7 @@ def leaves_out_speaker(text: str, user: str, subjects: Collection[str] = ()) -> 
         or is_fragment(text)
         or fold(user) in subjects
     )
+    return quote_label(user) if unnamed else ""
 
 
 def means_speaker(name: str) -> bool:

@@ -40,9 +40,10 @@ _ONLY_LINK = re.compile(_LINK)
 _HIDDEN = r"%%.*?%%|<!--.*?(?:-->|\Z)|<%(?:(?!<%).)*?%>|\{\{(?:title|date|time)(?::[^{}\n]*)?\}\}"
 _ANCHOR = r"(?:(?<=\s)|^)\^[\w-]+[ \t]*$"
 # A field of Dataview: a line of its own, or in brackets within one.
+FIELD_NAME = r"[^\W\d_][^:\n\[\]()]{0,39}"
 _FIELD = (
-    r"(?P<before>^[ \t>]*(?:[-*+][ \t]+(?:\[.\][ \t]+)?)?)(?P<name>[^\W\d_][^:\n\[\]()]{0,39})::(?P<value>[ \t]+\S[^\n]*|[ \t]*$)"
-    r"|[\[(](?P<inline>[^\W\d_][^:\n\[\]()]{0,39})::[ \t]+(?P<inside>[^\n\[\]()]*)[\])]"
+    rf"(?P<before>^[ \t>]*(?:[-*+][ \t]+(?:\[.\][ \t]+)?)?)(?P<name>{FIELD_NAME})::(?P<value>[ \t]+\S[^\n]*|[ \t]*$)"
+    rf"|[\[(](?P<inline>{FIELD_NAME})::[ \t]+(?P<inside>[^\n\[\]()]*)[\])]"
 )
 _COMMENT = re.compile(f"(?P<code>{_CODE})|{_HIDDEN}", re.S | re.M)
 _MARKUP = re.compile(f"(?P<code>{_CODE})|{_LINK}|{_HIDDEN}|{_ANCHOR}", re.S | re.M)

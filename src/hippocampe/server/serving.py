@@ -8,11 +8,13 @@ import sys
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import uvicorn
+from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
@@ -64,6 +66,12 @@ class Interruptions(Middleware):
             if not begun:
                 stopped = problems.response(problems.of_status(503, STOPPED))
                 await ProviderErrors(stopped)(connection, receive, send)
+
+
+def begin_to_stop(app: FastAPI, hippo: Hippocampe) -> None:
+    """End the streams of logs, which do not end by themselves, and long calls between their transactions."""
+    app.state.log_tail.ended.set()
+    hippo.leaving.set()
 
 
 class Server(uvicorn.Server):
@@ -149,13 +157,9 @@ def serve(
         started(address)
         Thread(target=rendering.prepare, name="hippocampe-pages", daemon=True).start()
 
-    def stopping() -> None:
-        app.state.log_tail.ended.set()
-        hippo.leaving.set()
-
     try:
         with signals_taken():
-            Server(app, announce, stopping).run(sockets=[listener])
+            Server(app, announce, partial(begin_to_stop, app, hippo)).run(sockets=[listener])
     finally:
         served.release()
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from hippocampe.language.relations import relation_of
 from hippocampe.language.text import fold
+from hippocampe.notes.markdown import FIELD_NAME
 
 _HEADING = re.compile(r"#{1,6}\s+(\S.*?)[\s#]*|\*\*([^*]+?)\*\*:?\s*")
 _ITEM = re.compile(r"(\s*)(?:[-*+•]|\d{1,3}[.)])\s+(\S.*)")
@@ -14,7 +15,7 @@ _DATED = re.compile(r"\[(\d{4}-\d{2}-\d{2})\]\s*(?:[-–—:]\s*)?(\S.*)", re.S)
 _MAX_ABOVE = 200
 """Longest item that those below it come in with."""
 _PAIR = re.compile(r"[^\s:][^:\n]{0,39}:\s")
-_FIELD = re.compile(r"[^\W\d_][^:\n\[\]()]{0,39}::(?:\s|$)")
+_FIELD = re.compile(rf"{FIELD_NAME}::(?:\s|$)")
 """A field of Dataview, which a line says by itself."""
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _RULE = re.compile(r"\s*(?:[-*_]\s*){3,}")

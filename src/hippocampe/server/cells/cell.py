@@ -11,6 +11,7 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -31,7 +32,7 @@ from hippocampe.server.dashboard import rendering
 from hippocampe.server.http import logs
 from hippocampe.server.http.served import ServedMemory
 from hippocampe.server.http.sessions import Sessions
-from hippocampe.server.serving import WAITING_CONNECTIONS, Server, signals_taken
+from hippocampe.server.serving import WAITING_CONNECTIONS, Server, begin_to_stop, signals_taken
 from hippocampe.system import garbage
 from hippocampe.types import Counts, Scope, most_first
 from hippocampe.verbs import Verb
@@ -132,12 +133,8 @@ def _serve(hippo: Hippocampe, order: dict[str, Any]) -> None:
         served, loopback=order["loopback"], keyless=order["keyless"], sessions=sessions
     )
     probe = Probe(served, _own_scope(fence.cell, fence.divided.read()))
-
-    def end_streams() -> None:
-        app.state.log_tail.ended.set()
-        hippo.leaving.set()
-
-    door = Door(app, sessions, internal(hippo, fence, probe, end_streams))
+    stopping = partial(begin_to_stop, app, hippo)
+    door = Door(app, sessions, internal(hippo, fence, probe, stopping))
     path = Path(order["socket"])
     path.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX) as listener:
@@ -149,7 +146,7 @@ def _serve(hippo: Hippocampe, order: dict[str, Any]) -> None:
             _tell(ready=True)
             Thread(target=rendering.prepare, name="hippocampe-pages", daemon=True).start()
 
-        server = Server(door, announce, end_streams, timeout_keep_alive=KEEP_ALIVE_SECONDS)
+        server = Server(door, announce, stopping, timeout_keep_alive=KEEP_ALIVE_SECONDS)
 
         def leave() -> None:
             sys.stdin.read()
