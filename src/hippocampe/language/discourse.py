@@ -24,9 +24,16 @@ _CLOSING: Final = re.compile(
 )
 _LONGEST_CLOSING: Final = 80
 _PREAMBLE: Final = re.compile(r"\s*+(?P<said>[^,:!.?…\n–—]{1,40}?)(?:\s*[,:!.…]++\s+|\s+[-–—]\s+)")
+_ANNOUNCEMENT: Final = re.compile(
+    r"(?:,?\s+(?P<but>but|mais)\s+|\s+(?:out\s+)?(?:that\s+|que\s+|qu['’]))", re.IGNORECASE
+)
+_ANNOUNCING_WITH: Final = words_of("discourse.announcing_with")
+_LONGEST_ANNOUNCEMENT: Final = 90
 _TALK: Final = words_of("discourse.talk")
+_ANNOUNCING: Final = words_of("discourse.announcing")
+_EXPLETIVE: Final = words_of("grammar.expletive")
 _BINDING: Final = words_of("discourse.binding").union(
-    *(words_of(f"grammar.{role}") for role in ("third_person", "others_own", "at"))
+    *(words_of(f"grammar.{role}") for role in ("third_person", "others_own"))
 )
 """Words that tell when or where a statement holds, or who claims it."""
 _FEWEST_WORDS: Final = 2
@@ -57,6 +64,8 @@ def _begin(text: str) -> tuple[int, bool]:
         begins = opening.end()
         if preamble and _is_about_talk(preamble["said"]):
             begins = preamble.end()
+        else:
+            begins = _behind_announcement(text, begins)
         if begins == start:
             return start, request
         start = begins
@@ -66,6 +75,22 @@ def _is_about_talk(preamble: str) -> bool:
     """Return whether words before a pause are about the talk itself: "great news", "as you know", "for your notes"."""
     said = set(words(preamble))
     return not said.isdisjoint(_TALK) and said <= (_TALK | word_classes().function_words) - _BINDING
+
+
+def _behind_announcement(text: str, start: int) -> int:
+    """The place behind a clause that only announces what follows: "it turns out that", "I don't know if I told you, but"."""
+    for found in _ANNOUNCEMENT.finditer(text, start, start + _LONGEST_ANNOUNCEMENT):
+        said = words(text[start : found.start()])
+        known = _TALK | _ANNOUNCING | _ANNOUNCING_WITH | word_classes().function_words
+        if found["but"]:
+            announces = not _ANNOUNCING.isdisjoint(said)
+        else:
+            announces = _ANNOUNCING.issuperset(said[-1:]) and (_BINDING - _EXPLETIVE).isdisjoint(
+                said
+            )
+        if announces and known.issuperset(said):
+            return found.end()
+    return start
 
 
 def _opening(language: str) -> re.Pattern[str]:

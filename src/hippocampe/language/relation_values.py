@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import dropwhile
 from typing import Final
 
+from hippocampe.language.adverbials import is_time
 from hippocampe.language.amounts import value_at
 from hippocampe.language.calendar import FULL_MONTHS, NUMBERS, ORDINALS
 from hippocampe.language.grammar import grammar
 from hippocampe.language.lexicon import load_all, table_of, words_of
-from hippocampe.language.statement import Statement, is_name, is_time
+from hippocampe.language.statement import Statement, is_name
 from hippocampe.language.text import STOP_WORDS, fold
 from hippocampe.language.tokenizer import Word
 from hippocampe.language.topics import topic, topics_of

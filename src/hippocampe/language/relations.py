@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import dropwhile
 from typing import Final
 
+from hippocampe.language.adverbials import is_time
 from hippocampe.language.calendar import NUMBERS
 from hippocampe.language.grammar import grammar
 from hippocampe.language.lexicon import load_all, words_of
@@ -24,7 +25,7 @@ from hippocampe.language.relation_values import (
     value_of,
     without_leading,
 )
-from hippocampe.language.statement import Statement, is_hedged, is_name, is_time, parse
+from hippocampe.language.statement import Statement, is_hedged, is_name, parse
 from hippocampe.language.text_cache import text_cache
 from hippocampe.language.tokenizer import Word
 from hippocampe.language.word_classes import word_classes

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Final, NamedTuple
 
+from hippocampe.language.adverbials import is_time
 from hippocampe.language.kin import are_inverse
 from hippocampe.language.lexicon import words_of
-from hippocampe.language.statement import Statement, is_time
+from hippocampe.language.statement import Statement
 from hippocampe.language.tokens import Token
 from hippocampe.language.word_classes import word_classes
 

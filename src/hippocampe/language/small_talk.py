@@ -10,8 +10,9 @@ from itertools import product
 from typing import Final
 
 from hippocampe.language.lexicon import any_of, load_all, words_of
-from hippocampe.language.statement import parse
+from hippocampe.language.negation import without_negation
 from hippocampe.language.text import STOP_WORDS, fold, words, words_by_accent
+from hippocampe.language.tokenizer import tokenize
 
 MAX_WORDS: Final = 60
 """Longer messages are not small talk."""
@@ -49,7 +50,8 @@ def reports_small_talk(statement: str, *, names: Collection[str] = ()) -> bool:
         statement: The statement.
         names: Names of the speakers.
     """
-    if parse(statement).negations:
+    _, negations, _ = without_negation(tokenize(statement), statement)
+    if negations:
         # "Does not feel well" is made of the same words as "feels well".
         return False
     spoken = {_short(word) for word in words(statement) if word not in STOP_WORDS}

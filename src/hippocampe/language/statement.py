@@ -10,20 +10,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
+from hippocampe.language.adverbials import with_time_behind
 from hippocampe.language.asides import without_aside
-from hippocampe.language.calendar import ORDINALS
 from hippocampe.language.detect import language_of
 from hippocampe.language.discourse import without_markers
 from hippocampe.language.grammar import grammar
 from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.names import NO_ALIASES, CanonicalNames, Renaming, renamed
 from hippocampe.language.negation import has_ceased, without_negation
-from hippocampe.language.text import fold, without_capitals
+from hippocampe.language.small_talk import is_small_talk
+from hippocampe.language.text import fold, sentences, without_capitals
 from hippocampe.language.text_cache import text_cache
 from hippocampe.language.tokenizer import Word, tokenize
 from hippocampe.language.tokens import (
@@ -39,7 +40,7 @@ from hippocampe.language.word_classes import word_classes
 
 CHANGE: Final = frozenset({"no_longer", "ended", "became", "correction", "now"})
 """Signs of a statement after which an older one may no longer hold."""
-_OF_MARKERS: Final = frozenset({"correction"})
+_OF_MARKERS: Final = frozenset({"correction", "now"})
 _FORMAL_QUESTIONS: Final = tuple(load_all("questions")["formal"])
 
 
@@ -71,6 +72,8 @@ class Statement:
     subjects: frozenset[str]
     aside: frozenset[str]
     plain: Statement | None
+    tags: tuple[str, ...]
+    names: tuple[Renaming, ...]
 
     @property
     def language(self) -> str:
@@ -120,6 +123,20 @@ class Statement:
         last = min(len(self.words) - 1, _MAX_BEFORE)
         starts = [at for at in range(1, last + 1) if _begins_clause(self.words[at])]
         return tuple(self._of(self.words[at:]) for at in starts if _states_nothing(self.words[:at]))
+
+    @cached_property
+    def parts(self) -> tuple[Statement, ...]:
+        """What it states one after another, each understood alone: "I got a dog. We moved to Nice." It alone if it states one
+        thing, or many."""
+        found: list[str] = []
+        for each in sentences(self.text):
+            if found and not _stands_alone(_parse(each, (), self.names)):
+                found[-1] = f"{found[-1]} {each}"
+            else:
+                found.append(each)
+        if not 1 < len(found) <= _MOST_PARTS:
+            return (self,)
+        return tuple(_parse(each, self.tags, self.names) for each in found)
 
     @cached_property
     def halves(self) -> tuple[Statement, ...]:
@@ -188,7 +205,7 @@ class Statement:
 
     @cached_property
     def signs(self) -> frozenset[str]:
-        """The signs of change, and "negation" and "future"; of a discourse marker, "correction" alone."""
+        """The signs of change, and "negation" and "future"; of a discourse marker, those of a correction alone."""
         known, tokens = grammar(self.language), self.tokens
         found = known.signs([token.norm for token in tokens], [token.stem for token in tokens])
         if self.written != self.text:
@@ -233,7 +250,7 @@ def parse(
 # large made parsing 12 % slower, because the garbage collector traverses all cached words.
 @text_cache(1024)
 def _parse(written: str, subjects: tuple[str, ...], names: tuple[Renaming, ...]) -> Statement:
-    text, canonical = without_markers(written), dict(names)
+    text, canonical = _stated(written), dict(names)
     words = renamed(tokenize(text), canonical)
     norms = tuple([word.norm for word in words])
     core, negations, unclear = without_negation(_without_neutral(words, norms), text)
@@ -250,7 +267,32 @@ def _parse(written: str, subjects: tuple[str, ...], names: tuple[Renaming, ...])
         subjects=frozenset(" ".join(w.norm for w in tag) for tag in tags) - {""},
         aside=plain.aside if plain else frozenset(),
         plain=_parse(plain.text, subjects, names) if plain else None,
+        tags=subjects,
+        names=names,
     )
+
+
+def _stated(written: str) -> str:
+    """A text without discourse markers, and without the sentences that ask or are small talk beside one that states something."""
+    told = sentences(written)
+    if len(told) < 2:
+        return with_time_behind(without_markers(written))
+    stating = (without_markers(each) for each in told if "?" not in each)
+    kept = [with_time_behind(each) for each in stating if not is_small_talk(each)]
+    return " ".join(kept) or without_markers(written)
+
+
+_MOST_PARTS: Final = 6
+_ALONE: Final = frozenset({"speaker", "own", "name", "definite", "indefinite"})
+
+
+def _stands_alone(sentence: Statement) -> bool:
+    """Return whether a sentence names what it is about, and refers to nothing before it."""
+    alone = sentence.subject in _ALONE or (sentence.subject == "other" and bool(sentence.verbs))
+    return alone and _REFERRING.isdisjoint(sentence.norms)
+
+
+_REFERRING: Final = words_of("grammar.third_person").union(words_of("grammar.others_own"))
 
 
 def _without_neutral(words: Sequence[Word], norms: Sequence[str]) -> list[Word]:
@@ -327,21 +369,3 @@ def is_name(statement: Statement, word: Word) -> bool:
     if not (word.capital or " " in word.norm) or word.norm[:1].isdigit():
         return False
     return word.norm not in word_classes().never_names
-
-
-def is_time(norms: Iterable[str]) -> bool:
-    """Return whether the words only state a time: "le 10 janvier 2026", "since last May"."""
-    classes = word_classes()
-    found = False
-    for norm in norms:
-        if classes.has("time", norm) or _YEAR_OR_TIME.fullmatch(norm):
-            found = True
-        elif not (classes.has("time_links", norm) or norm.isdigit()):
-            return False
-    return found
-
-
-_YEAR_OR_TIME: Final = re.compile(
-    r"(?:1[5-9]|20)\d\d|\d{1,4}[-/]\d{1,2}(?:[-/]\d{1,4})?|\d{1,2}(?:h|:)\d{0,2}(?:am|pm)?"
-    rf"|\d{{1,2}}(?:am|pm|{ORDINALS})"
-)

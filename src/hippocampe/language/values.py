@@ -10,9 +10,9 @@ import re
 from functools import cache
 from typing import Final
 
+from hippocampe.language.adverbials import is_time
 from hippocampe.language.detect import language_of
 from hippocampe.language.lexicon import any_of, load, load_all, words_of
-from hippocampe.language.statement import is_time
 from hippocampe.language.text import fold, words
 
 _AGE: Final = re.compile(r"(?<=[^\W\d] )\((\d{1,2})\)")

@@ -17,7 +17,7 @@ from hippocampe.language.equality import equality_digest
 from hippocampe.language.mentions import mentions
 from hippocampe.language.names import Aliases, CanonicalNames
 from hippocampe.language.relations import is_fragment
-from hippocampe.language.statement import parse
+from hippocampe.language.statement import Statement, parse
 from hippocampe.language.temporal.events import days_told
 from hippocampe.language.temporal.resolve import start_of_day
 from hippocampe.language.tense import is_over
@@ -345,18 +345,38 @@ def _compare_nominated(
         else corpus.aliases.of(memory.space, change.connection)
     )
     names_of = cache(partial(_canonical, aliases))
-
-    def compared(old: StoredStatement) -> Decision:
-        names = names_of(speaker_of(memory, old))
-        new = parse(memory.content, subjects=_subjects_of(memory, old), names=names)
-        return compare(new, parse(old.content, subjects=_subjects_of(old, memory), names=names))
-
     nominated = nominate(corpus, change, draft, prepared, aliases)
-    decided = [(old, cosine, compared(old)) for old, cosine in nominated]
+
+    def compared(part: int) -> list[Decision]:
+        decided: list[Compared] = []
+        for old, cosine in nominated:
+            names = names_of(speaker_of(memory, old))
+            new = parse(memory.content, subjects=_subjects_of(memory, old), names=names)
+            before = parse(old.content, subjects=_subjects_of(old, memory), names=names)
+            decided.append((old, cosine, compare(new.parts[part], before)))
+        text = parse(memory.content).parts[part]
+        return [each[-1] for each in _weigh_nearest(corpus, memory, text, decided, aliases)]
+
+    parts = range(len(parse(memory.content).parts))
+    decisions = [_most_certain(each) for each in zip(*map(compared, parts), strict=True)]
     return [
         (old, cosine, _unclear(decision, memory) if _has_unclear_owner(memory, old) else decision)
-        for old, cosine, decision in _weigh_nearest(corpus, memory, decided, aliases)
+        for (old, cosine), decision in zip(nominated, decisions, strict=True)
     ]
+
+
+def _most_certain(decisions: Sequence[Decision]) -> Decision:
+    """What a statement means for an old one, from what each of its parts means for it."""
+    best = max(decisions, key=_weight)
+    if len(decisions) > 1 and best.verdict is Verdict.REINFORCED:
+        return replace(best, verdict=Verdict.UPDATED)
+    return best
+
+
+def _weight(decision: Decision) -> tuple[int, float]:
+    order = (Verdict.APART, Verdict.RELATED, Verdict.UNSURE, Verdict.UPDATED)
+    verdict = Verdict.UPDATED if decision.verdict is Verdict.REINFORCED else decision.verdict
+    return order.index(verdict), _certainty(decision)
 
 
 def _canonical(aliases: Aliases, speaker: str | None) -> CanonicalNames:
@@ -383,13 +403,13 @@ def _listed(decision: Decision) -> Decision:
 
 
 def _weigh_nearest(
-    corpus: Corpus, memory: Memory, compared: list[Compared], aliases: Aliases
+    corpus: Corpus, memory: Memory, new: Statement, compared: list[Compared], aliases: Aliases
 ) -> list[Compared]:
     """Weigh a statement against the nearest old ones, unless a sure rule has merged them.
 
     Of memories farther away, only another value of a relation is worth a review.
     """
-    terms = set(keywords(memory.content))
+    terms = set(keywords(new.text))
     unmerged = [
         (cosine + _COMMON_WORD * shares_keyword(old.content, terms), cosine, row)
         for row, (old, cosine, rule) in enumerate(compared)
@@ -397,7 +417,6 @@ def _weigh_nearest(
     ]
     unmerged.sort(reverse=True)
     nearest, farther = unmerged[:MAX_WEIGHED], unmerged[MAX_WEIGHED:]
-    new = parse(memory.content)
     known = [parse(compared[row][0].content) for *_, row in nearest]
     if new.plain is None:
         known = [each.plain or each for each in known]

@@ -11,10 +11,10 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal
 
+from hippocampe.language.adverbials import is_time
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.relation_values import date_of
 from hippocampe.language.relations import ROUGH, Relation
-from hippocampe.language.statement import is_time
 from hippocampe.language.word_classes import word_classes
 
 ValueChange = Literal["negated", "known", "detailed", "replaced", "perhaps"]
