@@ -19,7 +19,7 @@ _ONSET: Final = re.compile(any_of(_DISCOURSE["onset"]), re.IGNORECASE)
 _LONGEST: Final = 40
 """Characters of an adverbial that is moved."""
 _BEHIND: Final = re.compile(rf",\s+|\s+(?={any_of(_DISCOURSE['subjects'])})", re.IGNORECASE)
-"""What may end an adverbial: a comma, or the subject behind it."""
+"""The end of an adverbial: a comma, or the subject behind it."""
 _CLAUSE: Final = re.compile(r"[^,:;.!?…\n]*[^,:;.!?…\s]")
 
 

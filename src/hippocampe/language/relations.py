@@ -98,9 +98,12 @@ def relation_of(text: str) -> Relation | None:
 
 
 def relations_of(text: str) -> tuple[Relation, ...]:
-    """Return the relations of `text`, or without its aside."""
-    statement = parse(text)
-    return relations(statement) or relations(statement.plain or statement)
+    """Return the relations of each part of `text`, or of the part without its aside."""
+    return tuple(
+        relation
+        for part in parse(text).parts
+        for relation in relations(part) or relations(part.plain or part)
+    )
 
 
 @text_cache(256, length=lambda statement: len(statement.text))

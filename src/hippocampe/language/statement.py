@@ -15,16 +15,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from hippocampe.language.adverbials import with_time_behind
 from hippocampe.language.asides import without_aside
 from hippocampe.language.detect import language_of
-from hippocampe.language.discourse import without_markers
+from hippocampe.language.discourse import without_markers, without_stamp
 from hippocampe.language.grammar import grammar
 from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.names import NO_ALIASES, CanonicalNames, Renaming, renamed
 from hippocampe.language.negation import has_ceased, without_negation
 from hippocampe.language.small_talk import is_small_talk
-from hippocampe.language.text import fold, sentences, without_capitals
+from hippocampe.language.text import STOP_WORDS, fold, sentences, without_capitals, words
 from hippocampe.language.text_cache import text_cache
 from hippocampe.language.tokenizer import Word, tokenize
 from hippocampe.language.tokens import (
@@ -40,7 +39,7 @@ from hippocampe.language.word_classes import word_classes
 
 CHANGE: Final = frozenset({"no_longer", "ended", "became", "correction", "now"})
 """Signs of a statement after which an older one may no longer hold."""
-_OF_MARKERS: Final = frozenset({"correction", "now"})
+_OF_MARKERS: Final = frozenset({"correction"})
 _FORMAL_QUESTIONS: Final = tuple(load_all("questions")["formal"])
 
 
@@ -60,6 +59,9 @@ class Statement:
         subjects: Its subject tags, folded.
         aside: The words of the aside about its subject: "le frère de Mickael".
         plain: The statement without it, if it has one.
+        stamp: The date in front of it, as written: "2026-03-02: …".
+        tags: Its subject tags.
+        names: The renamings of its names.
     """
 
     text: str
@@ -72,6 +74,7 @@ class Statement:
     subjects: frozenset[str]
     aside: frozenset[str]
     plain: Statement | None
+    stamp: str
     tags: tuple[str, ...]
     names: tuple[Renaming, ...]
 
@@ -126,8 +129,7 @@ class Statement:
 
     @cached_property
     def parts(self) -> tuple[Statement, ...]:
-        """What it states one after another, each understood alone: "I got a dog. We moved to Nice." It alone if it states one
-        thing, or many."""
+        """Its sentences, each with those that refer to it: "I got a dog. We moved to Nice." has two parts; itself without several."""
         found: list[str] = []
         for each in sentences(self.text):
             if found and not _stands_alone(_parse(each, (), self.names)):
@@ -205,7 +207,7 @@ class Statement:
 
     @cached_property
     def signs(self) -> frozenset[str]:
-        """The signs of change, and "negation" and "future"; of a discourse marker, those of a correction alone."""
+        """The signs of change, and "negation" and "future"; of a discourse marker, "correction" alone."""
         known, tokens = grammar(self.language), self.tokens
         found = known.signs([token.norm for token in tokens], [token.stem for token in tokens])
         if self.written != self.text:
@@ -250,7 +252,8 @@ def parse(
 # large made parsing 12 % slower, because the garbage collector traverses all cached words.
 @text_cache(1024)
 def _parse(written: str, subjects: tuple[str, ...], names: tuple[Renaming, ...]) -> Statement:
-    text, canonical = _stated(written), dict(names)
+    undated, stamp = without_stamp(written)
+    text, canonical = _stated(undated), dict(names)
     words = renamed(tokenize(text), canonical)
     norms = tuple([word.norm for word in words])
     core, negations, unclear = without_negation(_without_neutral(words, norms), text)
@@ -267,6 +270,7 @@ def _parse(written: str, subjects: tuple[str, ...], names: tuple[Renaming, ...])
         subjects=frozenset(" ".join(w.norm for w in tag) for tag in tags) - {""},
         aside=plain.aside if plain else frozenset(),
         plain=_parse(plain.text, subjects, names) if plain else None,
+        stamp=stamp,
         tags=subjects,
         names=names,
     )
@@ -276,23 +280,27 @@ def _stated(written: str) -> str:
     """A text without discourse markers, and without the sentences that ask or are small talk beside one that states something."""
     told = sentences(written)
     if len(told) < 2:
-        return with_time_behind(without_markers(written))
+        return without_markers(written)
     stating = (without_markers(each) for each in told if "?" not in each)
-    kept = [with_time_behind(each) for each in stating if not is_small_talk(each)]
-    return " ".join(kept) or without_markers(written)
+    kept = " ".join(each for each in stating if not _is_idle(each))
+    return kept or without_markers(written)
+
+
+def _is_idle(sentence: str) -> bool:
+    return is_small_talk(sentence) and not STOP_WORDS.issuperset(words(sentence))
 
 
 _MOST_PARTS: Final = 6
+"""A text of more parts is compared as a whole: each part costs the time of a statement."""
 _ALONE: Final = frozenset({"speaker", "own", "name", "definite", "indefinite"})
+"""Kinds of subjects that need no sentence before them."""
+_REFERRING: Final = words_of("grammar.third_person").union(words_of("grammar.others_own"))
 
 
 def _stands_alone(sentence: Statement) -> bool:
     """Return whether a sentence names what it is about, and refers to nothing before it."""
     alone = sentence.subject in _ALONE or (sentence.subject == "other" and bool(sentence.verbs))
     return alone and _REFERRING.isdisjoint(sentence.norms)
-
-
-_REFERRING: Final = words_of("grammar.third_person").union(words_of("grammar.others_own"))
 
 
 def _without_neutral(words: Sequence[Word], norms: Sequence[str]) -> list[Word]:

@@ -221,22 +221,37 @@ def by_currency(
     return _with_scores(found, scores)
 
 
+def answering(found: Sequence[Recollection], newer: Mapping[str, Memory]) -> dict[str, Memory]:
+    """The successors of replaced statements among results that were read, without those that answer clearly worse than what
+    they replaced: the question is then for what only the replaced one tells.
+
+    Args:
+        found: The results.
+        newer: Their `successors`.
+    """
+    scores = {each.id: each.score for each in found}
+    told = scores.keys() & newer.keys()
+    odds = {
+        id: log_odds(np.array([scores[id], scores.get(newer[id].id, 0.0)], np.float32))
+        for id in told
+    }
+    worse = {id for id, (own, other) in odds.items() if own - other >= _CLEARLY_BETTER}
+    return {id: memory for id, memory in newer.items() if id not in worse}
+
+
 def without_replaced(found: list[Recollection], newer: Mapping[str, Memory]) -> list[Recollection]:
-    """Results that were read, where replaced statements that answer no better than what replaced them have lower scores.
+    """Results that were read, where replaced statements have lower scores.
 
     One is kept for what its successor does not tell. It answers with its own probability times that of the successor being
     no answer.
 
     Args:
         found: The results, best first.
-        newer: Their `successors`.
+        newer: The successors that are `answering`.
     """
     scores = {each.id: each.score for each in found}
     for id in scores.keys() & newer.keys():
-        successor = scores.get(newer[id].id, 0.0)
-        own, other = log_odds(np.array([scores[id], successor], np.float32))
-        if own - other < _CLEARLY_BETTER:
-            scores[id] *= 1 - successor
+        scores[id] *= 1 - scores.get(newer[id].id, 0.0)
     return _with_scores(found, scores)
 
 

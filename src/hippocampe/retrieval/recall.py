@@ -360,7 +360,8 @@ def _find(
         items = currency.by_currency(items, scored.undecided)
         items = currency.by_currency(items, pairs, currency.ANSWERS)
         if said and not is_past(parse(query.spoken)):
-            items = currency.without_replaced(items, scored.newer)
+            newer = currency.answering(items, newer)
+            items = currency.without_replaced(items, newer)
     stopwatch.end("currency")
     items = results.select(items, scored.ranked, request, newer)
     return Found(

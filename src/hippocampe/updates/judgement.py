@@ -18,7 +18,7 @@ from hippocampe.language.mentions import mentions
 from hippocampe.language.names import Aliases, CanonicalNames
 from hippocampe.language.relations import is_fragment
 from hippocampe.language.statement import Statement, parse
-from hippocampe.language.temporal.events import days_told
+from hippocampe.language.temporal.events import days_of_stamp, days_told
 from hippocampe.language.temporal.resolve import start_of_day
 from hippocampe.language.tense import is_over
 from hippocampe.language.text import fold, keywords
@@ -185,8 +185,10 @@ def _is_over(corpus: Corpus, new: Memory, old: Memory) -> bool:
 
 def _days_of(corpus: Corpus, memory: Memory) -> list[tuple[datetime, datetime]]:
     """The days that a statement gives relative to when it was told, in the zone of its space."""
-    timezone = corpus.settings.of(memory.space).timezone
-    past = is_over(parse(memory.content))
+    timezone, statement = corpus.settings.of(memory.space).timezone, parse(memory.content)
+    if statement.stamp:
+        return days_of_stamp(statement.stamp, now=memory.created_at, timezone=timezone)
+    past = is_over(statement)
     days = days_told(memory.content, now=memory.created_at, timezone=timezone, past=past)
     if len(days) == 1 and memory.occurred_at is not None:
         # The caller may know better when it happened.
@@ -240,7 +242,7 @@ def _judge_by_rule(
     reason = "new"
     for old, cosine, decision in compared:
         verdict = decision.verdict
-        if verdict is Verdict.REINFORCED and old.id == successor:
+        if verdict is Verdict.REINFORCED and (old.id == successor or _dates(memory, old)):
             verdict = Verdict.UPDATED
         if verdict is Verdict.REINFORCED and not updated:
             duplicate = memories.get(connection, memory.space, [old.id])[old.id]
@@ -325,7 +327,27 @@ def _apart_by_days(
         else (old, cosine, decision)
         for old, cosine, decision in compared
     ]
-    return told, over
+    return [_in_order(corpus, change, memory, each) for each in told], over
+
+
+def _in_order(corpus: Corpus, change: UnitOfWork, memory: Memory, compared: Compared) -> Compared:
+    """List a statement that its date says is older than the one that it would replace."""
+    old, cosine, decision = compared
+    stamped = parse(memory.content).stamp and parse(old.content).stamp
+    if decision.verdict is not Verdict.UPDATED or not stamped:
+        return compared
+    found = memories.get(change.connection, memory.space, [old.id])[old.id]
+    days, days_before = (_days_of(corpus, each) for each in (memory, found))
+    return (
+        (old, cosine, replace(decision, verdict=Verdict.UNSURE, reason="another day"))
+        if days < days_before
+        else compared
+    )
+
+
+def _dates(memory: Memory, old: StoredStatement) -> bool:
+    """Return whether a statement has a date in front of it that the one which it repeats lacks."""
+    return bool(parse(memory.content).stamp and not parse(old.content).stamp)
 
 
 def _of_another_day(decision: Decision, *, over: bool) -> Decision:
@@ -346,37 +368,62 @@ def _compare_nominated(
     )
     names_of = cache(partial(_canonical, aliases))
     nominated = nominate(corpus, change, draft, prepared, aliases)
-
-    def compared(part: int) -> list[Decision]:
-        decided: list[Compared] = []
-        for old, cosine in nominated:
+    decisions = [list[Decision]() for _ in nominated]
+    for place, part in enumerate(parse(memory.content).parts):
+        pairs: list[_Pair] = []
+        for row, (old, _) in enumerate(nominated):
             names = names_of(speaker_of(memory, old))
             new = parse(memory.content, subjects=_subjects_of(memory, old), names=names)
-            before = parse(old.content, subjects=_subjects_of(old, memory), names=names)
-            decided.append((old, cosine, compare(new.parts[part], before)))
-        text = parse(memory.content).parts[part]
-        return [each[-1] for each in _weigh_nearest(corpus, memory, text, decided, aliases)]
-
-    parts = range(len(parse(memory.content).parts))
-    decisions = [_most_certain(each) for each in zip(*map(compared, parts), strict=True)]
+            known = parse(old.content, subjects=_subjects_of(old, memory), names=names)
+            plain = parse(old.content).parts
+            for each, unnamed in zip(known.parts, plain, strict=True):
+                pairs.append(_Pair(row, unnamed, compare(new.parts[place], each)))
+        for pair, decision in zip(
+            pairs, _weigh_nearest(corpus, memory, part, nominated, pairs, aliases), strict=True
+        ):
+            decisions[pair.row].append(decision)
+    decided = [
+        (old, cosine, _of_parts(memory, old, each))
+        for (old, cosine), each in zip(nominated, decisions, strict=True)
+    ]
     return [
         (old, cosine, _unclear(decision, memory) if _has_unclear_owner(memory, old) else decision)
-        for (old, cosine), decision in zip(nominated, decisions, strict=True)
+        for old, cosine, decision in decided
     ]
 
 
-def _most_certain(decisions: Sequence[Decision]) -> Decision:
-    """What a statement means for an old one, from what each of its parts means for it."""
+class _Pair(NamedTuple):
+    """A part of an old statement, the place of the statement among the nominated ones, and the decision of the rules on it."""
+
+    row: int
+    part: Statement
+    rule: Decision
+
+
+def _of_parts(memory: Memory, old: StoredStatement, decisions: Sequence[Decision]) -> Decision:
+    """The decision on a statement and an old one, from those on their parts.
+
+    What it repeats beside news is kept once: it replaces the old one, unless that states more.
+    """
     best = max(decisions, key=_weight)
-    if len(decisions) > 1 and best.verdict is Verdict.REINFORCED:
-        return replace(best, verdict=Verdict.UPDATED)
-    return best
+    new = parse(memory.content)
+    if best.verdict is not Verdict.REINFORCED or len(new.parts) == 1:
+        return best
+    more = lost_words(parse(old.content), new)
+    return replace(best, verdict=Verdict.RELATED if more else Verdict.UPDATED)
+
+
+_ORDER: Final = (
+    Verdict.APART,
+    Verdict.RELATED,
+    Verdict.UNSURE,
+    Verdict.REINFORCED,
+    Verdict.UPDATED,
+)
 
 
 def _weight(decision: Decision) -> tuple[int, float]:
-    order = (Verdict.APART, Verdict.RELATED, Verdict.UNSURE, Verdict.UPDATED)
-    verdict = Verdict.UPDATED if decision.verdict is Verdict.REINFORCED else decision.verdict
-    return order.index(verdict), _certainty(decision)
+    return _ORDER.index(decision.verdict), _certainty(decision)
 
 
 def _canonical(aliases: Aliases, speaker: str | None) -> CanonicalNames:
@@ -399,46 +446,51 @@ def _listed(decision: Decision) -> Decision:
     if decision.verdict not in (Verdict.UPDATED, Verdict.REINFORCED):
         return decision
     reason = f"another owner: {decision.reason}"
-    return Decision(Verdict.UNSURE, decision.rule, reason, probability=decision.probability)
+    return replace(decision, verdict=Verdict.UNSURE, reason=reason)
 
 
 def _weigh_nearest(
-    corpus: Corpus, memory: Memory, new: Statement, compared: list[Compared], aliases: Aliases
-) -> list[Compared]:
-    """Weigh a statement against the nearest old ones, unless a sure rule has merged them.
+    corpus: Corpus,
+    memory: Memory,
+    new: Statement,
+    nominated: Sequence[tuple[StoredStatement, float | None]],
+    pairs: Sequence[_Pair],
+    aliases: Aliases,
+) -> list[Decision]:
+    """Weigh a part of a statement against those of the nearest old ones that no sure rule has merged.
 
     Of memories farther away, only another value of a relation is worth a review.
     """
     terms = set(keywords(new.text))
-    unmerged = [
-        (cosine + _COMMON_WORD * shares_keyword(old.content, terms), cosine, row)
-        for row, (old, cosine, rule) in enumerate(compared)
-        if cosine is not None and not rule.is_final
-    ]
-    unmerged.sort(reverse=True)
-    nearest, farther = unmerged[:MAX_WEIGHED], unmerged[MAX_WEIGHED:]
-    known = [parse(compared[row][0].content) for *_, row in nearest]
-    if new.plain is None:
-        known = [each.plain or each for each in known]
+    unmerged = {pair.row for pair in pairs if not pair.rule.is_final}
+    ranked = sorted(
+        (
+            (cosine + _COMMON_WORD * shares_keyword(old.content, terms), cosine, row)
+            for row, (old, cosine) in enumerate(nominated)
+            if cosine is not None and row in unmerged
+        ),
+        reverse=True,
+    )
+    nearest = {row for *_, row in ranked[:MAX_WEIGHED]}
     model, embedder = load_model(), corpus.vocabulary.embedder.model
-    olds = [
-        Weighed(
-            each,
-            model.cosine(cosine, embedder),
-            compared[row][2],
-            labels(compared[row][0], memory, aliases),
-        )
-        for each, (_, cosine, row) in zip(known, nearest, strict=True)
-    ]
+    weighed: list[tuple[int, Weighed]] = []
+    decisions = [pair.rule for pair in pairs]
+    for at, (row, part, rule) in enumerate(pairs):
+        old, cosine = nominated[row]
+        if rule.is_final or cosine is None:
+            continue
+        if row in nearest:
+            known = (part.plain or part) if new.plain is None else part
+            names = labels(old, memory, aliases)
+            weighed.append((at, Weighed(known, model.cosine(cosine, embedder), rule, names)))
+        elif rule.change is None:
+            decisions[at] = apart(rule)
+    olds = [each for _, each in weighed]
     told = memory.created_at.date()
-    weighed = weigh(olds, new, model, lambda pairs: read_pairs(corpus, pairs), told=told)
-    decisions = {row: decision for (*_, row), decision in zip(nearest, weighed, strict=True)}
-    for *_, row in farther:
-        rule = compared[row][2]
-        decisions[row] = apart(rule) if rule.change is None else rule
-    return [
-        (old, cosine, decisions.get(row, rule)) for row, (old, cosine, rule) in enumerate(compared)
-    ]
+    found = weigh(olds, new, model, lambda texts: read_pairs(corpus, texts), told=told)
+    for (at, _), decision in zip(weighed, found, strict=True):
+        decisions[at] = decision
+    return decisions
 
 
 def read_pairs(corpus: Corpus, pairs: Sequence[tuple[str, str]]) -> Floats | None:

@@ -16,6 +16,7 @@ from typing import Final
 
 import numpy as np
 
+from hippocampe.language.adverbials import with_time_behind
 from hippocampe.language.difference import (
     SWAPPED,
     counts_another,
@@ -85,7 +86,10 @@ class Weighed:
     def pair(self, new: Statement) -> tuple[str, str]:
         """Both texts to read."""
         old_label, new_label = self.labels
-        return old_label + self.statement.text, new_label + new.text
+        return (
+            old_label + with_time_behind(self.statement.text),
+            new_label + with_time_behind(new.text),
+        )
 
 
 def worth_weighing(old: str, keywords_of_new: Set[str], cosine: float) -> bool:

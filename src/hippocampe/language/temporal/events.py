@@ -84,6 +84,20 @@ def days_told(
     return days
 
 
+def days_of_stamp(
+    stamp: str, *, now: datetime, timezone: str | ZoneInfo
+) -> list[tuple[datetime, datetime]]:
+    """Return the start and the end of the day of a date, UTC; none of what is no date: "31/02".
+
+    Args:
+        stamp: A date as written: "2026-03-02", "02/03".
+        now: The time of the statement, from which a year is completed; aware.
+        timezone: Zone of the speaker.
+    """
+    here = as_utc(now, name="now").astimezone(as_zone(timezone))
+    return [in_utc(found.span) for found in time_expressions(stamp, here)]
+
+
 def is_vague_event(text: str, at: datetime, *, now: datetime, timezone: str | ZoneInfo) -> bool:
     """Return whether a statement dates its event by a longer time than a day: "last week", "a few days ago".
 

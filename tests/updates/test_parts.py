@@ -1,0 +1,106 @@
+"""What a statement tells beside another fact, a question or small talk is compared by itself."""
+
+import pytest
+
+from hippocampe import Hippocampe, Scope
+from hippocampe.language.statement import parse
+
+HOME = Scope("home", user="lea")
+
+pytestmark = pytest.mark.usefixtures("reading")
+
+
+def told(hippo: Hippocampe, *statements: str) -> list[str]:
+    """The actions of `remember` on each of the statements."""
+    return [hippo.remember(each, scope=HOME).action for each in statements]
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("I got a dog. We moved to Nice.", ["I got a dog.", "We moved to Nice."]),
+        ("I got a dog. It barks.", ["I got a dog. It barks."]),
+        ("J'ai un chien. On a déménagé à Nice.", ["J'ai un chien.", "On a déménagé à Nice."]),
+        ("J'ai un chien. Il aboie.", ["J'ai un chien. Il aboie."]),
+        ("We moved to Nice. How was your day?", ["We moved to Nice."]),
+        ("Merci beaucoup ! On a déménagé. Bonne nuit.", ["On a déménagé."]),
+        ("Is it far? yes", ["Is it far? yes"]),
+    ],
+)
+def test_a_statement_has_a_part_for_each_fact(text: str, parts: list[str]) -> None:
+    assert [each.text for each in parse(text).parts] == parts
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I live in Lyon.", "We got a dog named Rex. I live in Pau now."),
+        ("I live in Lyon.", "I live in Pau now. How was your day?"),
+        ("We got a dog named Rex. I live in Lyon.", "I live in Pau now."),
+        ("The rehearsal is on Monday.", "It rained all day. The rehearsal was moved to Tuesday."),
+        ("J'habite à Lyon.", "On a un chien, Rex. J'habite à Pau maintenant."),
+        ("J'habite à Lyon.", "J'habite à Pau maintenant. Et toi, ta journée ?"),
+        ("On a un chien, Rex. J'habite à Lyon.", "J'habite à Pau maintenant."),
+        ("La répétition est lundi.", "Je suis crevée. La répétition a été déplacée à mardi."),
+    ],
+)
+def test_a_part_replaces_a_part(hippo: Hippocampe, old: str, new: str) -> None:
+    assert told(hippo, old, new) == ["inserted", "updated"]
+
+
+def test_what_a_replaced_statement_tells_besides_is_still_found(hippo: Hippocampe) -> None:
+    told(hippo, "We got a dog named Rex. I live in Lyon.", "I live in Pau now.")
+    found = hippo.recall("what is the dog called?", scope=HOME)
+    assert "Rex" in found[0].content
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("My garden is all gravel.", "It rained all morning. My garage is full of boxes."),
+        ("A day ticket costs 180 crowns.", "As of today, a season ticket costs 900 crowns."),
+        ("Un billet coûte 12 euros.", "Finalement, l'abonnement coûte 90 euros."),
+        (
+            "Kylian ne travaille pas le mercredi.",
+            "Il se trouve que Kylian télétravaille le vendredi.",
+        ),
+    ],
+)
+def test_words_around_another_fact_replace_nothing(hippo: Hippocampe, old: str, new: str) -> None:
+    assert told(hippo, old, new) == ["inserted", "inserted"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("I live in Lyon and work at the mill.", "We got a dog named Rex. I live in Lyon."),
+        ("J'habite à Lyon et je travaille au moulin.", "On a un chien, Rex. J'habite à Lyon."),
+    ],
+)
+def test_what_is_repeated_beside_news_keeps_the_rest(
+    hippo: Hippocampe, one: str, other: str
+) -> None:
+    assert told(hippo, one, other) == ["inserted", "inserted"]
+
+
+@pytest.mark.parametrize("entry", ["went to the gym with Anna", "footing avec Anna"])
+def test_entries_of_two_days_are_two(hippo: Hippocampe, entry: str) -> None:
+    first, second = f"2026-03-02: {entry}", f"[2026-03-09] {entry}"
+    assert told(hippo, first, second, second) == ["inserted", "inserted", "reinforced"]
+
+
+@pytest.mark.parametrize(
+    ("plain", "dated"),
+    [
+        ("My rent is 800 euros", "2026-03-02: my rent is 800 euros"),
+        ("J'ai un vélo", "02/03 : j'ai un vélo"),
+    ],
+)
+def test_a_repetition_with_its_date_is_kept(hippo: Hippocampe, plain: str, dated: str) -> None:
+    assert told(hippo, plain, dated) == ["inserted", "updated"]
+
+
+def test_an_entry_of_an_earlier_day_replaces_nothing(hippo: Hippocampe) -> None:
+    later, earlier = "2020-06-01: I live in Pau", "2020-03-01: I live in Lyon"
+    assert told(hippo, later, earlier) == ["inserted", "inserted"]
+    assert len(hippo.reviews(scope=HOME)) == 1
