@@ -54,6 +54,36 @@ def marked(text: str) -> str:
     return chosen.format(text if chosen.startswith("{") else text[0].lower() + text[1:])
 
 
+ANNOUNCED: Final = {
+    "fr": (
+        "Il se trouve que {}",
+        "Finalement, {}",
+        "Je ne sais pas si je te l'ai dit, mais {}",
+        "Désormais, {}",
+    ),
+    "en": (
+        "It turns out that {}",
+        "In the end, {}",
+        "I don't know if I told you, but {}",
+        "From now on, {}",
+    ),
+}
+"""Words in front of a text that announce it."""
+
+
+def announced(text: str) -> str:
+    """A text with an announcement in front of it, and small talk or a question behind it, the same at each call."""
+    language = guess_language(text, default="en")
+    behind = {"fr": "Et toi, ta journée ?", "en": "How was your day?"}[language]
+    told = Random(text).choice(ANNOUNCED[language]).format(text[0].lower() + text[1:])
+    return f"{told.rstrip('.')}. {behind}"
+
+
+def dated(text: str) -> str:
+    """A text with a date in front of it."""
+    return f"2026-03-02: {text}"
+
+
 def line(user: str, content: str) -> str:
     """A text or a message as the reader sees it, with who speaks."""
     return f"{user}: {content}" if user else content

@@ -1,13 +1,15 @@
 """What becomes of an older statement when a new one arrives, on files of labelled records.
 
-    python benchmarks/updates.py FILE... [--pairs PAIRS] [--store] [--capitals] [--marked] [--out results.json] [--show 10]
+    python benchmarks/updates.py FILE... [--pairs PAIRS] [--store] [--form FORM] [--out results.json] [--show 10]
 
 Each line of a file is ``{"before": [...], "after", "label", "supersedes", "style", "topic"}``; the labels
 are those of ``benchmarks/data/updates/README.md``. Each record has a space of its own: its older statements
 are stored, the new one is judged, and nothing is written. With ``--store``, every new statement is also judged
 in one space with the older statements of all records, where it must not merge with one of another record, and must
 find its own.
-With ``--capitals``, the new statements are typed in capitals; with ``--marked``, with discourse markers ("ok so …").
+With ``--form``, the new statements are in another form that means the same: in ``capitals``, ``marked`` by discourse
+markers ("ok so …"), ``announced`` ("it turns out that …"), ``dated`` ("2026-03-02: …"), or ``beside`` an old statement of
+another record, as each older statement then is too.
 ``--pairs`` is a file of
 ``{"fr1", "fr2", "en1", "en2", "duplicate"}``, such as PAWS-X.
 
@@ -35,7 +37,7 @@ from hippocampe.ingest.memory_writes import insert_memory
 from hippocampe.ingest.remember import embed_drafts
 from hippocampe.types import Scope
 from hippocampe.updates.judgement import judge
-from typed_forms import marked
+from typed_forms import announced, dated, marked
 
 MERGING: Final = ("update", "same", "detail")
 BATCH: Final = 256
@@ -81,6 +83,26 @@ def _record(row: dict[str, Any], file: str) -> Record:
     if target is None and len(before) == 1 and row["label"] != "separate":
         target = 0
     return Record(file, before, row["after"], row["label"], target, row["style"], row["topic"])
+
+
+FORMS: Final = {"capitals": str.upper, "marked": marked, "announced": announced, "dated": dated}
+"""Forms of a new statement."""
+STRIDE: Final = 37
+"""Between a record and those whose statements stand beside its own: far enough for another language or topic."""
+
+
+def beside(record: Record, one: Record, other: Record) -> Record:
+    """A record whose statements each follow another fact."""
+    return replace(
+        record,
+        before=tuple(_behind(each, one.before[0]) for each in record.before),
+        after=_behind(record.after, other.before[0]),
+    )
+
+
+def _behind(text: str, fact: str) -> str:
+    first, second = (each[0].upper() + each[1:].rstrip(".") + "." for each in (fact, text))
+    return f"{first} {second}"
 
 
 def pairs(path: Path) -> list[Record]:
@@ -258,13 +280,17 @@ def main() -> None:
     parser.add_argument("--pairs", type=Path, help="pairs of sentences with or without one meaning")
     parser.add_argument("--store", action="store_true", help="also judge in a store of all records")
     parser.add_argument("--show", type=int, default=0, help="wrong merges to print")
-    parser.add_argument("--capitals", action="store_true", help="type new statements in capitals")
-    parser.add_argument("--marked", action="store_true", help="with discourse markers around them")
+    parser.add_argument("--form", choices=(*FORMS, "beside"), help="the form of new statements")
     options = parser.parse_args()
     found = [record for path in options.files for record in records(path)]
-    for typed, asked in ((str.upper, options.capitals), (marked, options.marked)):
-        if asked:
-            found = [replace(record, after=typed(record.after)) for record in found]
+    if options.form in FORMS:
+        typed = FORMS[options.form]
+        found = [replace(record, after=typed(record.after)) for record in found]
+    elif options.form:
+        found = [
+            beside(record, found[(at * STRIDE) % len(found)], found[(at * STRIDE + 1) % len(found)])
+            for at, record in enumerate(found, 1)
+        ]
     if options.pairs:
         found += pairs(options.pairs)
     natural = [record for record in found if record.topic and "minimal" not in record.file]
