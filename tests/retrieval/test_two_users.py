@@ -52,6 +52,14 @@ def test_what_another_user_says_of_themselves_is_no_answer(
     assert nobody.score >= 0.5
 
 
+@pytest.mark.parametrize(("fact", "question"), SAID.items())
+def test_users_may_have_names_without_words(hippo: Hippocampe, fact: str, question: str) -> None:
+    hippo.remember(fact, scope=Scope(user="🐙"))
+    own, other = (ask(hippo, question, Scope(user=user)) for user in ("🐙", "🦊"))
+    assert own.score >= 0.5 > 0.3 > other.score
+    assert demoted(other)
+
+
 def test_the_own_fact_of_the_asker_comes_first(hippo: Hippocampe) -> None:
     hippo.remember("Mon chien s'appelle Pistache", scope=BEA)
     hippo.remember("J'ai adopté un chien, il s'appelle Filou", scope=ALEX)
