@@ -174,7 +174,12 @@ def _lines(older: Recollection, newer: Recollection) -> tuple[str, str]:
     texts = _stated(older), _stated(newer)
     if older.author == newer.author:
         return texts
-    return reading.line(older.author, texts[0]), reading.line(newer.author, texts[1])
+    names = reading.names_of([older.author, newer.author], texts)
+    one, other = (
+        reading.line(names.get(each.author), text)
+        for each, text in zip((older, newer), texts, strict=True)
+    )
+    return one, other
 
 
 def _age(item: Recollection) -> tuple[datetime, bool]:
