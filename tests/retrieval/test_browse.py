@@ -466,6 +466,11 @@ class TestAbout:
         remember(hippo, "Mickael part en Grèce")
         assert "Mickael part en Grèce" in [each.content for each in hippo.about("dev", scope=HERE)]
 
+    def test_a_user_called_user_is_not_everybody(self, hippo: Hippocampe) -> None:
+        remember(hippo, "J'habite à Pau", Scope(user="Inès"))
+        own = remember(hippo, "I live in York", Scope(user="user"))
+        assert hippo.about("user", scope=HERE) == [own]
+
     def test_a_thing_of_several_words_without_a_subject(self, hippo: Hippocampe) -> None:
         about = remember(hippo, "Le gîte de Gavarnie coûte 80 €", subjects=["vacances"])
         remember(hippo, "Gavarnie a un gîte fermé")

@@ -189,7 +189,9 @@ def about(
             return listing.page(connection, scope.space, shown, "importance", None, MAX_ABOUT)
 
         folded = list(map(fold, names))
-        known = found(listing.has_subject(scope.space, folded))
+        # Whoever says "I" has that subject.
+        subjects = [each for each in folded if each != SPEAKER]
+        known = found(listing.has_subject(scope.space, subjects))
         written = [and_(*map(listing.has_word, each)) for each in map(written_words, names) if each]
         known += [
             each
