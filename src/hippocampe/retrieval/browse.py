@@ -189,7 +189,7 @@ def about(
             return listing.page(connection, scope.space, shown, "importance", None, MAX_ABOUT)
 
         folded = list(map(fold, names))
-        # Whoever says "I" has that subject.
+        # All who say "I" have that subject.
         subjects = [each for each in folded if each != SPEAKER]
         known = found(listing.has_subject(scope.space, subjects))
         written = [and_(*map(listing.has_word, each)) for each in map(written_words, names) if each]
