@@ -92,7 +92,10 @@ def _compare(source: Config, target: Config, progress: Progress | None) -> int:
             scope = Scope(space=space)
             for memory in new.memories(scope=scope, limit=max(1, SAMPLE // 4)).items:
                 found = [
-                    {item.id for item in each.recall(memory.content, scope=scope, limit=3)}
+                    {
+                        item.id
+                        for item in each.recall(memory.content, scope=scope, limit=3, peek=True)
+                    }
                     for each in (old, new)
                 ]
                 asked += 1

@@ -37,15 +37,35 @@ def folder(tmp_path: Path) -> Config:
                 subjects=[f"s{number}"],
                 metadata={"n": number},
             )
+        every = [each.id for each in hippo.memories(scope=ME, order="oldest").items]
+        for other in (every[2], every[1]):
+            hippo.associate(every[0], other, "part_of", scope=ME)
         hippo.remember("Nadia habite à Paris", scope=ME)
         hippo.remember("Nadia a déménagé à Pau", scope=ME)
         hippo.after_turn("Je pars en Grèce demain", "Bon voyage", scope=ME)
         hippo.observe("Il pleut", scope=ME)
-        hippo.update_settings(scope=ME, recent_hours=3)
+        hippo.update_settings(scope=ME, recent_hours=3, always_on_limit=5)
         hippo.create_key(scope=ME, role="read")
         hippo.before_turn("Que fait Camille ?", scope=ME)
         hippo.remember("Ailleurs aussi", scope=Scope(space="ailleurs"))
     return config
+
+
+def exported(config: Config, path: Path) -> list[str]:
+    """The lines of an export, without the header with the time."""
+    with Hippocampe.open(config) as hippo:
+        hippo.export_to(path, scope=ME, overwrite=True)
+    return path.read_text("utf-8").splitlines()[1:]
+
+
+def test_an_export_is_the_same_after_a_move(
+    folder: Config, servers: Config, tmp_path: Path
+) -> None:
+    path = tmp_path / "all.jsonl"
+    before = exported(folder, path)
+    migration.migrate(folder, servers)
+    assert exported(servers, path) == before
+    assert exported(folder, path) == before
 
 
 def test_a_folder_moves_to_servers_and_back(

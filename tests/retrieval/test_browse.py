@@ -280,6 +280,8 @@ class TestMemories:
         gone = remember(hippo, "Le tuba est là")
         hippo.delete(gone.id, scope=HERE, reason="vendu")
         assert set(contents(hippo, words="canoë")) == {"rouge", "Le canoë a 100 % de bois"}
+        remember(hippo, "Émilie a une éolienne")
+        assert contents(hippo, words="émilie ÉOLIENNE") == ["Émilie a une éolienne"]
         assert contents(hippo, words="LE bois") == ["Le canoë a 100 % de bois"]
         assert contents(hippo, words="%") == ["Le canoë a 100 % de bois"]
         assert contents(hippo, words="tuba") == []
@@ -441,6 +443,8 @@ class TestAbout:
         [
             ("Inès", "J'habite à Pau", "Le frère d'Inès joue du cor", "Le port ferme à midi"),
             ("Anne Bell", "I live in York", "Anne Bell plays the horn", "Anne-Marie rang the bell"),
+            ("Élodie", "J'habite à Pau", "Le frère d'Élodie joue du cor", "Le port ferme à midi"),
+            ("Жанна", "I live in York", "Жанна plays the horn", "The port closes at noon"),
         ],
     )
     def test_what_others_say_and_what_they_say_of_themselves(
@@ -461,6 +465,11 @@ class TestAbout:
         remember(hippo, "dev = Mickael")
         remember(hippo, "Mickael part en Grèce")
         assert "Mickael part en Grèce" in [each.content for each in hippo.about("dev", scope=HERE)]
+
+    def test_a_user_called_user_is_not_everybody(self, hippo: Hippocampe) -> None:
+        remember(hippo, "J'habite à Pau", Scope(user="Inès"))
+        own = remember(hippo, "I live in York", Scope(user="user"))
+        assert hippo.about("user", scope=HERE) == [own]
 
     def test_a_thing_of_several_words_without_a_subject(self, hippo: Hippocampe) -> None:
         about = remember(hippo, "Le gîte de Gavarnie coûte 80 €", subjects=["vacances"])

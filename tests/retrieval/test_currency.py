@@ -1,5 +1,7 @@
 """Talk corrects what is known: the newer of two results that contradict each other answers."""
 
+from pathlib import Path
+
 import pytest
 
 from conftest import FakeClock
@@ -242,6 +244,21 @@ def test_of_two_statements_that_answer_the_newer_one_holds(
     clock.advance(days=40)
     hippo.remember(new, scope=ANA)
     assert found(hippo, question) == [new]
+
+
+def test_of_a_list_without_dates_what_was_replaced_does_not_answer(
+    hippo: Hippocampe, tmp_path: Path
+) -> None:
+    told = ["We use Vitest for unit tests", "We migrated unit tests to Jest"]
+    path = tmp_path / "memories.csv"
+    path.write_text(
+        "\n".join(["memory,type", *(f"{each},fact" for each in told)]), encoding="utf-8"
+    )
+    hippo.import_from(path, scope=ANA)
+    assert [each.content for each in hippo.memories(scope=ANA, state="superseded").items] == told[
+        :1
+    ]
+    assert found(hippo, "what do we use for unit tests?") == told[1:]
 
 
 @pytest.mark.parametrize(

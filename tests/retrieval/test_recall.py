@@ -709,3 +709,21 @@ class TestAsOf:
     def test_a_time_that_is_none_is_refused(self, hippo: Hippocampe, scope: Scope) -> None:
         with pytest.raises(InvalidInput, match="as_of"):
             hippo.recall("le four", scope=scope, as_of="yesterday")
+
+
+@pytest.mark.usefixtures("hashed")
+def test_changed_texts_are_counted_once(open_hippo: Opener, scope: Scope) -> None:
+    hippo = open_hippo(embedder="hashed:32")
+    lamp = hippo.remember("le phare est rouge", scope=scope).memory.id
+    turn = hippo.after_turn("où est le phare ?", "au large", scope=scope, external_id="1")
+    assert counted(hippo, "phare") == (2, 2)
+    hippo.edit(lamp, content="le phare est vert", scope=scope)
+    for id in (lamp, turn):
+        hippo.delete(id, scope=scope, reason="faux")
+        hippo.restore(id, scope=scope)
+    hippo.after_turn("où est le phare ?", "au port", scope=scope, external_id="1")
+    now = counted(hippo, "phare"), counted(hippo, "rouge"), counted(hippo, "port")
+    assert now == ((2, 2), (0, 2), (1, 2))
+    hippo.close()
+    again = open_hippo(embedder="hashed:32")
+    assert now == (counted(again, "phare"), counted(again, "rouge"), counted(again, "port"))

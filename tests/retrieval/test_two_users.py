@@ -6,6 +6,7 @@ import pytest
 
 from hippocampe import Hippocampe, Scope
 from hippocampe.cli.show.layout import reader, reasons
+from hippocampe.retrieval.reading import names_of
 from hippocampe.retrieval.relatives import with_names_of_relatives
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.types import Recollection
@@ -50,6 +51,50 @@ def test_what_another_user_says_of_themselves_is_no_answer(
     assert not demoted(own)
     nobody = ask(hippo, question, Scope())
     assert nobody.score >= 0.5
+
+
+@pytest.mark.parametrize(("fact", "question"), SAID.items())
+def test_users_may_have_names_without_words(hippo: Hippocampe, fact: str, question: str) -> None:
+    hippo.remember(fact, scope=Scope(user="🐙"))
+    own, other = (ask(hippo, question, Scope(user=user)) for user in ("🐙", "🦊"))
+    assert own.score >= 0.5 > 0.3 > other.score
+    assert demoted(other)
+
+
+@pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize(
+    "users",
+    [
+        ("ana@example.org", "ben@example.org"),
+        ("u-1001", "u-1002"),
+        ("2f1c9d1e-5a5a-4000-8000-0a1b2c3d4e5f", "5b7d2e0c-5a5a-4000-8000-1f2e3d4c5b6a"),
+        ("ليلى", "يوسف"),
+        ("🐙", "🦊"),
+    ],
+)
+def test_the_reader_takes_no_two_users_for_one(hippo: Hippocampe, users: tuple[str, str]) -> None:
+    ana, ben = (Scope(user=each) for each in users)
+    for told in ("J'habite à Nantes", "Je suis allergique aux noix"):
+        hippo.remember(told, scope=ana)
+    hippo.remember("My sister is called Nadia", scope=ben)
+    assert hippo.recall("where do I live?", scope=ana)[0].score >= 0.5
+    assert all(each.score < 0.5 for each in hippo.recall("where do I live?", scope=ben))
+
+
+def test_names_that_the_reader_sees() -> None:
+    named = ["Eva", "ana.bell@example.org", "tom2", "ADA", "ada"]
+    unnamed = ["u-1", "kit@one.org", "kit@two.org", "u-2"]
+    assert names_of([*named, *unnamed, None], ["does u-2 live with Adam?"]) == {
+        "Eva": "Eva",
+        "ana.bell@example.org": "ana bell",
+        "tom2": "tom",
+        "ADA": "ADA",
+        "ada": "ada",
+        "u-1": "David",
+        "kit@one.org": "Noah",
+        "kit@two.org": "Maud",
+        "u-2": "u-2",
+    }
 
 
 def test_the_own_fact_of_the_asker_comes_first(hippo: Hippocampe) -> None:

@@ -269,7 +269,8 @@ def test_words_and_vectors_are_replaced(store: Store, me: Scope) -> None:
         assert list(embeddings.word_lists(connection, model, me.space)) == [
             [np.array(added.ids, np.int32).tobytes()]
         ]
-        embeddings.remove_vectors(connection, [id])
+        [(space, words)] = embeddings.remove_vectors(connection, model, [id])
+        assert (space, words.tolist()) == (me.space, added.ids)
         assert embeddings.vectors(connection, model, [id]) == {}
 
 

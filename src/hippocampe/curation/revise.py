@@ -26,7 +26,7 @@ from hippocampe.language.datetimes import as_utc, parse_ttl
 from hippocampe.language.subjects import subjects_of
 from hippocampe.retrieval.lookup import get, require
 from hippocampe.retrieval.results import of_turn
-from hippocampe.store import associations, embeddings, memories, turn_rows
+from hippocampe.store import associations, memories, turn_rows
 from hippocampe.store.turn_rows import Turn
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,
@@ -278,7 +278,7 @@ def _restore_turn(writer: Writer, turn: Turn) -> Recollection:
         if found is None or found.forgotten_at is None:
             raise InvalidInput(f"turn {turn.id!r} is not forgotten: there is nothing to restore.")
         turn_rows.set_forgotten(change.connection, turn.space, [turn.id], None, None)
-        embeddings.remove_vectors(change.connection, [turn.id])
+        change.remove_embeddings([turn.id])
         change.index("turn", turn_point(turn, prepared.dense), prepared)
         audit.record(
             change.connection,

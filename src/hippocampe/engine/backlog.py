@@ -253,7 +253,7 @@ def embed_again(writer: Writer, kind: str, ids: Sequence[str]) -> None:
     _embed_rows(writer, kind, rows, index=True, counted=False)
     with writer.change() as change:
         held = {row.id for row in _select_rows(change.connection, kind, ids)}
-        embeddings.remove_vectors(change.connection, [id for id in ids if id not in held])
+        change.remove_embeddings([id for id in ids if id not in held])
 
 
 def _select_rows(connection: Connection, kind: str, ids: Sequence[str]) -> Iterable[Any]:

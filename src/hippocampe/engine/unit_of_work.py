@@ -1,6 +1,6 @@
 """One store transaction and its changes to the index."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -70,6 +70,11 @@ class UnitOfWork:
             row = embeddings.vector_row(point.id, self.model, kind, point.space, embedded)
             self._rows[point.id] = row
             self.counted.append((point.space, embedded.words, 1))
+
+    def remove_embeddings(self, ids: Collection[str]) -> None:
+        """Remove the stored embeddings of rows, also those by an embedder which is taking over."""
+        removed = embeddings.remove_vectors(self.connection, self.model, ids)
+        self.counted += [(space, words, -1) for space, words in removed]
 
     def dense(self, kind: str, id: str) -> Vector | None:
         """The vector of a row, from this transaction or from the store."""

@@ -348,6 +348,9 @@ class Vocabulary:
                 self._add(counts, words, by)
 
     def _add(self, counts: _Counts, words: NDArray[np.int32], by: int) -> None:
+        if by < 0:
+            # As in `_counted`: the words of a damaged row.
+            words = words[(words >= 0) & (words < len(counts.of_word))]
         if len(words) and int(words.max()) >= len(counts.of_word):
             grown = np.zeros(max(len(self._vectors), int(words.max()) + 1), np.int32)
             grown[: len(counts.of_word)] = counts.of_word

@@ -107,8 +107,8 @@ def lines_of(
 def stored_rows(connection: Connection, table: Table, wanted: Wanted) -> Iterator[Row]:
     """The archived columns of the wanted rows of a table, times as text."""
     query = select(table).where(wanted[table.name])
-    order = table.c.number if "number" in table.c else next(iter(table.primary_key))
-    rows = connection.execute(query.order_by(order), execution_options={"yield_per": BATCH})
+    order = [table.c.number] if "number" in table.c else table.primary_key
+    rows = connection.execute(query.order_by(*order), execution_options={"yield_per": BATCH})
     for row in rows.mappings():
         yield {
             name: value.isoformat() if isinstance(value, datetime) else value

@@ -20,7 +20,6 @@ from hippocampe.language.mentions import mentions
 from hippocampe.language.secrets import mask_values, values_in
 from hippocampe.language.text import fold
 from hippocampe.store import (
-    embeddings,
     full_text,
     job_runs,
     message_rows,
@@ -146,7 +145,7 @@ def _reword_exchange(
         full_text.set_content(connection, each.id, each.content, each.external_id)
     message_rows.add(connection, added, at, [id] * len(added))
     turn_rows.set_content(connection, id, make_turn([*edited, *added]).turn.content)
-    embeddings.remove_vectors(connection, [id])
+    change.remove_embeddings([id])
     change.index_later("turn", id, space)
 
 

@@ -10,7 +10,7 @@ from hippocampe.engine.documents import turn_point
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.engine.writer import Writer
 from hippocampe.ingest.turn_drafts import TurnDraft, embed_turns, make_turn
-from hippocampe.store import embeddings, full_text, message_rows, schema, turn_rows
+from hippocampe.store import full_text, message_rows, schema, turn_rows
 from hippocampe.types import Message
 
 Identity = tuple[str, str | datetime, str]
@@ -106,8 +106,7 @@ def reword(writer: Writer, edited: Message, others: Collection[str] | None = Non
     with writer.change() as change:
         full_text.set_content(change.connection, old.id, edited.content, edited.external_id)
         turn_rows.set_content(change.connection, turn.id, turn.content)
-        # Also that of an embedder which is taking over.
-        embeddings.remove_vectors(change.connection, [turn.id])
+        change.remove_embeddings([turn.id])
         if turn.forgotten_at is None:
             change.index("turn", turn_point(turn, prepared.dense), prepared)
     return True

@@ -12,7 +12,7 @@ from hippocampe.language.equated import equated_names
 from hippocampe.language.relations import relation_of
 from hippocampe.language.subjects import fold_subjects, subjects_of
 from hippocampe.language.text import fold
-from hippocampe.store import associations, embeddings, memories, statements
+from hippocampe.store import associations, memories, statements
 from hippocampe.types import Association, Memory
 from hippocampe.updates.judgement import Judgement
 
@@ -41,7 +41,7 @@ def update_memory(change: UnitOfWork, memory: Memory, prepared: Prepared | None 
     memories.replace_row(change.connection, memory, equality_digest(memory.content))
     statements.replace_reading(change.connection, parse_statement(memory, names))
     if prepared is not None:
-        embeddings.remove_vectors(change.connection, [memory.id])
+        change.remove_embeddings([memory.id])
         change.index("memory", memory_point(memory, prepared.dense, names), prepared)
         return
     dense = change.dense("memory", memory.id)

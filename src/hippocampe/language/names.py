@@ -17,9 +17,9 @@ Renaming = tuple[tuple[str, ...], str]
 
 
 def named_in(aliases: Aliases, spoken: Collection[str]) -> list[str]:
-    """Return the names with other names whose words all are among some folded words."""
+    """Return the names with other names whose words all are among some folded words; an emoji has none."""
     said = frozenset(spoken)
-    return [name for name in aliases if said.issuperset(words(name))]
+    return [name for name in aliases if (of_name := words(name)) and said.issuperset(of_name)]
 
 
 def with_other_names(names: Iterable[str], aliases: Aliases) -> frozenset[str]:

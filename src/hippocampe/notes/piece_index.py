@@ -8,7 +8,6 @@ from hippocampe.engine.documents import piece_point, piece_text
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.writer import Writer
 from hippocampe.notes.markdown import split
-from hippocampe.store import embeddings
 from hippocampe.store import notes as rows
 from hippocampe.store.driver import parts
 from hippocampe.store.notes import Listed, Piece
@@ -117,8 +116,7 @@ def _remove(change: UnitOfWork, pieces: Sequence[Listed]) -> None:
     if not ids:
         return
     spaces = {row.id: row.space for row in pieces}
-    for id, embedded in embeddings.vectors(change.connection, change.model, ids).items():
-        change.counted.append((spaces[id], embedded.words, -1))
+    change.remove_embeddings(ids)
     rows.remove(change.connection, ids)
     for id, space in spaces.items():
         change.unindex("note", id, space)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, get_args
 
-from sqlalchemy import ColumnElement, and_, func, or_
+from sqlalchemy import ColumnElement, and_, or_
 
 from hippocampe.engine.corpus import Corpus
 from hippocampe.errors import InvalidInput
@@ -188,17 +188,22 @@ def about(
             shown = [current, memory.c.collection != "self", *conditions]
             return listing.page(connection, scope.space, shown, "importance", None, MAX_ABOUT)
 
-        known = found(listing.has_subject(scope.space, list(map(fold, names))))
+        folded = list(map(fold, names))
+        # All who say "I" have that subject.
+        subjects = [each for each in folded if each != SPEAKER]
+        known = found(listing.has_subject(scope.space, subjects))
         written = [and_(*map(listing.has_word, each)) for each in map(written_words, names) if each]
         known += [
             each
             for each in (found(or_(*written)) if written else [])
             if mentions(each.content, names)
         ]
-        by_user = func.lower(memory.c.user).in_([each.lower() for each in names])
+        tellers = [
+            each for each in listing.tellers(connection, scope.space) if fold(each) in folded
+        ]
         known += [
             each
-            for each in found(by_user, memory.c.collection == "memory")
+            for each in found(memory.c.user.in_(tellers), memory.c.collection == "memory")
             if is_about_speaker(each.content)
         ]
     ranked = sorted({each.id: each for each in known}.values(), key=_importance, reverse=True)

@@ -108,7 +108,7 @@ def correctable(
     """
     if is_past(parse(query.spoken)) and query.former is None:
         return []
-    told = sorted((each for each in items if _may_correct(each)), key=_at)
+    told = sorted((each for each in items if _may_correct(each)), key=_age)
     pairs = [
         (older, newer, relevance)
         for older, newer in combinations(told, 2)
@@ -123,7 +123,7 @@ def _relevance(
     query: AnalysedQuery, scored: Scored, older: Recollection, newer: Recollection
 ) -> float:
     """The relevance to a query of reading a pair; 0 if the newer one cannot correct what answers it."""
-    if _at(older) == _at(newer):
+    if _age(older) == _age(newer):
         return 0.0
     is_talk = older.kind in TALK or newer.kind in TALK
     if not is_talk and not _may_be_replaced(query, older, newer):
@@ -174,7 +174,17 @@ def _lines(older: Recollection, newer: Recollection) -> tuple[str, str]:
     texts = _stated(older), _stated(newer)
     if older.author == newer.author:
         return texts
-    return reading.line(older.author, texts[0]), reading.line(newer.author, texts[1])
+    names = reading.names_of([older.author, newer.author], texts)
+    one, other = (
+        reading.line(names.get(each.author), text)
+        for each, text in zip((older, newer), texts, strict=True)
+    )
+    return one, other
+
+
+def _age(item: Recollection) -> tuple[datetime, bool]:
+    """A key that orders results, oldest first; of one moment, as in a list without dates, what was replaced comes first."""
+    return _at(item), item.memory is None or item.memory.current
 
 
 def _at(item: Recollection) -> datetime:
@@ -212,7 +222,7 @@ def by_currency(
         return found
     told, scores = {each.id: each for each in found}, {each.id: each.score for each in found}
     for one, other, probability in pairs:
-        older, newer = sorted((one, other), key=lambda id: (_at(told[id]), id))
+        older, newer = sorted((one, other), key=lambda id: (_age(told[id]), id))
         answers = scores[newer]
         likely = probability + (1 - probability) * _SAME_MATTER * answers
         scores[newer] = max(answers, likely * scores[older])

@@ -240,7 +240,7 @@ def _known_names(vocabulary: Vocabulary, space: str, names: tuple[str, ...]) -> 
     """The names whose words all are in texts of the space, in order: no text contains the others."""
     needed = {name: frozenset(words(name)) for name in names}
     there = vocabulary.counts(space, frozenset[str]().union(*needed.values())).keys()
-    return tuple(name for name in names if needed[name] <= there)
+    return tuple(name for name in names if needed[name] and needed[name] <= there)
 
 
 def _same_words(vocabulary: Vocabulary, groups: Sequence[tuple[str, ...]]) -> dict[int, int]:

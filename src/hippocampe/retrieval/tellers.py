@@ -136,6 +136,8 @@ def owners_of(
 
 
 def users_named(names: Collection[str], spoken: Collection[str]) -> frozenset[str]:
-    """The names whose words all are spoken."""
+    """The names whose words all are spoken. A name without words, such as an emoji, is not."""
     said = frozenset(spoken)
-    return frozenset(name for name in names if said.issuperset(spoken_words(name)))
+    return frozenset(
+        name for name in names if (of_name := spoken_words(name)) and said.issuperset(of_name)
+    )

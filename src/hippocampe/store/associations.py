@@ -26,7 +26,7 @@ _TOUCHING = (
         *(association.c.kind, association.c.reason, association.c.created_at),
     )
     .where(or_(association.c.source_id.in_(IDS), association.c.target_id.in_(IDS)))
-    .order_by(association.c.created_at)
+    .order_by(association.c.created_at, *association.primary_key)
 )
 _LISTED = _TOUCHING.where(association.c.review.is_(True))
 _INSIDE = select(
@@ -156,7 +156,9 @@ def to_review(connection: Connection, space: str) -> list[Association]:
     query = select(association).where(association.c.space == space, association.c.review.is_(True))
     return [
         Association(row.source_id, row.target_id, row.kind, row.reason, row.created_at)
-        for row in connection.execute(query.order_by(association.c.created_at.desc()))
+        for row in connection.execute(
+            query.order_by(association.c.created_at.desc(), *association.primary_key)
+        )
     ]
 
 

@@ -235,9 +235,13 @@ def has_any(connection: Connection) -> bool:
     return connection.execute(select(vector.c.id).limit(1)).first() is not None
 
 
-def remove_vectors(connection: Connection, ids: Collection[str]) -> None:
-    """Delete the vectors of items, of all models."""
-    connection.execute(delete(vector).where(vector.c.id.in_(ids)))
+def remove_vectors(
+    connection: Connection, model: str, ids: Collection[str]
+) -> list[tuple[str, NDArray[np.int32]]]:
+    """Delete the vectors of items, of all models; return the space and the words of each by one model."""
+    removed = delete(vector).where(vector.c.id.in_(ids))
+    rows = connection.execute(removed.returning(vector.c.model, vector.c.space, vector.c.words))
+    return [(row.space, unpack_words([row.words])[0]) for row in rows if row.model == model]
 
 
 def add_words(connection: Connection, model: str, texts: Sequence[str], vectors: Vectors) -> None:

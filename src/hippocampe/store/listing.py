@@ -45,11 +45,13 @@ def has_subject(space: str, names: Collection[str]) -> ColumnElement[bool]:
 
 
 def has_word(word: str) -> ColumnElement[bool]:
-    """The condition for memories with a word in the text or the key; only the letters a to z may differ in case."""
-    return or_(
-        memory.c.content.icontains(word, autoescape=True),
-        memory.c.key.icontains(word, autoescape=True),
+    """The condition for memories with a word in the text or the key, in any case."""
+    # SQLite knows no case of other letters than a to z.
+    written = (
+        {word, word.lower(), word.upper(), word.capitalize()} if not word.isascii() else {word}
     )
+    places = (memory.c.content, memory.c.key)
+    return or_(*(at.icontains(each, autoescape=True) for at in places for each in sorted(written)))
 
 
 def has_metadata(wanted: Metadata) -> ColumnElement[bool]:
@@ -139,6 +141,12 @@ def of_users(
         )
     )
     return _mapping(connection, memories), _mapping(connection, messages)
+
+
+def tellers(connection: Connection, space: str) -> list[str]:
+    """The users of the memories of a space, past ones included."""
+    query = select(memory.c.user).where(memory.c.space == space, memory.c.user.is_not(None))
+    return list(connection.execute(query.distinct()).scalars())
 
 
 def of_subjects(connection: Connection, space: str, now: datetime) -> dict[str, int]:

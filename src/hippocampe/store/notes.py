@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, delete, insert, select
 
-from hippocampe.store import embeddings
 from hippocampe.store.driver import parts
 from hippocampe.store.schema import fields_of, note
 
@@ -66,6 +65,5 @@ def add(connection: Connection, pieces: Sequence[Piece]) -> None:
 
 
 def remove(connection: Connection, ids: Collection[str]) -> None:
-    """Delete pieces with their embeddings."""
+    """Delete pieces."""
     connection.execute(delete(note).where(note.c.id.in_(ids)))
-    embeddings.remove_vectors(connection, ids)
