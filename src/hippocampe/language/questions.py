@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
+from hippocampe.language.discourse import without_markers
 from hippocampe.language.lexicon import any_of, load_all, table_of
 from hippocampe.language.person import is_first_person
 from hippocampe.language.small_talk import is_small_talk
@@ -80,7 +81,7 @@ def only_asks(text: str) -> bool:
     "Can you remember that I'm vegan?" states it.
     """
     clause = fold(text.strip())
-    if not clause or _CLAUSES.search(clause) or _TELLING.search(clause):
+    if len(sentences(clause)) != 1 or _CLAUSES.search(clause) or _TELLING.search(clause):
         return False
     return _is_asked(clause)
 
@@ -101,7 +102,8 @@ def asks_anything(sentence: str) -> bool:
 
     Not by a word inside: what a search finds for such a sentence is given as freely as for a statement.
     """
-    return any(_asks(clause) and not is_small_talk(clause) for clause in clauses(sentence))
+    said = clauses(without_markers(sentence))
+    return any(_asks(clause) and not is_small_talk(clause) for clause in said)
 
 
 def stated_in(message: str, *, names: Collection[str] = ()) -> str:
