@@ -77,6 +77,24 @@ def test_fillers_may_stand_before_a_question() -> None:
         assert not asks_anything(message)
 
 
+def test_a_relative_clause_before_a_full_stop_asks_nothing() -> None:
+    for told in (
+        "She paid me sixty pounds, which is more than I asked for.",
+        "Then nursery, where Miss Farrow told me about the trip.",
+        "J'ai pensé à papa, qui plantait des jonquilles partout.",
+        "Cher journal, quelle journée.",
+    ):
+        assert not asks_anything(told)
+        assert stated_in(told) == told
+    for asking in (
+        "hot drink for Priya, what do I make",
+        "Salut Sam, où habite Nora ?",
+        "ok, where's Nora...",
+    ):
+        assert asks_anything(asking)
+        assert not stated_in(asking)
+
+
 def test_what_a_speaker_adds_about_themselves_is_left_out() -> None:
     for message, asked in (
         ("Owen se marie quand déjà, j'ai peur d'avoir loupé un truc", "Owen se marie quand déjà"),
