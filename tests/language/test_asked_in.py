@@ -5,6 +5,7 @@ import pytest
 from hippocampe.language.questions import (
     asked_in,
     asks,
+    asks_anything,
     in_full,
     is_about_told,
     is_telling,
@@ -42,6 +43,56 @@ def test_what_asks_nothing_stays_whole() -> None:
 def test_a_long_message_is_searched_for_its_last_questions() -> None:
     message = " ".join(f"Who waters the plant number {n}?" for n in range(100))
     assert asked_in(message) == tuple(f"Who waters the plant number {n}?" for n in (98, 99))
+
+
+EN_DICTATED = (
+    "um so i booked the car in at the garage on the nineteenth it's a silver octavia and i lent my drill to phil and he's bringing it"
+    " back on sunday and also um i weigh eighty two kilos now and my locker is "
+)
+FR_DICTATED = (
+    "alors euh j'ai emmené la voiture au garage elle sera prête vendredi en fin de journée et puis j'ai prêté ma tente à yann et du coup"
+    " faut que je reprenne le sport et il me faut des chaussures taille quarante et j'ai le casier "
+)
+
+
+@pytest.mark.parametrize(
+    ("message", "asked"),
+    [
+        (EN_DICTATED + "nine and oh by the way when is the match", "when is the match"),
+        (EN_DICTATED + "nine and um while i remember who has the key", "who has the key"),
+        (FR_DICTATED + "neuf et euh quand est le match", "quand est le match"),
+        (FR_DICTATED + "neuf et au fait elle voulait quoi mamie", "elle voulait quoi mamie"),
+    ],
+)
+def test_a_question_is_found_in_what_is_dictated(message: str, asked: str) -> None:
+    assert asked_in(message)[-1].endswith(asked)
+    assert len(asked_in(message)[-1]) < 60
+    assert not only_asks(message)
+
+
+def test_fillers_may_stand_before_a_question() -> None:
+    for message in ("um so who has the keys", "uh by the way where is it", "euh genre il est où"):
+        assert asks_anything(message)
+    for message in ("um so i'm tired", "ER visit on Monday", "euh voilà je suis là"):
+        assert not asks_anything(message)
+
+
+def test_a_relative_clause_before_a_full_stop_asks_nothing() -> None:
+    for told in (
+        "She paid me sixty pounds, which is more than I asked for.",
+        "Then nursery, where Miss Farrow told me about the trip.",
+        "J'ai pensé à papa, qui plantait des jonquilles partout.",
+        "Cher journal, quelle journée.",
+    ):
+        assert not asks_anything(told)
+        assert stated_in(told) == told
+    for asking in (
+        "hot drink for Priya, what do I make",
+        "Salut Sam, où habite Nora ?",
+        "ok, where's Nora...",
+    ):
+        assert asks_anything(asking)
+        assert not stated_in(asking)
 
 
 def test_what_a_speaker_adds_about_themselves_is_left_out() -> None:

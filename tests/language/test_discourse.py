@@ -10,6 +10,13 @@ from hippocampe.language.discourse import without_markers
     [
         ("Oh, by the way, I moved to Leeds!!", "I moved to Leeds"),
         ("btw i moved to Leeds lol", "i moved to Leeds"),
+        ("oh and while i remember, we moved", "we moved"),
+        ("er the bins go out on Monday", "the bins go out on Monday"),
+        ("ER visit on Monday", "ER visit on Monday"),
+        ("uh so we moved", "we moved"),
+        ("euh voilà on a déménagé", "on a déménagé"),
+        ("et tant que j'y pense on a déménagé", "on a déménagé"),
+        ("Genre humain", "Genre humain"),
         ("Please note that I moved to Leeds", "I moved to Leeds"),
         ("Remember I moved to Leeds", "I moved to Leeds"),
         ("ok so we moved", "we moved"),

@@ -277,6 +277,32 @@ def test_a_run_of_spaces_is_cut_into_sentences_in_one_pass() -> None:
     """A line end that is looked for from each space on would take minutes."""
     written = "Camille élève" + " " * 900_000 + "des abeilles.  \n  Owen rame.\n\nBien"
     assert [each[-8:] for each in sentences(written)] == ["beilles.", "en rame.", "Bien"]
+    assert sentences("we left and he rang " * 9 + " " * 900_000 + "Camille")[-1][-8:] == " Camille"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        [
+            "so um i went to the doctors this morning",
+            "and she said my iron is low it's nine point four no sorry nine point two",
+            "and um dave's brother has moved to bingley",
+            "and there's room for salt and pepper",
+            "and oh by the way when is the boiler man coming",
+        ],
+        [
+            "alors euh je sors de chez le dentiste il a dit que j'ai deux caries",
+            "et puis mamie a changé de chambre elle est à la dix-sept non pardon à la vingt-deux",
+            "et euh luc sa sœur dort à villeurbanne",
+            "du coup je lui ai dit de venir avec pierre et paul",
+            "et au fait c'est quand l'irm",
+        ],
+    ],
+)
+def test_what_is_dictated_without_marks_is_cut_into_statements(told: list[str]) -> None:
+    assert text.sentences(" ".join(told)) == told
+    assert text.sentences(f"{told[0]} and then we left") == [f"{told[0]} and then we left"]
+    assert text.sentences(", ".join(told)) == [", ".join(told)]
 
 
 @pytest.mark.parametrize(

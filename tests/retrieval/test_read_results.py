@@ -119,6 +119,21 @@ JOURNAL = {
         " notes and one photograph of a mouse eaten corner. On the way home I bought tulips, the red and yellow kind. I hid"
         " the spare key in the red watering can on the balcony, because last week I locked myself out. Dinner was leftovers."
     ),
+    "what's my locker number": (
+        "um so update on work i'm coming off nights from the seventeenth actually no the twenty fourth i'll be on earlies six till"
+        " two and my new boss is a woman called renata sykes she's brilliant and er i get a locker it's number one one seven and the"
+        " code is on my phone and i've got to wear steel toe caps size ten and a half and pay day is the last thursday of the month"
+    ),
+    "quelle taille de chaussures de sécurité il me faut": (
+        "alors euh des nouvelles du boulot je passe en équipe du matin à partir du dix-sept non attends du vingt-quatre et ma nouvelle"
+        " chef c'est une certaine sandrine morel elle vient de grenoble elle est top et j'ai un casier au fond du couloir et euh il me"
+        " faut des chaussures de sécurité taille quarante-trois et on est payé le vingt-huit du mois"
+    ),
+    "What did my saddle cost?": (
+        "The night was short. Ada had a cough, so we read two books at four in the morning. I missed the bus and walked to the office"
+        " in the rain, which took an hour. The lift is still broken. My saddle arrived. It cost me ninety pounds. In the evening we"
+        " listened to the radio and I mended the blue curtain, badly. Then I rang the plumber, who never answers."
+    ),
     "C'est quand mon rendez-vous chez le notaire ?": (
         "Journée sans relief. Je me suis levée tard, j'ai traîné en robe de chambre jusqu'à dix heures, puis j'ai rangé tout"
         " le placard de l'entrée. Vers midi il a neigé, mais une neige molle. J'ai mangé une omelette en regardant par la"
@@ -142,6 +157,22 @@ def test_a_sentence_deep_in_a_long_message_is_given(
     assert found(question) == [JOURNAL[question]]
     assert not found("How does a lock work?")
     assert not found("Quelle est la capitale du Pérou ?")
+
+
+def test_the_passage_of_a_long_text_is_read_first(
+    memory: Hippocampe, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = "Where did I put the spare key?"
+    item = memory.recall("chats", scope=SCOPE, mode="text")[0]
+    items = [replace(item, content=JOURNAL[question], memory=None), item]
+    read_whole = Scripted.read_pairs
+    monkeypatch.setattr(Scripted, "read_pairs", lambda *given: read_whole(*given)[:2])
+    reading.read(
+        memory._context.corpus, [question], None, items, inf, several=False, first=2, is_enough=any
+    )
+    passage, short, whole, *_ = (text.partition(": ")[2] for _, text in scripted.read[-1])
+    assert passage.startswith("I hid the spare key") and passage in whole
+    assert (short, whole) == (item.content, JOURNAL[question])
 
 
 def test_what_is_read_decides_the_order_and_the_score(

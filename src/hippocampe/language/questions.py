@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
+from hippocampe.language.discourse import without_markers
 from hippocampe.language.lexicon import any_of, load_all, table_of
 from hippocampe.language.person import is_first_person
 from hippocampe.language.small_talk import is_small_talk
@@ -35,6 +36,7 @@ _INSIDE: Final = re.compile("|".join(_QUESTIONS["inside"]))
 _TELLING: Final = re.compile("|".join(_QUESTIONS["telling"]))
 _DEPENDENT: Final = re.compile(rf"{any_of(_QUESTIONS['dependent'])}\b")
 _CLOSING: Final = re.compile(rf"\b{any_of(_QUESTIONS['closers'])}(?:\W+{FILLER})*\W*$")
+_STOPPED: Final = re.compile(r"[^.]\.\s*$")
 _CLAUSES: Final = re.compile(r"[,;:.!?…]\s*\w|\n")
 _ADVICE: Final = re.compile(rf"\b{any_of(_QUESTIONS['advice'])}\b")
 _TOLD: Final = re.compile(rf"\b{any_of(_QUESTIONS['told'])}\b")
@@ -80,7 +82,7 @@ def only_asks(text: str) -> bool:
     "Can you remember that I'm vegan?" states it.
     """
     clause = fold(text.strip())
-    if not clause or _CLAUSES.search(clause) or _TELLING.search(clause):
+    if len(sentences(clause)) != 1 or _CLAUSES.search(clause) or _TELLING.search(clause):
         return False
     return _is_asked(clause)
 
@@ -101,7 +103,14 @@ def asks_anything(sentence: str) -> bool:
 
     Not by a word inside: what a search finds for such a sentence is given as freely as for a statement.
     """
-    return any(_asks(clause) and not is_small_talk(clause) for clause in clauses(sentence))
+    said = _asking_clauses(without_markers(sentence), sentence)
+    return any(_asks(clause) and not is_small_talk(clause) for clause in said)
+
+
+def _asking_clauses(text: str, sentence: str) -> list[str]:
+    """The clauses of a sentence that may ask: the first alone if it ends with a full stop, "I met Nora, who sings."."""
+    told = clauses(text)
+    return told[:1] if _STOPPED.search(sentence) and "?" not in sentence else told
 
 
 def stated_in(message: str, *, names: Collection[str] = ()) -> str:
@@ -122,7 +131,7 @@ def stated_in(message: str, *, names: Collection[str] = ()) -> str:
 
 
 def _has_question(sentence: str) -> bool:
-    first, *rest = told = clauses(sentence)
+    first, *rest = told = _asking_clauses(sentence, sentence)
     if "?" not in sentence and rest and _DEPENDENT.match(fold(first.strip())):
         # "When it rains, we play inside".
         told = rest

@@ -11,7 +11,7 @@ import unicodedata
 from itertools import chain
 from typing import Final
 
-from hippocampe.language.lexicon import any_of, languages, table_of, words_of
+from hippocampe.language.lexicon import any_of, languages, load, table_of, words_of
 from hippocampe.language.text_cache import text_cache
 
 _APOSTROPHES: Final = "’‘ʼ´`′"
@@ -45,6 +45,20 @@ NO_TITLE: Final = "".join(rf"(?<!\b{title}\.)" for title in sorted(words_of("tit
 SENTENCE_END: Final = re.compile(rf"(?<=[.!?…]){NO_TITLE}\s+|(?<!\s)\s*\n\s*")
 """The space between two sentences."""
 _CLAUSE_END: Final = re.compile(r"(?<=[,;:])\s+")
+LONGEST_CLAUSE: Final = 30
+"""Words between two marks; where there are more, people dictate, or type without marks."""
+
+
+def _joint(language: str) -> re.Pattern[str]:
+    """The expression of the space in front of words that link a further statement: "he left| and then she rang"."""
+    markers = {name: any_of(each) for name, each in load(language, "words")["discourse"].items()}
+    link = rf"\b{markers['links']}\s+"
+    verb = any_of(sorted(words_of("grammar.auxiliary", language=language)))
+    further = any_of((markers["subjects"], markers["asking"], rf"(?:[^\W\d_]+\s+){{1,2}}{verb}\b"))
+    return re.compile(rf"((?<!\s)\s+|\A)(?:(?:{link}){{2,}}|{link}(?={further}))", re.IGNORECASE)
+
+
+_JOINTS: Final = [_joint(each) for each in languages()]
 
 
 def truncated(text: str, length: int) -> str:
@@ -120,8 +134,18 @@ _SHORT_WORD: Final = re.compile(
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of a text, in order."""
-    return [each for each in SENTENCE_END.split(text.strip()) if each]
+    """Return the sentences of a text, in order; of one that runs on without marks, as people dictate, the statements."""
+    told = (each for each in SENTENCE_END.split(text.strip()) if each)
+    return [part for each in told for part in _statements(each)]
+
+
+def _statements(sentence: str) -> list[str]:
+    if all(len(clause.split()) <= LONGEST_CLAUSE for clause in clauses(sentence)):
+        return [sentence]
+    found = {each.span(1) for joint in _JOINTS for each in joint.finditer(sentence)}
+    spaces = sorted(each for each in found if each[0])
+    starts, stops = [0, *(stop for _, stop in spaces)], [start for start, _ in spaces]
+    return [sentence[start:stop] for start, stop in zip(starts, [*stops, None], strict=True)]
 
 
 def clauses(sentence: str) -> list[str]:

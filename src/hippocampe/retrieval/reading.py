@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from math import fsum
 from threading import Lock
 from typing import Final
 
@@ -48,6 +49,8 @@ NO_DEADLINE: Final = 3600.0
 """Seconds left to a caller without a deadline."""
 LONG: Final = 300
 """Characters of a long text: the reader sees about so many, and one sentence says little in so many others."""
+SHORTEST_PASSAGE: Final = 12
+"""Words of a passage, unless the text ends: of "She has moved" alone, nobody knows where to."""
 PASSAGE: Final = -1.5
 """Added to the log-odds of a text read in part: without the rest it answers more often than it should. Chosen on BEAM."""
 
@@ -188,22 +191,30 @@ def _read(
 ) -> Floats:
     names = names_of([user, *(item.author for item in items)], queries)
     asked = [line(names.get(user), query) for query in queries]
-    told = [(at, _whole(item)) for at, item in enumerate(items)]
-    told += [
-        (at, alone) for at, item in enumerate(items) if (alone := _alone(item, queries)) is not None
-    ]
+    views = [_views(item, queries) for item in items]
+    told = [(at, *each[0]) for at, each in enumerate(views)]
+    told += [(at, *view) for at, each in enumerate(views) for view in each[1:]]
     pairs = [
-        (query, line(names.get(items[at].author), text)) for at, text in told for query in asked
+        (query, line(names.get(items[at].author), text)) for at, text, _ in told for query in asked
     ]
     odds = read_pairs(corpus, "answer", pairs, seconds, wait, len(queries))
     whole = len(odds) // len(queries)
     if not whole:
         raise NotRead
     best: Floats = odds[: whole * len(queries)].reshape(whole, len(queries)).max(axis=1)
-    found = best[: len(items)].copy()
-    for (at, _), value in zip(told[len(items) : whole], best[len(items) :], strict=True):
-        found[at] = max(found[at], value + (PASSAGE if len(items[at].content) > LONG else 0))
+    found = np.full(min(whole, len(items)), -np.inf, np.float32)
+    for (at, _, added), value in zip(told, best, strict=False):
+        found[at] = max(found[at], value + added)
     return found
+
+
+def _views(item: Recollection, queries: Sequence[str]) -> list[tuple[str, float]]:
+    """The texts that are read of a result, the most telling one first, and what is added to the log-odds of each."""
+    whole, said = (_whole(item), 0.0), without_reply(item)
+    added = PASSAGE if len(item.content) > LONG else 0.0
+    if passage := _passage(said or item.content, queries):
+        return [(passage, added), whole]
+    return [whole, (said, added)] if said else [whole]
 
 
 def _whole(item: Recollection) -> str:
@@ -213,14 +224,11 @@ def _whole(item: Recollection) -> str:
     return memory_text(replace(item.memory, content=without_markers(item.content)))
 
 
-def _alone(item: Recollection, queries: Sequence[str]) -> str | None:
-    """The passage of a result about the queries, without the rest; None if it says little else."""
-    said = without_reply(item)
-    return _passage(said or item.content, queries) or said
-
-
 def _passage(text: str, queries: Sequence[str]) -> str | None:
-    """The sentence of a long text that has most of the words of the queries, rare words first; None if none has any."""
+    """The passage of a long text that has most of the words of the queries, rare words first; None if none has any.
+
+    It begins with one of the sentences, and goes on until it is long enough to be understood.
+    """
     if len(text) <= LONG:
         return None
     language = language_of(text)
@@ -228,9 +236,24 @@ def _passage(text: str, queries: Sequence[str]) -> str | None:
     told = sentences(text)
     shared = [asked & {stem(word, language) for word in content_words(each)} for each in told]
     counts = Counter(word for each in shared for word in each)
-    weights = [sum(1 / counts[word] for word in each) for each in shared]
-    best = max(range(len(told)), key=weights.__getitem__)
-    return told[best] if weights[best] else None
+    best, highest = None, 0.0
+    for start in range(len(told)):
+        stop = _passage_end(told, start)
+        weight = fsum(1 / counts[word] for word in set[str]().union(*shared[start:stop]))
+        # Of two passages with the same words, the later one begins with them, and tells more of them.
+        if weight and weight >= highest:
+            best, highest = told[start:stop], weight
+    return " ".join(best) if best else None
+
+
+def _passage_end(told: Sequence[str], start: int) -> int:
+    """The place behind the last sentence of the passage that begins with the one at `start`."""
+    length = 0
+    for stop, each in enumerate(told[start:], start + 1):
+        length += len(each.split())
+        if length >= SHORTEST_PASSAGE:
+            return stop
+    return len(told)
 
 
 def without_reply(item: Recollection) -> str | None:
