@@ -218,3 +218,16 @@ def test_the_form_of_a_question_changes_nothing(
         for each in (question, asked)
     )
     assert [each.score for each in other] == pytest.approx([each.score for each in first], abs=0.05)
+
+
+@pytest.mark.parametrize("form", ["Nora said: “{}”", "**Nora**: {}", "Nora a dit : « {} »"])
+def test_a_memory_may_begin_with_who_told_it(memory: Hippocampe, reading: None, form: str) -> None:
+    told, scores = "My husband has a van in the garage", []
+    for space, content in (("plain", told), ("named", form.format(told))):
+        scope = Scope(space=space, user="nora")
+        memory.remember(content, scope=scope)
+        memory.remember("Sam plays chess", scope=scope)
+        found = memory.recall("our truck died, anything nearby?", scope=scope)
+        assert found[0].content == content
+        scores.append(found[0].score)
+    assert scores[1] > scores[0] - 0.1

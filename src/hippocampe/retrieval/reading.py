@@ -23,6 +23,7 @@ from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.language.detect import language_of
 from hippocampe.language.discourse import without_markers
 from hippocampe.language.grammar import stem
+from hippocampe.language.speakers import without_teller
 from hippocampe.language.text import content_words, sentences
 from hippocampe.reader.network import Head
 from hippocampe.types import Recollection
@@ -194,10 +195,11 @@ def _read(
 
 
 def _whole(item: Recollection) -> str:
-    """The text of a result; of a memory with its key and the subjects that were given to it, without discourse markers."""
+    """The text of a result; of a memory with its key and the subjects that were given to it, as its teller said it."""
     if item.memory is None:
         return item.content
-    return memory_text(replace(item.memory, content=without_markers(item.content)))
+    said = without_teller(without_markers(item.content), item.author or "")
+    return memory_text(replace(item.memory, content=said))
 
 
 def _alone(item: Recollection, queries: Sequence[str]) -> str | None:
