@@ -12,6 +12,7 @@ from hippocampe.language.questions import (
     listing,
     only_asks,
     refers,
+    said_once,
     stated_in,
 )
 
@@ -38,6 +39,19 @@ def test_what_asks_nothing_stays_whole() -> None:
     assert asked_in("J'ai vu Nora. On a bu un café.")[0] == "J'ai vu Nora. On a bu un café."
     for message in ("Où habite Nora ?", "Salut ! Merci beaucoup !", "ok", "", "😀"):
         assert asked_in(message) == (message,)
+
+
+def test_what_a_message_repeats_is_said_once() -> None:
+    assert said_once("Pip found a feather\nPip found a feather") == "Pip found a feather"
+    assert said_once("Hi! Where is it? Where is it?") == "Hi!\nWhere is it?"
+    assert said_once("Where is it?  Here.") == "Where is it?  Here."
+
+
+def test_quotation_marks_around_a_whole_question_are_left_out() -> None:
+    assert said_once('"where is it"?') == "where is it?"
+    assert said_once("« Où est-ce ? »") == "Où est-ce ?"
+    for message in ('who said "hello"', '"yes" or "no"?', '"Nora left"', '""', "it's 5", ""):
+        assert said_once(message) == message
 
 
 def test_a_long_message_is_searched_for_its_last_questions() -> None:

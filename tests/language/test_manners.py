@@ -139,6 +139,8 @@ def test_a_question_without_a_kind_of_value_asks_for_none() -> None:
     [
         ("dis Eko, la danse est à quelle heure", "la danse est à quelle heure"),
         ("Eko: le code du portail", "le code du portail"),
+        ("@Eko le code du portail", "le code du portail"),
+        ("le code du portail @eko ?", "le code du portail ?"),
         ("eko tu te souviens du poêle ?", "tu te souviens du poêle ?"),
         ("eko rappelle-moi où j'irai travailler", "rappelle-moi où j'irai travailler"),
         ("hey eko what time is it", "what time is it"),

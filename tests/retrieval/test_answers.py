@@ -200,3 +200,34 @@ def test_discourse_markers_do_not_make_an_answer_less_likely(
         assert found[0].content == content
         scores.append(found[0].score)
     assert scores[1] > scores[0] - 0.1
+
+
+@pytest.mark.parametrize(
+    ("space", "question", "asked"),
+    [
+        ("en", "has anyone been hurt lately", '"has anyone been hurt lately"'),
+        ("en", "phone of Anna", "phone of Anna\nphone of Anna"),
+        ("fr", "qui vit dans le sud", "« qui vit dans le sud »"),
+    ],
+)
+def test_the_form_of_a_question_changes_nothing(
+    told: Hippocampe, space: str, question: str, asked: str
+) -> None:
+    first, other = (
+        told.recall(each, scope=Scope(space, user="dev"), limit=4, peek=True)
+        for each in (question, asked)
+    )
+    assert [each.score for each in other] == pytest.approx([each.score for each in first], abs=0.05)
+
+
+@pytest.mark.parametrize("form", ["Nora said: “{}”", "**Nora**: {}", "Nora a dit : « {} »"])
+def test_a_memory_may_begin_with_who_told_it(memory: Hippocampe, reading: None, form: str) -> None:
+    told, scores = "My husband has a van in the garage", []
+    for space, content in (("plain", told), ("named", form.format(told))):
+        scope = Scope(space=space, user="nora")
+        memory.remember(content, scope=scope)
+        memory.remember("Sam plays chess", scope=scope)
+        found = memory.recall("our truck died, anything nearby?", scope=scope)
+        assert found[0].content == content
+        scores.append(found[0].score)
+    assert scores[1] > scores[0] - 0.1

@@ -82,17 +82,17 @@ def without_address(text: str, names: Collection[str]) -> str:
     if opened and is_to_somebody(text[opened.end() :]):
         return text[opened.end() :]
     found = re.match(
-        rf"\W*(?P<filler>{FILLER}\W+)?{called}\b(?P<sign>\s*[,:;!])?\s*",
+        rf"[^\w@]*(?P<filler>{FILLER}\W+)?(?P<at>@)?{called}\b(?P<sign>\s*[,:;!])?\s*",
         text,
         re.IGNORECASE,
     )
     rest = text[found.end() :] if found else text
     # "Eko est un robot" is about the companion.
     addresses = found is not None and (
-        found["filler"] or found["sign"] or is_question(rest) or recalled(rest)
+        found["filler"] or found["at"] or found["sign"] or is_question(rest) or recalled(rest)
     )
     spoken = re.sub(
-        rf"[\s,]+{called}(?=\W*$)", "", rest if addresses else text, flags=re.IGNORECASE
+        rf"[\s,]+@?{called}(?=\W*$)", "", rest if addresses else text, flags=re.IGNORECASE
     )
     return spoken if words(spoken) else text
 

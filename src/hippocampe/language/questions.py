@@ -55,6 +55,8 @@ def _rewritten(role: str, before: str = r"\b", after: str = "") -> tuple[Rewriti
     )
 
 
+_QUOTED: Final = re.compile(r'\s*["“«]\s*(?P<said>[^"“”«»]+?)\s*["”»]?(?P<mark>[.?!…]*)\s*')
+"""A text that is quoted as a whole."""
 _IDIOMS: Final = _rewritten("idioms", after=r"\b")
 _COUNTING: Final = _rewritten("counting")
 _GLUED: Final = _rewritten("glued")
@@ -244,6 +246,18 @@ def in_full(question: str) -> str:
         for beginning, full in _GLUED:
             written = beginning.sub(full, written)
     return written
+
+
+def said_once(message: str) -> str:
+    """A message without sentences that it repeats, and a question without quotation marks around all of it.
+
+    A quoted statement stays: it is the object of a task.
+    """
+    told = sentences(message)
+    once = list(dict.fromkeys(told))
+    message = message if len(once) == len(told) else "\n".join(once)
+    quoted = _QUOTED.fullmatch(message)
+    return quoted["said"] + quoted["mark"] if quoted and asks_anything(quoted["said"]) else message
 
 
 def rewrite_idioms(question: str) -> str:

@@ -24,6 +24,7 @@ from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.language.detect import language_of
 from hippocampe.language.discourse import without_markers
 from hippocampe.language.grammar import stem
+from hippocampe.language.speakers import without_teller
 from hippocampe.language.text import content_words, fold, sentences, words
 from hippocampe.reader.network import Head
 from hippocampe.types import Recollection
@@ -218,10 +219,11 @@ def _views(item: Recollection, queries: Sequence[str]) -> list[tuple[str, float]
 
 
 def _whole(item: Recollection) -> str:
-    """The text of a result; of a memory with its key and the subjects that were given to it, without discourse markers."""
+    """The text of a result; of a memory with its key and the subjects that were given to it, as its teller said it."""
     if item.memory is None:
         return item.content
-    return memory_text(replace(item.memory, content=without_markers(item.content)))
+    said = without_teller(without_markers(item.content), item.author or "")
+    return memory_text(replace(item.memory, content=said))
 
 
 def _passage(text: str, queries: Sequence[str]) -> str | None:

@@ -20,6 +20,7 @@ from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.errors import EmbedderUnavailable
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.follow_ups import continues, is_plan
+from hippocampe.language.questions import said_once
 from hippocampe.language.search_terms import search_terms
 from hippocampe.language.statement import parse
 from hippocampe.language.tense import is_past
@@ -219,7 +220,7 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
 
     Search for each question of a typed text, and for each topic of a list.
     """
-    text = spelled(corpus, text, request.scope.space) if request.typed else text
+    text = spelled(corpus, said_once(text), request.scope.space) if request.typed else text
     topics, now = search_terms(text), corpus.store.now()
 
     @cache
