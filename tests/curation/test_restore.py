@@ -2,7 +2,7 @@
 
 import pytest
 
-from conftest import Opener
+from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.types import Memory
@@ -259,3 +259,16 @@ def test_repeating_does_not_raise_a_low_importance_to_the_default(
     add(hippo, scope, "Camille élève des abeilles", importance=0.1)
     again = add(hippo, scope, "Camille élève des abeilles")
     assert again.importance == pytest.approx(0.19)
+
+
+def test_what_was_known_beside_a_forgotten_memory_stays(
+    open_hippo: Opener, clock: FakeClock
+) -> None:
+    hippo, ana = open_hippo(), Scope(user="ana", channel="lobby")
+    better = hippo.remember("Luc va mieux, son plâtre est enlevé", scope=ana).memory
+    clock.advance(minutes=1)
+    forty = hippo.remember("Luc fête ses 40 ans en mai", scope=ana).memory
+    clock.advance(days=8)
+    hippo.delete(better.id, scope=ana, reason="essai")
+    hippo.restore(better.id, scope=ana)
+    assert {each.id for each in hippo.memories(scope=ana).items} == {better.id, forty.id}

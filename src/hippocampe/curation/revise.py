@@ -265,7 +265,8 @@ def _restore_memory(writer: Writer, old: Memory, scope: Scope) -> Memory:
             updated_at=now,
         )
         successor = memories.successor(change.connection, memory)
-        _reconcile(corpus, change, restored, prepared, successor=successor)
+        compared = memory.forgotten_at if memory.superseded_by is None else None
+        _reconcile(corpus, change, restored, prepared, successor=successor, compared=compared)
         update_memory(change, restored, prepared)
         audit.record(change.connection, now, scope.space, "restore", **audit.ids([id]))
     return restored
@@ -306,11 +307,13 @@ def _reconcile(
     prepared: Prepared,
     *,
     successor: Memory | None = None,
+    compared: datetime | None = None,
 ) -> None:
     """Apply the rules of `remember` before an edited or restored memory becomes current.
 
     Contradicted memories are superseded. Undecided pairs are listed for review, as is the
-    `successor` that had superseded the memory if it stays current.
+    `successor` that had superseded the memory if it stays current. What was current beside the memory, unchanged
+    since the time `compared`, was compared with it then, and stays.
 
     Raises:
         InvalidInput: Another current memory states the same.
@@ -326,6 +329,9 @@ def _reconcile(
             f"memory {judgement.duplicate.id!r} is current and states the same "
             f"({judgement.reason}): edit or forget that one first."
         )
+    if compared is not None:
+        newer = tuple(old for old in judgement.replaced if old.updated_at > compared)
+        judgement = replace(judgement, replaced=newer)
     edges = associations.touching(change.connection, memory.space, [memory.id])
     linked = {
         id for edge in edges if edge.kind == "related_to" for id in (edge.source_id, edge.target_id)
