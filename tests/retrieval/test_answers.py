@@ -211,7 +211,7 @@ def test_discourse_markers_do_not_make_an_answer_less_likely(
     ],
 )
 def test_the_form_of_a_question_changes_nothing(
-    told: Hippocampe, space: str, question: str, asked: str
+    told: Hippocampe, reading: None, space: str, question: str, asked: str
 ) -> None:
     first, other = (
         told.recall(each, scope=Scope(space, user="dev"), limit=4, peek=True)
@@ -231,3 +231,10 @@ def test_a_memory_may_begin_with_who_told_it(memory: Hippocampe, reading: None, 
         assert found[0].content == content
         scores.append(found[0].score)
     assert scores[1] > scores[0] - 0.1
+
+
+@pytest.mark.parametrize("words", ["Anna's age", "Marmite logo"])
+def test_a_search_by_words_that_nothing_answers_gets_nothing(
+    told: Hippocampe, reading: None, words: str
+) -> None:
+    assert told.recall(words, scope=Scope("en", user="dev"), min_score=0.5, peek=True) == []
