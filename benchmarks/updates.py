@@ -288,7 +288,11 @@ def main() -> None:
         found = [replace(record, after=typed(record.after)) for record in found]
     elif options.form:
         found = [
-            beside(record, found[(at * STRIDE) % len(found)], found[(at * STRIDE + 1) % len(found)])
+            beside(
+                record,
+                found[(at * STRIDE) % len(found)],
+                found[(at * STRIDE + len(found) // 2) % len(found)],
+            )
             for at, record in enumerate(found, 1)
         ]
     if options.pairs:

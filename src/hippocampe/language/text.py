@@ -41,8 +41,10 @@ LONGEST_CODE: Final = 3
 """Letters of the longest word in capitals that is rather a code than a word."""
 NO_TITLE: Final = "".join(rf"(?<!\b{title}\.)" for title in sorted(words_of("titles")))
 """Assertion, as a regular expression, that no abbreviated title ends here: "Dr."."""
+_NO_INITIAL: Final = r"(?<!\b[A-ZÀ-Þ]\.)"
+"""The same of an initial: "J. Sasikumar"."""
 # From the first space of several on only: otherwise a run of spaces takes quadratic time.
-SENTENCE_END: Final = re.compile(rf"(?<=[.!?…]){NO_TITLE}\s+|(?<!\s)\s*\n\s*")
+SENTENCE_END: Final = re.compile(rf"(?<=[.!?…]){NO_TITLE}{_NO_INITIAL}\s+|(?<!\s)\s*\n\s*")
 """The space between two sentences."""
 _CLAUSE_END: Final = re.compile(r"(?<=[,;:])\s+")
 LONGEST_CLAUSE: Final = 30

@@ -13,6 +13,7 @@ from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import ModelUnavailable, NotFound
 from hippocampe.language.asides import are_of_two
 from hippocampe.language.datetimes import as_zone
+from hippocampe.language.difference import SWAPPED
 from hippocampe.language.equality import equality_digest
 from hippocampe.language.mentions import mentions
 from hippocampe.language.names import Aliases, CanonicalNames
@@ -31,7 +32,7 @@ from hippocampe.updates.learnt import Floats, load_model
 from hippocampe.updates.nomination import least_cosine, nominate
 from hippocampe.updates.speakers import Told, is_unclear, labels, may_be_same, speaker_of
 from hippocampe.updates.twins import twins_of
-from hippocampe.updates.weighing import Weighed, apart, lost_words, shares_keyword, weigh
+from hippocampe.updates.weighing import Weighed, apart, lost_words, shares_keyword, swaps, weigh
 
 MAX_RELATED = 8
 """Related memories that are linked, nearest first. Without a limit, a person's name alone would relate all."""
@@ -406,11 +407,14 @@ def _of_parts(memory: Memory, old: StoredStatement, decisions: Sequence[Decision
     What it repeats beside news is kept once: it replaces the old one, unless that states more.
     """
     best = max(decisions, key=_weight)
-    new = parse(memory.content)
-    if best.verdict is not Verdict.REINFORCED or len(new.parts) == 1:
+    new, known = parse(memory.content), parse(old.content)
+    if len(decisions) == 1 or best.verdict not in (Verdict.UPDATED, Verdict.REINFORCED):
         return best
-    more = lost_words(parse(old.content), new)
-    return replace(best, verdict=Verdict.RELATED if more else Verdict.UPDATED)
+    if best.rule == "weighed" and swaps(new, known):
+        return replace(best, verdict=Verdict.UNSURE, reason=SWAPPED)
+    if best.verdict is Verdict.UPDATED or len(new.parts) == 1:
+        return best
+    return replace(best, verdict=Verdict.RELATED if lost_words(known, new) else Verdict.UPDATED)
 
 
 _ORDER: Final = (

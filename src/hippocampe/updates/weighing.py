@@ -412,8 +412,7 @@ def likeliest(shares: Floats, evidence: Mapping[str, float]) -> str:
 
 def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> str | None:
     """The reason why two statements must not be merged, or None."""
-    moved = needs_care(evidence) and evidence["names_moved"]
-    if moved or rule.reason.startswith(SWAPPED) or roles_swapped(aligned.new, aligned.old):
+    if rule.reason.startswith(SWAPPED) or _swaps(aligned, evidence):
         return SWAPPED
     if rule.change == "perhaps":
         return rule.reason
@@ -442,6 +441,17 @@ def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> s
     if _goes_on_after_its_end(aligned):
         return "perhaps from before the end"
     return amount_kept(aligned) or occasion(aligned) or beside(aligned)
+
+
+def swaps(new: Statement, old: Statement) -> bool:
+    """Return whether two statements, of several parts, have the same words or names in other places."""
+    aligned = align(old, new)
+    return _swaps(aligned, evidence_of(aligned, 0.0))
+
+
+def _swaps(aligned: Alignment, evidence: Mapping[str, float]) -> bool:
+    moved = needs_care(evidence) and evidence["names_moved"]
+    return bool(moved) or roles_swapped(aligned.new, aligned.old)
 
 
 def _is_of_another_number(aligned: Alignment) -> bool:
