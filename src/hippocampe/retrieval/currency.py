@@ -231,38 +231,42 @@ def by_currency(
     return _with_scores(found, scores)
 
 
-def answering(found: Sequence[Recollection], newer: Mapping[str, Memory]) -> dict[str, Memory]:
-    """The successors of replaced statements among results that were read, without those that answer clearly worse than what
-    they replaced: the question is then for what only the replaced one tells.
-
-    Args:
-        found: The results.
-        newer: Their `successors`.
-    """
-    scores = {each.id: each.score for each in found}
-    told = scores.keys() & newer.keys()
-    odds = {
-        id: log_odds(np.array([scores[id], scores.get(newer[id].id, 0.0)], np.float32))
-        for id in told
-    }
-    worse = {id for id, (own, other) in odds.items() if own - other >= _CLEARLY_BETTER}
-    return {id: memory for id, memory in newer.items() if id not in worse}
-
-
 def without_replaced(found: list[Recollection], newer: Mapping[str, Memory]) -> list[Recollection]:
-    """Results that were read, where replaced statements have lower scores.
+    """Results that were read, where replaced statements that answer no better than what replaced them have lower scores.
 
     One is kept for what its successor does not tell. It answers with its own probability times that of the successor being
     no answer.
 
     Args:
         found: The results, best first.
-        newer: The successors that are `answering`.
+        newer: Their `successors`.
     """
-    scores = {each.id: each.score for each in found}
-    for id in scores.keys() & newer.keys():
+    scores, better = {each.id: each.score for each in found}, _answering_better(found, newer)
+    for id in scores.keys() & newer.keys() - better:
         scores[id] *= 1 - scores.get(newer[id].id, 0.0)
     return _with_scores(found, scores)
+
+
+def replacing(found: Sequence[Recollection], newer: Mapping[str, Memory]) -> dict[str, Memory]:
+    """The successors of replaced statements among results that were read, without those of several facts that answer better: the
+    question is then for another fact than the one replaced.
+
+    Args:
+        found: The results.
+        newer: Their `successors`.
+    """
+    contents = {each.id: each.content for each in found}
+    others = {id for id in _answering_better(found, newer) if len(parse(contents[id]).parts) > 1}
+    return {id: memory for id, memory in newer.items() if id not in others}
+
+
+def _answering_better(found: Sequence[Recollection], newer: Mapping[str, Memory]) -> set[str]:
+    """The ids of the replaced statements that answer clearly better than what replaced them."""
+    scores = {each.id: each.score for each in found}
+    told = list(scores.keys() & newer.keys())
+    own = log_odds(np.array([scores[id] for id in told], np.float32))
+    other = log_odds(np.array([scores.get(newer[id].id, 0.0) for id in told], np.float32))
+    return {id for id, lead in zip(told, own - other, strict=True) if lead >= _CLEARLY_BETTER}
 
 
 def with_replaced(

@@ -361,8 +361,8 @@ def _find(
         items = currency.by_currency(items, scored.undecided)
         items = currency.by_currency(items, pairs, currency.ANSWERS)
         if said and not is_past(parse(query.spoken)):
-            newer = currency.answering(items, newer)
-            items = currency.without_replaced(items, newer)
+            newer = currency.replacing(items, scored.newer)
+            items = currency.without_replaced(items, scored.newer)
     stopwatch.end("currency")
     items = results.select(items, scored.ranked, request, newer)
     return Found(
