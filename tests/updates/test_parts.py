@@ -104,3 +104,8 @@ def test_an_entry_of_an_earlier_day_replaces_nothing(hippo: Hippocampe) -> None:
     later, earlier = "2020-06-01: I live in Pau", "2020-03-01: I live in Lyon"
     assert told(hippo, later, earlier) == ["inserted", "inserted"]
     assert len(hippo.reviews(scope=HOME)) == 1
+
+
+def test_a_name_that_is_a_pronoun_makes_no_other_parts(hippo: Hippocampe) -> None:
+    one, other = "J'ai un chien. Je vis avec Elle.", "J'ai un chat. Je vis avec Elle."
+    assert told(hippo, "Elle = Anna", one, other, one)[-1] == "reinforced"

@@ -132,7 +132,7 @@ class Statement:
         """Its sentences, each with those that refer to it: "I got a dog. We moved to Nice." has two parts; itself without several."""
         found: list[str] = []
         for each in sentences(self.text):
-            if found and not _stands_alone(_parse(each, (), self.names)):
+            if found and not _stands_alone(_parse(each, (), ())):
                 found[-1] = f"{found[-1]} {each}"
             else:
                 found.append(each)
