@@ -51,7 +51,29 @@ def test_a_part_replaces_a_part(hippo: Hippocampe, old: str, new: str) -> None:
 def test_what_a_replaced_statement_tells_besides_is_still_found(hippo: Hippocampe) -> None:
     told(hippo, "We got a dog named Rex. I live in Lyon.", "I live in Pau now.")
     found = hippo.recall("what is the dog called?", scope=HOME)
-    assert "Rex" in found[0].content
+    assert any("Rex" in each.content for each in found)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "question"),
+    [
+        (
+            "We got a dog named Rex. I live in Lyon.",
+            "I don't know if I told you, but we moved to Pau. How was your day?",
+            "where do I live?",
+        ),
+        (
+            "On a un chien, Rex. J'habite à Lyon.",
+            "Je ne sais pas si je te l'ai dit, mais j'ai déménagé à Pau. Et toi, ta journée ?",
+            "j'habite où ?",
+        ),
+    ],
+)
+def test_what_replaces_a_part_answers_first(
+    hippo: Hippocampe, old: str, new: str, question: str
+) -> None:
+    assert told(hippo, old, new) == ["inserted", "updated"]
+    assert hippo.recall(question, scope=HOME)[0].content == new
 
 
 @pytest.mark.parametrize(

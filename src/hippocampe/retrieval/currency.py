@@ -241,32 +241,13 @@ def without_replaced(found: list[Recollection], newer: Mapping[str, Memory]) -> 
         found: The results, best first.
         newer: Their `successors`.
     """
-    scores, better = {each.id: each.score for each in found}, _answering_better(found, newer)
-    for id in scores.keys() & newer.keys() - better:
-        scores[id] *= 1 - scores.get(newer[id].id, 0.0)
-    return _with_scores(found, scores)
-
-
-def replacing(found: Sequence[Recollection], newer: Mapping[str, Memory]) -> dict[str, Memory]:
-    """The successors of replaced statements among results that were read, without those of several facts that answer better: the
-    question is then for another fact than the one replaced.
-
-    Args:
-        found: The results.
-        newer: Their `successors`.
-    """
-    contents = {each.id: each.content for each in found}
-    others = {id for id in _answering_better(found, newer) if len(parse(contents[id]).parts) > 1}
-    return {id: memory for id, memory in newer.items() if id not in others}
-
-
-def _answering_better(found: Sequence[Recollection], newer: Mapping[str, Memory]) -> set[str]:
-    """The ids of the replaced statements that answer clearly better than what replaced them."""
     scores = {each.id: each.score for each in found}
-    told = list(scores.keys() & newer.keys())
-    own = log_odds(np.array([scores[id] for id in told], np.float32))
-    other = log_odds(np.array([scores.get(newer[id].id, 0.0) for id in told], np.float32))
-    return {id for id, lead in zip(told, own - other, strict=True) if lead >= _CLEARLY_BETTER}
+    for id in scores.keys() & newer.keys():
+        successor = scores.get(newer[id].id, 0.0)
+        own, other = log_odds(np.array([scores[id], successor], np.float32))
+        if own - other < _CLEARLY_BETTER:
+            scores[id] *= 1 - successor
+    return _with_scores(found, scores)
 
 
 def with_replaced(

@@ -361,7 +361,6 @@ def _find(
         items = currency.by_currency(items, scored.undecided)
         items = currency.by_currency(items, pairs, currency.ANSWERS)
         if said and not is_past(parse(query.spoken)):
-            newer = currency.replacing(items, scored.newer)
             items = currency.without_replaced(items, scored.newer)
     stopwatch.end("currency")
     items = results.select(items, scored.ranked, request, newer)
