@@ -44,12 +44,11 @@ def with_time_behind(text: str) -> str:
     for end in _BEHIND.finditer(text, 0, _LONGEST):
         when, clause = text[: end.start()], _CLAUSE.match(text, end.end())
         beyond = [word.norm for word in tokenize(_ONSET.sub(" ", when))]
-        if clause is None or not when or not (is_time(beyond) or not beyond):
-            continue
-        told = f"{clause[0]} {_in_small_letters(when)}" if beyond else clause[0]
-        if when[0].isupper():
-            told = told[0].upper() + told[1:]
-        return told + text[clause.end() :]
+        if clause and when and (not beyond or is_time(beyond)):
+            told = f"{clause[0]} {_in_small_letters(when)}" if beyond else clause[0]
+            if when[0].isupper():
+                told = told[0].upper() + told[1:]
+            return told + text[clause.end() :]
     return text
 
 

@@ -5,6 +5,7 @@ They say how it fits into the talk (Schiffrin, "Discourse Markers", 1987), not w
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Final
 
 from hippocampe.language.lexicon import any_of, languages, load, load_all, words_of
@@ -32,7 +33,7 @@ _STAMP: Final = re.compile(
     r"(?:[T ,]+\d{1,2}[:h]\d{2}(?::\d{2})?)?(?:\]:?|\s*:|\s+[-–—])\s+"
 )
 _WRAPPED: Final = re.compile(
-    r"\s*(?P<mark>\*{1,3}|_{1,3}|[\"“«(])\s*+(?P<inside>[^*_\"“”«»()]{3,}+)(?:(?P=mark)|[”»)])(?P<end>[.!]?)\s*"
+    r"\s*(?P<mark>\*{1,3}|_{1,3}|[\"“«(])\s*+(?P<inside>[^*_\"“”«»()]{3,}+)(?:(?P=mark)|[”»)])[.!]?\s*"
 )
 """A text within Markdown, quotation marks or brackets."""
 _LONGEST_CLOSING: Final = 80
@@ -41,15 +42,16 @@ _ANNOUNCEMENT: Final = re.compile(
     rf"(?:,?\s+(?P<contrast>{any_of(_DATA['contrasting'])})\s+|\s+{any_of(_DATA['joining'])})",
     re.IGNORECASE,
 )
-_ANNOUNCING_WITH: Final = words_of("discourse.announcing_with")
 _LONGEST_ANNOUNCEMENT: Final = 90
 _TALK: Final = words_of("discourse.talk")
 _ANNOUNCING: Final = words_of("discourse.announcing")
-_EXPLETIVE: Final = words_of("grammar.expletive")
+_ANNOUNCING_WITH: Final = words_of("discourse.announcing_with")
 _BINDING: Final = words_of("discourse.binding").union(
     *(words_of(f"grammar.{role}") for role in ("third_person", "others_own"))
 )
 """Words that tell when or where a statement holds, or who claims it."""
+_CLAIMING: Final = _BINDING - words_of("grammar.expletive")
+"""The same in a clause: "it" of "it turns out" is nobody."""
 _FEWEST_WORDS: Final = 2
 """Words of a statement: a text with less beside its markers is left as it is."""
 
@@ -107,19 +109,25 @@ def _is_about_talk(preamble: str) -> bool:
 
 def _behind_announcement(text: str, start: int) -> int:
     """The place behind a clause that only announces what follows: "it turns out that", "I don't know if I told you, but"."""
-    known = _TALK | _ANNOUNCING | _ANNOUNCING_WITH | word_classes().function_words
     for found in _ANNOUNCEMENT.finditer(text, start, start + _LONGEST_ANNOUNCEMENT):
         said = words(text[start : found.start()])
-        if known.issuperset(said) and _announces(said, contrast=found["contrast"] is not None):
+        if _words_of_announcements().issuperset(said) and _announces(
+            said, contrast=found["contrast"] is not None
+        ):
             return found.end()
     return start
+
+
+@cache
+def _words_of_announcements() -> frozenset[str]:
+    return _TALK | _ANNOUNCING | _ANNOUNCING_WITH | word_classes().function_words
 
 
 def _announces(said: Sequence[str], *, contrast: bool) -> bool:
     """Return whether words tell that something is told: before "but" also with a doubt whether it was."""
     if contrast:
         return not _ANNOUNCING.isdisjoint(said)
-    certain = (_BINDING - _EXPLETIVE).isdisjoint(said) and not word_classes().occurs("hedges", said)
+    certain = _CLAIMING.isdisjoint(said) and not word_classes().occurs("hedges", said)
     return certain and _ANNOUNCING.issuperset(said[-1:])
 
 
