@@ -16,10 +16,10 @@ Renaming = tuple[tuple[str, ...], str]
 """An alias, as words, and the canonical name that replaces it."""
 
 
-def named_in(aliases: Aliases, spoken: Collection[str]) -> list[str]:
-    """Return the names with other names whose words all are among some folded words; an emoji has none."""
+def named_in(names: Iterable[str], spoken: Collection[str]) -> list[str]:
+    """Return the names whose words all are among some folded words; an emoji has none."""
     said = frozenset(spoken)
-    return [name for name in aliases if (of_name := words(name)) and said.issuperset(of_name)]
+    return [name for name in names if (of_name := words(name)) and said.issuperset(of_name)]
 
 
 def with_other_names(names: Iterable[str], aliases: Aliases) -> frozenset[str]:

@@ -12,6 +12,7 @@ from hippocampe.engine.caches import CachedRows
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.language import traits as trait
 from hippocampe.language.kin import Kin
+from hippocampe.language.names import named_in
 from hippocampe.language.text import fold
 from hippocampe.language.text import words as spoken_words
 from hippocampe.protocols import Vector, Vectors
@@ -24,7 +25,6 @@ from hippocampe.retrieval.tellers import (
     owners_of,
     possible_doers,
     statements_of_others,
-    users_named,
 )
 from hippocampe.store.embeddings import unpack_all, unpack_words
 
@@ -83,7 +83,7 @@ def load(
     users = frozenset(tellers.values())
     # Names of users are known without a capital: "combien ben paie de loyer ?".
     said = frozenset(spoken_words(query.spoken)).intersection(query.features.words)
-    asked = query.features.asker | users_named(users, query.features.names | said)
+    asked = query.features.asker.union(named_in(users, query.features.names | said))
     # Only a question about a user rules out the statements of others.
     doers = possible_doers(connection, rows, kinds, query) if asked else frozenset[str]()
     features = CandidateFeatures(

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, bindparam, select
 from hippocampe.language import traits as trait
 from hippocampe.language.kin import names_relation
 from hippocampe.language.lexicon import words_of
+from hippocampe.language.names import named_in
 from hippocampe.language.person import is_about_speaker, is_to_somebody
 from hippocampe.language.text import fold
 from hippocampe.language.text import words as spoken_words
@@ -69,7 +70,7 @@ def statements_of_others(
             if author == tellers[id]
             and is_about_speaker(content)
             and not is_to_somebody(content)
-            and not users_named(asker, spoken_words(content))
+            and not named_in(asker, spoken_words(content))
         )
     found.difference_update(doers)
     return np.array([row.id in found for row in rows], bool)
@@ -133,11 +134,3 @@ def owners_of(
         users[row.teller] if row.teller and first and kinds[row.id] == "memory" else None
         for row, first in zip(rows, (traits & trait.FIRST_PERSON > 0).tolist(), strict=True)
     ]
-
-
-def users_named(names: Collection[str], spoken: Collection[str]) -> frozenset[str]:
-    """The names whose words all are spoken. A name without words, such as an emoji, is not."""
-    said = frozenset(spoken)
-    return frozenset(
-        name for name in names if (of_name := spoken_words(name)) and said.issuperset(of_name)
-    )
