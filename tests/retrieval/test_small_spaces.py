@@ -101,3 +101,30 @@ def test_what_stands_out_among_a_few_is_read_too(
         hippo.remember(fact, scope=scope)
     found = hippo.recall(question, scope=scope)
     assert [each.content for each in found if each.score >= 0.5] == [facts[at] for at in answers]
+
+
+@pytest.mark.parametrize(
+    ("told", "question"),
+    [
+        (
+            "I don't know if I told you, but we moved to Pau. How was your day?",
+            "where do I live?",
+        ),
+        (
+            "Je ne sais pas si je te l'ai dit, mais on a déménagé à Pau. Et toi, ta journée ?",
+            "j'habite où ?",
+        ),
+        ("2026-03-02: I sold the van. Any plans tonight?", "do I still have the van?"),
+        ("How do I get in? The key is under the mat.", "how do I get into the house?"),
+        ("Bonjour ! La clé est chez Nora. Quoi de neuf ?", "où est la clé ?"),
+    ],
+)
+def test_a_fact_answers_as_well_beside_a_question(
+    hippo: Hippocampe, reading: None, told: str, question: str
+) -> None:
+    scope = Scope(user="lea")
+    for each in (told, "My brother has a dog named Rex.", "La répétition est le lundi."):
+        hippo.remember(each, scope=scope)
+    best = hippo.recall(question, scope=scope)[0]
+    assert best.content == told
+    assert best.score >= 0.5

@@ -25,6 +25,10 @@ def told(hippo: Hippocampe, *statements: str) -> list[str]:
         ("We moved to Nice. How was your day?", ["We moved to Nice."]),
         ("Merci beaucoup ! On a déménagé. Bonne nuit.", ["On a déménagé."]),
         ("Is it far? yes", ["Is it far? yes"]),
+        ("Favourite colour? Blue.", ["Favourite colour: Blue."]),
+        ("Code du portail ? Le 7714.", ["Code du portail: Le 7714."]),
+        ("Who is it? Ana.", ["Who is it? Ana."]),
+        ("Guess what? We moved to Nice.", ["We moved to Nice."]),
     ],
 )
 def test_a_statement_has_a_part_for_each_fact(text: str, parts: list[str]) -> None:
@@ -42,6 +46,8 @@ def test_a_statement_has_a_part_for_each_fact(text: str, parts: list[str]) -> No
         ("J'habite à Lyon.", "J'habite à Pau maintenant. Et toi, ta journée ?"),
         ("On a un chien, Rex. J'habite à Lyon.", "J'habite à Pau maintenant."),
         ("La répétition est lundi.", "Je suis crevée. La répétition a été déplacée à mardi."),
+        ("Favourite colour? Blue.", "Favourite colour? Green."),
+        ("Plat préféré ? Les lasagnes.", "Plat préféré ? La paella."),
     ],
 )
 def test_a_part_replaces_a_part(hippo: Hippocampe, old: str, new: str) -> None:

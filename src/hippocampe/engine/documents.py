@@ -5,6 +5,8 @@ from datetime import datetime
 
 from hippocampe.language.calendar import MONTH_NAMES
 from hippocampe.language.detect import guess_language
+from hippocampe.language.discourse import without_stamp
+from hippocampe.language.statement import stated
 from hippocampe.language.subjects import fold_subjects
 from hippocampe.language.text import fold, words
 from hippocampe.protocols import Point, Vector
@@ -22,8 +24,9 @@ def memory_text(memory: Memory) -> str:
 
 
 def memory_embedding_text(memory: Memory) -> str:
-    """The embedded text of a memory: key and statement."""
-    return f"{memory.key.replace('_', ' ')}: {memory.content}" if memory.key else memory.content
+    """The embedded text of a memory: key and statement, without its date, and without the small talk and the questions beside it."""
+    told = stated(without_stamp(memory.content)[0], questions=True)
+    return f"{memory.key.replace('_', ' ')}: {told}" if memory.key else told
 
 
 def memory_point(memory: Memory, dense: Vector, names: Iterable[str] = ()) -> Point:

@@ -148,8 +148,7 @@ def leaves_out_subject(text: str) -> bool:
 
 def is_fragment(text: str) -> bool:
     """Return whether a statement has no known verb, so that nobody can tell whose it is: "Salary: 2400 euros"."""
-    statement = parse(text[:_MAX_OPENING])
-    return not statement.verbs and not any("auxiliary" in each.roles for each in statement.tokens)
+    return not parse(text[:_MAX_OPENING]).has_verb
 
 
 def _relations(statement: Statement) -> Iterator[Relation]:

@@ -89,6 +89,11 @@ class Statement:
         return not any(word.capital for word in self.words)
 
     @cached_property
+    def has_verb(self) -> bool:
+        """Return whether it has a known verb."""
+        return bool(self.verbs) or any("auxiliary" in each.roles for each in self.tokens)
+
+    @cached_property
     def counts(self) -> Mapping[str, int]:
         """Occurrences by folded word."""
         return Counter(self.norms)
@@ -129,10 +134,10 @@ class Statement:
 
     @cached_property
     def parts(self) -> tuple[Statement, ...]:
-        """Its sentences, each with those that refer to it: "I got a dog. We moved to Nice." has two parts; itself without several."""
+        """Its sentences, each with those that refer to it or answer it: "I got a dog. We moved to Nice." has two parts; itself without several."""
         found: list[str] = []
         for each in sentences(self.text):
-            if found and not _stands_alone(_parse(each, (), ())):
+            if found and ("?" in found[-1] or not _stands_alone(_parse(each, (), ()))):
                 found[-1] = f"{found[-1]} {each}"
             else:
                 found.append(each)
@@ -253,7 +258,7 @@ def parse(
 @text_cache(1024)
 def _parse(written: str, subjects: tuple[str, ...], names: tuple[Renaming, ...]) -> Statement:
     undated, stamp = without_stamp(written)
-    text, canonical = _stated(undated), dict(names)
+    text, canonical = stated(undated), dict(names)
     words = renamed(tokenize(text), canonical)
     norms = tuple([word.norm for word in words])
     core, negations, unclear = without_negation(_without_neutral(words, norms), text)
@@ -276,14 +281,39 @@ def _parse(written: str, subjects: tuple[str, ...], names: tuple[Renaming, ...])
     )
 
 
-def _stated(written: str) -> str:
-    """A text without discourse markers, and without the sentences that ask or are small talk beside one that states something."""
-    told = sentences(written)
-    if len(told) < 2:
-        return without_markers(written)
-    stating = (without_markers(each) for each in told if "?" not in each)
-    kept = " ".join(each for each in stating if not _is_idle(each))
-    return kept or without_markers(written)
+def stated(written: str, *, questions: bool = False) -> str:
+    """Return a text without discourse markers, and without the sentences that ask or are small talk beside one that states something.
+
+    Args:
+        written: The text.
+        questions: Whether to keep the questions that a statement follows: "How do I get in? The key is under the mat."
+            Those that the next sentence only answers stay always: "Where is it? In the car."
+    """
+    kept: list[str] = []
+    for sentence in reversed(sentences(written)):
+        said = without_markers(sentence)
+        asks = "?" in sentence
+        if _is_idle(said) or (asks and not kept):
+            continue
+        if asks and _only_answers(kept[-1]):
+            said = _as_label(said)
+        elif asks and not questions:
+            continue
+        kept.append(said)
+    return " ".join(reversed(kept)) or without_markers(written)
+
+
+def _as_label(question: str) -> str:
+    """A question without verb or question word as a label: "Favourite colour?" gives "Favourite colour:"."""
+    asked = _parse(question, (), ())
+    plain = not asked.has_verb and _ASKING.isdisjoint(asked.norms)
+    return f"{question.rstrip('? ')}:" if plain else question
+
+
+def _only_answers(statement: str) -> bool:
+    """Return whether a statement says nothing without the question before it: "Blue.", "It's on the fridge"."""
+    answer = _parse(statement, (), ())
+    return not (answer.has_verb and _stands_alone(answer))
 
 
 def _is_idle(sentence: str) -> bool:
@@ -294,6 +324,7 @@ _MOST_PARTS: Final = 6
 """A text of more parts is compared as a whole: each part costs the time of a statement."""
 _ALONE: Final = frozenset({"speaker", "own", "name", "definite", "indefinite"})
 """Kinds of subjects that need no sentence before them."""
+_ASKING: Final = words_of("grammar.asks")
 _REFERRING: Final = words_of("grammar.third_person").union(words_of("grammar.others_own"))
 
 

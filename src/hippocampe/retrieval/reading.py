@@ -22,9 +22,10 @@ from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.documents import memory_text
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.language.detect import language_of
-from hippocampe.language.discourse import without_markers
+from hippocampe.language.discourse import without_stamp
 from hippocampe.language.grammar import stem
 from hippocampe.language.speakers import without_teller
+from hippocampe.language.statement import stated
 from hippocampe.language.text import content_words, fold, sentences, words
 from hippocampe.reader.network import Head
 from hippocampe.types import Recollection
@@ -222,7 +223,7 @@ def _whole(item: Recollection) -> str:
     """The text of a result; of a memory with its key and the subjects that were given to it, as its teller said it."""
     if item.memory is None:
         return item.content
-    said = without_teller(without_markers(item.content), item.author or "")
+    said = without_teller(stated(without_stamp(item.content)[0], questions=True), item.author or "")
     return memory_text(replace(item.memory, content=said))
 
 
