@@ -304,10 +304,11 @@ def stated(written: str, *, questions: bool = False) -> str:
 
 
 def _as_label(question: str) -> str:
-    """A question without verb or question word as a label: "Favourite colour?" gives "Favourite colour:"."""
-    asked = _parse(question, (), ())
-    plain = not asked.has_verb and _ASKING.isdisjoint(asked.norms)
-    return f"{question.rstrip('? ')}:" if plain else question
+    """A question without auxiliary or question word as a label: "Favourite colour?" gives "Favourite colour:"."""
+    asked = _parse(question, (), ()).tokens
+    if any({"auxiliary", "asks"} & each.roles for each in asked):
+        return question
+    return f"{question.rstrip('? ')}:"
 
 
 def _only_answers(statement: str) -> bool:
@@ -324,7 +325,6 @@ _MOST_PARTS: Final = 6
 """A text of more parts is compared as a whole: each part costs the time of a statement."""
 _ALONE: Final = frozenset({"speaker", "own", "name", "definite", "indefinite"})
 """Kinds of subjects that need no sentence before them."""
-_ASKING: Final = words_of("grammar.asks")
 _REFERRING: Final = words_of("grammar.third_person").union(words_of("grammar.others_own"))
 
 
