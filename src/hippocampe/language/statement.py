@@ -134,16 +134,11 @@ class Statement:
 
     @cached_property
     def parts(self) -> tuple[Statement, ...]:
-        """Its sentences, each with those that refer to it or answer it: "I got a dog. We moved to Nice." has two parts; itself without several."""
-        found: list[str] = []
-        for each in sentences(self.text):
-            if found and ("?" in found[-1] or not _stands_alone(_parse(each, (), ()))):
-                found[-1] = f"{found[-1]} {each}"
-            else:
-                found.append(each)
-        if not 1 < len(found) <= _MOST_PARTS:
-            return (self,)
-        return tuple(_parse(each, self.tags, self.names) for each in found)
+        """The statement of each fact that it tells: "I got a dog. We moved to Nice." has two; itself without several."""
+        found = parts_of(self.text)
+        return (
+            tuple(_parse(each, self.tags, self.names) for each in found) if found[1:] else (self,)
+        )
 
     @cached_property
     def halves(self) -> tuple[Statement, ...]:
@@ -303,6 +298,20 @@ def stated(written: str, *, questions: bool = False) -> str:
     return " ".join(reversed(kept)) or without_markers(written)
 
 
+def parts_of(text: str) -> list[str]:
+    """Return the sentences of a text, each with those that refer to it or answer it: one for each fact.
+
+    The text itself, if it has many.
+    """
+    found: list[str] = []
+    for each in sentences(text):
+        if found and ("?" in found[-1] or not _stands_alone(_parse(each, (), ()))):
+            found[-1] = f"{found[-1]} {each}"
+        else:
+            found.append(each)
+    return found if len(found) <= _MOST_PARTS else [text]
+
+
 def _as_label(question: str) -> str:
     """A question without auxiliary or question word as a label: "Favourite colour?" gives "Favourite colour:"."""
     asked = _parse(question, (), ()).tokens
@@ -323,15 +332,36 @@ def _is_idle(sentence: str) -> bool:
 
 _MOST_PARTS: Final = 6
 """A text of more parts is compared as a whole: each part costs the time of a statement."""
-_ALONE: Final = frozenset({"speaker", "own", "name", "definite", "indefinite"})
+_NOMINAL: Final = frozenset({"own", "name", "definite", "indefinite"})
+"""Kinds of subjects that a pronoun behind them may stand for."""
+_ALONE: Final = _NOMINAL | {"speaker"}
 """Kinds of subjects that need no sentence before them."""
+_LONG: Final = 6
+"""Words of a sentence that hardly belongs to the one before it: "on Friday" does, "off to Rome in May with Ana" does not."""
 _REFERRING: Final = words_of("grammar.third_person").union(words_of("grammar.others_own"))
+_BOUND: Final = words_of("persons").union(words_of("grammar.others_own"))
+_PRESENTING: Final = words_of("grammar.presenting")
 
 
 def _stands_alone(sentence: Statement) -> bool:
     """Return whether a sentence names what it is about, and refers to nothing before it."""
-    alone = sentence.subject in _ALONE or (sentence.subject == "other" and bool(sentence.verbs))
-    return alone and _REFERRING.isdisjoint(sentence.norms)
+    alone = sentence.subject in _ALONE or (
+        sentence.subject == "other" and (sentence.has_verb or len(sentence.words) >= _LONG)
+    )
+    return alone and not _refers(sentence)
+
+
+def _refers(sentence: Statement) -> bool:
+    """Return whether a pronoun stands for what another sentence names: "I sold it", but not "Ana sold her car"."""
+    bound = _BOUND if sentence.subject in _NOMINAL else frozenset[str]()
+    following = [*sentence.tokens[1:], None]
+    return any(
+        token.norm in _REFERRING
+        and token.norm not in bound
+        # "Since May it is Ana who signs."
+        and not (at and token.norm in _PRESENTING and after and "be" in after.roles)
+        for at, (token, after) in enumerate(zip(sentence.tokens, following, strict=True))
+    )
 
 
 def _without_neutral(words: Sequence[Word], norms: Sequence[str]) -> list[Word]:
