@@ -75,7 +75,7 @@ class Prepared(NamedTuple):
 
     `dense` is float32 of shape (dimensions,), `words` are its words in order, `traits` the bits of
     `text.traits`, and `new` the new words of all texts that were embedded together; `known` holds
-    the others.
+    the others. `parts` are the vectors of its facts, if it tells several.
     """
 
     dense: Vector
@@ -83,6 +83,7 @@ class Prepared(NamedTuple):
     traits: int
     new: NewWords
     known: Known
+    parts: tuple[Vector, ...] = ()
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import wraps
+from itertools import islice
 from typing import Any, Concatenate, ParamSpec
 
 from hippocampe.engine.corpus import Corpus
@@ -25,6 +26,7 @@ from hippocampe.ingest.memory_writes import (
     supersede_and_link,
     update_memory,
 )
+from hippocampe.language.statement import parse
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,
     Memory,
@@ -97,11 +99,18 @@ def _remember(writer: Writer, draft: Draft) -> Remembered:
 
 
 def embed_drafts(vocabulary: Vocabulary, drafts: Sequence[Draft]) -> list[Prepared]:
-    """Embed statements, in order."""
+    """Embed statements, in order, and each of the facts of those that tell several."""
     new = [draft.memory for draft in drafts]
-    return vocabulary.prepare(
+    prepared = vocabulary.prepare(
         [memory_embedding_text(memory) for memory in new], [memory_text(memory) for memory in new]
     )
+    facts = [parts if (parts := parse(memory.content).parts)[1:] else () for memory in new]
+    texts = [fact.text for each in facts for fact in each]
+    vectors = iter(vocabulary.embedder.embed(texts) if texts else ())
+    return [
+        each._replace(parts=tuple(islice(vectors, len(parts))))
+        for each, parts in zip(prepared, facts, strict=True)
+    ]
 
 
 def decide_and_store(

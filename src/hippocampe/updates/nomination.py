@@ -46,25 +46,34 @@ def nominate(
 def _nearest(
     corpus: Corpus, change: UnitOfWork, memory: Memory, prepared: Prepared
 ) -> Mapping[str, float]:
-    """The cosines of the nearest memories above the threshold, by id; the threshold is lower with the embedder
-    of the learnt model."""
+    """The cosines of the nearest memories above the threshold, by id, with the statement or the nearest of its facts.
+
+    The threshold is lower with the embedder of the learnt model.
+    """
     where = Filter(
         space=memory.space,
         collections=(memory.collection,),
         category=memory.category,
         now=memory.updated_at.timestamp(),
     )
-    cosines: dict[str, float] = {}
+    found: list[Mapping[str, float]] = []
+    vectors = (prepared.dense, *prepared.parts)
     try:
         # The index still contains what this transaction removed.
         limit = MAX_BY_VECTOR + len(change.removed)
-        hits = corpus.index.nearest("memory", prepared.dense, limit=limit, where=where)
-        cosines = {hit.id: hit.score for hit in hits if ("memory", hit.id) not in change.removed}
+        for vector in vectors:
+            hits = corpus.index.nearest("memory", vector, limit=limit, where=where)
+            found.append(
+                {hit.id: hit.score for hit in hits if ("memory", hit.id) not in change.removed}
+            )
         corpus.outages.works("index")
     except IndexUnavailable as exc:
         # Fall back to subjects and relations only.
         corpus.outages.failed("index", exc)
-    cosines |= change.near("memory", prepared.dense, where)
+    found += [change.near("memory", vector, where) for vector in vectors]
+    cosines: dict[str, float] = {}
+    for each in found:
+        cosines |= {id: max(cosine, cosines.get(id, -1.0)) for id, cosine in each.items()}
     threshold = least_cosine(corpus, LEAST_COSINE)
     near = [(cosine, id) for id, cosine in cosines.items() if cosine >= threshold]
     return {id: cosine for cosine, id in nlargest(MAX_BY_VECTOR, near)}
