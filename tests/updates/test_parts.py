@@ -57,6 +57,11 @@ def test_a_statement_has_a_part_for_each_fact(text: str, parts: list[str]) -> No
         ("On a un chien, Rex. J'habite à Lyon.", "J'habite à Pau maintenant."),
         ("Leo lives in Hull.", "I got a dog. Leo moved to York with his wife."),
         ("Léo habite à Lille.", "On a un chien. Léo a déménagé à Metz avec sa femme."),
+        (
+            "Je rêve d'aller au Pérou.",
+            "Le module de paiement de la boutique a encore un bug depuis la mise à jour. "
+            "Le Pérou ne me dit plus rien.",
+        ),
         ("La répétition est lundi.", "Je suis crevée. La répétition a été déplacée à mardi."),
         ("Favourite colour? Blue.", "Favourite colour? Green."),
         ("Plat préféré ? Les lasagnes.", "Plat préféré ? La paella."),
