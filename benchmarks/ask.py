@@ -1,6 +1,6 @@
 """Answers to questions of several people who share a space, by kind of question.
 
-    python benchmarks/ask.py FOLDER... [--out results.json]
+    python benchmarks/ask.py FOLDER... [--form FORM] [--out results.json]
 
 A folder holds `memories.jsonl` {id, user, channel, at, type, subjects, content}, `messages.jsonl` {id, user,
 role, channel, at, content} and `questions.jsonl` {id, user, channel, at, text, kind, answers, also, wrong}. `user`
@@ -16,6 +16,9 @@ asked once as a recall over memories and talk, and once as a message to `before_
 Kinds without answers (`no_answer`, `small_talk`) should bring nothing: `something` and `searched` near 0.
 `same_found` is `something` of these kinds at the threshold at which `found` over the answerable questions
 equals each given share: it compares rankers whose scores differ in scale.
+
+With `--form`, the memories stand in other words that change nothing: `marked`, `announced` or `dated` as in `updates.py`, or
+`beside` another memory of the folder, which then is an answer too.
 """
 
 import json
@@ -34,6 +37,7 @@ import common
 import corpora
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.types import Recollection
+from typed_forms import AROUND, STRIDE, behind
 
 COLLECTIONS = ("memory", "summary", "turn", "live", "note")
 RESULTS = 20
@@ -55,9 +59,28 @@ class Measured:
     flags: dict[str, float]
 
 
-def load(hippo: Hippocampe, folder: Path, scratch: Path) -> dict[str, str]:
+Rows = list[dict[str, Any]]
+
+
+def in_form(memories: Rows, questions: Rows, form: str) -> tuple[Rows, Rows]:
+    """The memories and the questions of a folder, with the memories in another form."""
+    if form in AROUND:
+        return [row | {"content": AROUND[form](row["content"])} for row in memories], questions
+    carriers: dict[str, str] = {}
+    told: Rows = []
+    for at, row in enumerate(memories, 1):
+        other = memories[(at * STRIDE) % len(memories)]
+        carriers[other["id"]] = row["id"]
+        told.append(row | {"content": behind(row["content"], other["content"])})
+    asked = [
+        row | {name: [*row[name], *map(carriers.get, row[name])] for name in ("answers", "wrong")}
+        for row in questions
+    ]
+    return told, asked
+
+
+def load(hippo: Hippocampe, memories: Rows, folder: Path, scratch: Path) -> dict[str, str]:
     """Import the memories and the talk; the id in the folder of each memory by its id in the store."""
-    memories = list(common.json_lines(folder / "memories.jsonl"))
     rows = [
         {
             "id": str(uuid5(NAMESPACE_URL, row["id"])),
@@ -174,15 +197,19 @@ def at_same_found(measured: Sequence[Measured]) -> dict[str, dict[str, float]]:
     return found
 
 
-def run(folder: Path) -> dict[str, Any]:
+def run(folder: Path, form: str | None) -> dict[str, Any]:
     """Import one folder, ask its questions and return the figures."""
-    rows = list(common.json_lines(folder / "questions.jsonl"))
+    memories, rows = (
+        list(common.json_lines(folder / name)) for name in ("memories.jsonl", "questions.jsonl")
+    )
+    if form:
+        memories, rows = in_form(memories, rows, form)
     clock = Clock(datetime.fromisoformat(rows[0]["at"]))
     with (
         tempfile.TemporaryDirectory() as scratch,
         Hippocampe.open(Config(Path(scratch) / "data", background=False), clock=clock) as hippo,
     ):
-        documents = load(hippo, folder, Path(scratch))
+        documents = load(hippo, memories, folder, Path(scratch))
         hippo.update_settings(scope=Scope(), hook_timeout_ms=10_000)
         questions = Questions(hippo, clock, documents)
         hippo.recall("?", scope=Scope())
@@ -221,10 +248,11 @@ def main() -> None:
     """Measure the folders named on the command line."""
     parser = common.arguments(__doc__)
     parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--form", choices=(*AROUND, "beside"), help="the form of the memories")
     options = parser.parse_args()
     results: dict[str, Any] = {}
     for folder in options.folders:
-        results[folder.resolve().name] = run(folder)
+        results[folder.resolve().name] = run(folder, options.form)
         show(folder.resolve().name, results[folder.resolve().name])
     common.save(options.out, "ask", {"ranker": corpora.ranker(), "folders": results})
 

@@ -84,6 +84,18 @@ def dated(text: str) -> str:
     return f"2026-03-02: {text}"
 
 
+AROUND: Final = {"marked": marked, "announced": announced, "dated": dated}
+"""Ways in which other words surround a text."""
+STRIDE: Final = 37
+"""Between a text of a file and the one that stands beside it: far enough for another language or topic."""
+
+
+def behind(text: str, fact: str) -> str:
+    """A text behind another fact."""
+    first, second = (each[0].upper() + each[1:].rstrip(".") + "." for each in (fact, text))
+    return f"{first} {second}"
+
+
 def line(user: str, content: str) -> str:
     """A text or a message as the reader sees it, with who speaks."""
     return f"{user}: {content}" if user else content

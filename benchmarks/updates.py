@@ -37,7 +37,7 @@ from hippocampe.ingest.memory_writes import insert_memory
 from hippocampe.ingest.remember import embed_drafts
 from hippocampe.types import Scope
 from hippocampe.updates.judgement import judge
-from typed_forms import announced, dated, marked
+from typed_forms import AROUND, STRIDE, behind
 
 MERGING: Final = ("update", "same", "detail")
 BATCH: Final = 256
@@ -85,24 +85,17 @@ def _record(row: dict[str, Any], file: str) -> Record:
     return Record(file, before, row["after"], row["label"], target, row["style"], row["topic"])
 
 
-FORMS: Final = {"capitals": str.upper, "marked": marked, "announced": announced, "dated": dated}
+FORMS: Final = {"capitals": str.upper, **AROUND}
 """Forms of a new statement."""
-STRIDE: Final = 37
-"""Between a record and those whose statements stand beside its own: far enough for another language or topic."""
 
 
 def beside(record: Record, one: Record, other: Record) -> Record:
     """A record whose statements each follow another fact."""
     return replace(
         record,
-        before=tuple(_behind(each, one.before[0]) for each in record.before),
-        after=_behind(record.after, other.before[0]),
+        before=tuple(behind(each, one.before[0]) for each in record.before),
+        after=behind(record.after, other.before[0]),
     )
-
-
-def _behind(text: str, fact: str) -> str:
-    first, second = (each[0].upper() + each[1:].rstrip(".") + "." for each in (fact, text))
-    return f"{first} {second}"
 
 
 def pairs(path: Path) -> list[Record]:
