@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Final, Literal
 
 from hippocampe.language.difference import proper_names
@@ -82,11 +83,10 @@ class _Clause:
     def text(self) -> str:
         return " ".join(part.norm for part in self.parts)
 
-    @property
-    def stems(self) -> set[str]:
-        """The stems of the words that carry meaning."""
-        stems = (plain_stem(part.norm, self.language) for part in self.parts)
-        return {stem for stem in stems if not stem.startswith("=")}
+    @cached_property
+    def stems(self) -> list[str]:
+        """The stems of its words."""
+        return [plain_stem(part.norm, self.language) for part in self.parts]
 
     @property
     def mentions_speaker(self) -> bool:
@@ -129,9 +129,7 @@ class _Clause:
 
     def owner_of(self, stem: str) -> Person | None:
         """The owner that it names of a thing: "my dog", "my sister's dog", "le chien de Tom"."""
-        stems = (plain_stem(part.norm, self.language) for part in self.parts)
-        at = next((at for at, each in enumerate(stems) if each == stem), None)
-        place = None if at is None else self._owner(at)
+        place = self._owner(self.stems.index(stem)) if stem in self.stems else None
         if place is None:
             return None
         part = self.parts[place]
@@ -180,8 +178,9 @@ def fit(topic: str, text: str, names: Collection[str], *, by_speaker: bool = Tru
     """
     teller = _SPEAKER if by_speaker else _ANOTHER
     asked, told = _clauses(topic, names), _clauses(text, names, teller)
-    wanted = {stem for clause in asked for stem in clause.stems}
-    met = [clause for clause in told if wanted & clause.stems] or told
+    meant = [[stem for stem in each.stems if not stem.startswith("=")] for each in asked]
+    wanted = set(chain.from_iterable(meant))
+    met = [clause for clause in told if wanted.intersection(clause.stems)] or told
     states = _states(asked, parse(topic))
     if states and _denies(topic, wanted, met):
         return "other"
@@ -193,7 +192,8 @@ def fit(topic: str, text: str, names: Collection[str], *, by_speaker: bool = Tru
         return _fit_named(parse(topic), met) if states else "same"
     if subject != (_SPEAKER,):
         return "same"
-    head = None if states else _head(asked[0])
+    # The thing that a topic names: "dog" of "my dog".
+    head = None if states else next(iter(meant[0]), None)
     return _fit_speaker(told, met, head, frozenset(part.norm for c in asked for part in c.parts))
 
 
@@ -238,13 +238,10 @@ def _fit_clause(clause: _Clause, head: str | None, wanted: Collection[str], befo
         # "…, who is pregnant", "she is pregnant" go on about the person before.
         return "unclear" if before == "other" and clause.mentions_speaker else before
     person, is_subject = found
-    if person == (_SPEAKER,):
+    mentioned = clause.mentions_speaker
+    if person == (_SPEAKER,) or (mentioned and person in ((_ANOTHER,), (_UNKNOWN,))):
         return "same"
-    if person == (_ANOTHER,):
-        return "same" if clause.mentions_speaker else "other"
-    if person == (_UNKNOWN,):
-        return "same" if clause.mentions_speaker else "unclear"
-    return "other" if is_subject and not clause.mentions_speaker else "unclear"
+    return "unclear" if mentioned or not is_subject or person == (_UNKNOWN,) else "other"
 
 
 def _fit_named(topic: Statement, met: Sequence[_Clause]) -> Fit:
@@ -260,8 +257,9 @@ def _fit_named(topic: Statement, met: Sequence[_Clause]) -> Fit:
 def _denies(topic: str, wanted: set[str], met: Sequence[_Clause]) -> bool:
     """Return whether all clauses with the words of a statement deny it, or state what it denies."""
     denies = _is_denied(topic)
-    most = max((len(wanted & clause.stems) for clause in met), default=0)
-    closest = [clause.text for clause in met if most and len(wanted & clause.stems) == most]
+    shared = [len(wanted.intersection(clause.stems)) for clause in met]
+    most = max(shared, default=0) or None
+    closest = [clause.text for clause, each in zip(met, shared, strict=True) if each == most]
     return bool(closest) and all(_is_denied(each) != denies for each in closest)
 
 
@@ -281,12 +279,6 @@ def _states(asked: Sequence[_Clause], topic: Statement) -> bool:
         return False
     verbs = any(each.is_verb(at) for each in asked for at in range(1, len(each.parts)))
     return verbs or bool(topic.negations) or topic.subject == "speaker"
-
-
-def _head(clause: _Clause) -> str | None:
-    """The stem of the thing that a topic names: "dog" of "my dog"."""
-    stems = (plain_stem(part.norm, clause.language) for part in clause.parts)
-    return next((stem for stem in stems if not stem.startswith("=")), None)
 
 
 def _relatives(clauses: Sequence[_Clause]) -> set[Person]:
