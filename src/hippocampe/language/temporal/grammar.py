@@ -70,7 +70,7 @@ _LENGTHS = {
     "fortnight": DAY * 14, "month": DAY * 30.44, "year": DAY * 365.25,
 }  # fmt: skip
 UNITS = {name: _LENGTHS[role] for name, role in _roles("units").items()}
-PERIODS = {
+PERIODS: Mapping[str, Any] = {
     name: "year" if role == "last_year" else role for name, role in _roles("periods").items()
 }
 _BEFORE_UNITS = [name for name, role in _roles("periods").items() if role != "last_year"]
