@@ -52,19 +52,15 @@ def recurring(statement: str, within: TimeWindow, *, timezone: str | ZoneInfo) -
         InvalidInput: `timezone` is unknown.
     """
     folded = fold(statement)
-    days = list(_habits(folded))
-    if not days or within.end - within.start > LONGEST:
-        return []
+    habits = list(_habits(folded))
     found: list[TimeWindow] = []
-    day = start_of_day(within.start.astimezone(as_zone(timezone)))
-    while day < within.end:
-        for weekdays, part, span in days:
+    for day in _days(within, timezone) if habits else ():
+        for weekdays, part, span in habits:
             if day.weekday() in weekdays:
                 first, last = HOURS[part] if part else (0, 24)
                 start, end = (day + timedelta(hours=each) for each in (first, last))
                 kind = "part" if part else "day"
                 found.append(TimeWindow(start, end, folded[slice(*span)], span, kind))
-        day += DAY
     return found
 
 
@@ -96,14 +92,17 @@ def names_of_days(within: TimeWindow, *, timezone: str | ZoneInfo) -> frozenset[
     Raises:
         InvalidInput: `timezone` is unknown.
     """
-    if within.end - within.start > LONGEST:
-        return frozenset()
-    day, days = start_of_day(within.start.astimezone(as_zone(timezone))), set[int]()
-    while day < within.end:
-        days.add(day.weekday())
-        day += DAY
+    days = {day.weekday() for day in _days(within, timezone)}
     names = frozenset(name for name, number in WEEKDAYS.items() if number in days)
     return names if days.isdisjoint(_WEEKEND) else names | words_of("weekday.weekend", file="time")
+
+
+def _days(within: TimeWindow, timezone: str | ZoneInfo) -> Iterator[datetime]:
+    """The days of a window, each by its start; none if it is longer than `LONGEST`."""
+    day = start_of_day(within.start.astimezone(as_zone(timezone)))
+    while day < within.end and within.end - within.start <= LONGEST:
+        yield day
+        day += DAY
 
 
 def _habits(folded: str) -> Iterator[tuple[tuple[int, ...], str | None, tuple[int, int]]]:
