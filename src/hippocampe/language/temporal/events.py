@@ -17,18 +17,7 @@ LONGEST_EVENT = timedelta(days=10)
 MAX_EVENT_CHARACTERS = 500
 """Characters of a statement searched for the time of its event. Longer statements tell several events."""
 _OF_NOW: Final = frozenset(
-    (
-        "day",
-        "ago",
-        "ago_after",
-        "later",
-        "part",
-        "dayname",
-        "weekday_and_day",
-        "period",
-        "weekends",
-        "rolling",
-    )
+    "day ago ago_after later part dayname weekday_and_day period weekends rolling".split()
 )
 """The kinds of expressions that name another time on another day."""
 
