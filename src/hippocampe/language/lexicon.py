@@ -140,8 +140,9 @@ def words_of(role: str, *, file: str = "words", language: str | None = None) -> 
 
 
 def any_of(patterns: Iterable[str]) -> str:
-    """Return an expression that matches one of several; nothing if there are none."""
-    return f"(?:{'|'.join(patterns) or '(?!)'})"
+    """Return an expression that matches one of several, or one of the words of a text; nothing if there are none."""
+    listed = patterns.split() if isinstance(patterns, str) else patterns
+    return f"(?:{'|'.join(listed) or '(?!)'})"
 
 
 def table_of(role: str, *, file: str = "words") -> dict[str, Any]:

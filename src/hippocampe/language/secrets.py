@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
-from hippocampe.language.lexicon import load_all, table_of
+from hippocampe.language.lexicon import any_of, load_all, table_of
 from hippocampe.language.text import STOP_WORDS, fold
 from hippocampe.language.text_cache import text_cache
 
@@ -46,9 +46,7 @@ _UNITS: Final = table_of("units")
 
 
 def _any(role: str) -> str:
-    found: str | list[str] = _WORDS[role]
-    named = "|".join(found.split() if isinstance(found, str) else found)
-    return f"(?:{named})".replace(" ", r"\s+")
+    return any_of(_WORDS[role]).replace(" ", r"\s+")
 
 
 # "mon mot de passe Netflix est …", "the wifi password is …", "mdp : …": a name, a few words, a

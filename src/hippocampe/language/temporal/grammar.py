@@ -105,8 +105,7 @@ def _any_name(names: Iterable[str]) -> str:
 
 
 def _phrases(role: str) -> str:
-    found: str | list[str] = _EXPRESSIONS[role]
-    return any_of(found.split() if isinstance(found, str) else found)
+    return any_of(_EXPRESSIONS[role])
 
 
 _PREFIXES: Final[Mapping[str, list[str]]] = _TIME["prefix"]
