@@ -246,7 +246,7 @@ def _fit_clause(clause: _Clause, head: str | None, wanted: Collection[str], befo
 
 def _fit_named(topic: Statement, met: Sequence[_Clause]) -> Fit:
     """Compare a statement about somebody with those of the speaker: "Léa is pregnant" is not "I am pregnant"."""
-    named = set(proper_names(topic.words, topic))
+    named = set(proper_names(topic))
     for clause in met:
         found = clause.subject()
         if found is None or found[0] != (_SPEAKER,) or any(p.norm in named for p in clause.parts):
@@ -298,7 +298,7 @@ def _are_alike(one: Person, other: Person) -> bool:
 
 def _clauses(text: str, names: Collection[str], teller: str = _SPEAKER) -> list[_Clause]:
     statement = parse(text)
-    named = set(proper_names(statement.words, statement))
+    named = set(proper_names(statement))
     own = {fold(name) for name in names}
     found: list[_Clause] = []
     run: list[Word] = []
