@@ -1,4 +1,7 @@
-"""Find the days on which a habit of a statement recurs: "yoga is every Wednesday", "le mardi soir", "on weekends"."""
+"""Find the days on which a habit of a statement recurs: "yoga is every Wednesday", "le mardi soir", "on weekends".
+
+In all functions `timezone` is the zone of the speaker, in which days begin; an unknown one raises `InvalidInput`.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -40,16 +43,8 @@ LONGEST: Final = 8 * DAY
 def recurring(statement: str, within: TimeWindow, *, timezone: str | ZoneInfo) -> list[TimeWindow]:
     """Find the times within a window at which a habit recurs: each Wednesday, or the evening of it.
 
-    Args:
-        statement: A statement, of any length.
-        within: The window.
-        timezone: Zone of the speaker: days begin there.
-
     Returns:
         A window for each day, or for the part of it that the statement names; none if `within` is longer than `LONGEST`.
-
-    Raises:
-        InvalidInput: `timezone` is unknown.
     """
     folded = fold(statement)
     habits = list(_habits(folded))
@@ -65,16 +60,7 @@ def recurring(statement: str, within: TimeWindow, *, timezone: str | ZoneInfo) -
 
 
 def next_time(question: str, *, now: datetime, timezone: str | ZoneInfo) -> TimeWindow | None:
-    """Find the next time of the habits that a question asks for: "what do I do on Saturdays?"; None if it names none.
-
-    Args:
-        question: A question, of any length.
-        now: Time of the question; aware.
-        timezone: Zone of the speaker: days begin there.
-
-    Raises:
-        InvalidInput: `timezone` is unknown.
-    """
+    """Find the next time of the habits that a question asks for: "what do I do on Saturdays?"; None if it names none."""
     week = TimeWindow(now, now + 7 * DAY, "", (0, 0), "day")
     found = next(iter(recurring(question, week, timezone=timezone)), None)
     if found is None or len(fold(question)) != len(question):
@@ -83,15 +69,7 @@ def next_time(question: str, *, now: datetime, timezone: str | ZoneInfo) -> Time
 
 
 def names_of_days(within: TimeWindow, *, timezone: str | ZoneInfo) -> frozenset[str]:
-    """Return the folded words for the days of a window, by which a habit may name them; none if it is longer than `LONGEST`.
-
-    Args:
-        within: The window.
-        timezone: Zone of the speaker: days begin there.
-
-    Raises:
-        InvalidInput: `timezone` is unknown.
-    """
+    """Return the folded words for the days of a window, by which a habit may name them; none if it is longer than `LONGEST`."""
     days = {day.weekday() for day in _days(within, timezone)}
     names = frozenset(name for name, number in WEEKDAYS.items() if number in days)
     return names if days.isdisjoint(_WEEKEND) else names | words_of("weekday.weekend", file="time")
