@@ -286,7 +286,7 @@ def test_a_statement_names_a_relative(
     statement: str, owner: str | None, kin: str, name: str | None
 ) -> None:
     parsed = parse(statement)
-    (found,) = relatives_in(statement, proper_names(parsed.words, parsed))
+    (found,) = relatives_in(statement, proper_names(parsed))
     assert (found.owner, found.kin, found.name) == (owner, kin, name)
 
 
@@ -312,7 +312,7 @@ def test_a_statement_names_a_relative(
 )
 def test_the_relative_of_a_relative_gives_them_no_name(statement: str) -> None:
     parsed = parse(statement)
-    names = {*proper_names(parsed.words, parsed), "ida", "ian", "rex", "ana", "ella", "kim"}
+    names = {*proper_names(parsed), "ida", "ian", "rex", "ana", "ella", "kim"}
     assert [each.name for each in relatives_in(statement, names) if each.name] == []
 
 

@@ -64,7 +64,7 @@ class Rewordings:
     def read(self, text: str) -> Wording:
         """Prepare a statement for `says_the_same`."""
         statement = parse(text, names=self._names)
-        names = proper_names(statement.words, statement)
+        names = proper_names(statement)
         order = [name for name in names if name not in self._speaker]
         ignored = STOP_WORDS | self._speaker | _persons()
         norms = [norm for norm in statement.norms if norm not in ignored or _is_number(norm)]

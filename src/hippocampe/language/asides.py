@@ -87,14 +87,12 @@ def _without_insertion(text: str) -> Plain | None:
     if word_classes().occurs("hedges", words(inserted)):  # "David, je crois, …"
         return None
     if _is_named(subject):
-        # A second name makes a list: "David, Paul, …".
-        return (
-            None if _is_named(inserted) else Plain(f"{subject} {found['rest']}", _meaning(inserted))
-        )
-    if not any(map(relation, words(subject))) or len(subject.split()) > _MAX_SUBJECT_WORDS:
+        if _is_named(inserted):  # A second name makes a list: "David, Paul, …".
+            return None
+    elif not any(map(relation, words(subject))) or len(subject.split()) > _MAX_SUBJECT_WORDS:
         return None
-    if _is_named(inserted):
-        return Plain(f"{inserted} {found['rest']}", _meaning(subject))
+    elif _is_named(inserted):
+        subject, inserted = inserted, subject
     return Plain(f"{subject} {found['rest']}", _meaning(inserted))
 
 

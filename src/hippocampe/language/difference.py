@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import dropwhile, takewhile
 from typing import Final
 
@@ -131,15 +131,15 @@ def names_another(new: Statement, old: Statement) -> bool:
 def _different(new: Statement, old: Statement) -> tuple[str, list[str], list[str]] | None:
     """The first kind of word that both statements have and the other lacks, with the words of both."""
     only_new, only_old = _words_beyond(new, old), _words_beyond(old, new)
-    for kind, pick in (
-        ("name", proper_names),
-        ("number", _numbers),
-        ("date", _dated),
-        ("subject", _persons),
+    for kind, is_kind in (
+        ("name", _is_named),
+        ("number", _is_number),
+        ("date", _is_date),
+        ("subject", _is_person),
     ):
-        left = pick(only_new, new)
-        right = pick(only_old, old) if left else []
-        if left and right:
+        left = [word.norm for word in only_new if is_kind(word, new)]
+        right = [word.norm for word in only_old if is_kind(word, old)] if left else []
+        if right:
             return kind, left, right
     return None
 
@@ -164,9 +164,9 @@ def _words_beyond(statement: Statement, other: Statement) -> list[Word]:
     return [word for word in statement.words if ours[word.norm] > theirs.get(word.norm, 0)]
 
 
-def proper_names(words: Sequence[Word], statement: Statement) -> list[str]:
-    """Return the proper names among words of a statement, folded."""
-    return [word.norm for word in words if _is_named(word, statement)]
+def proper_names(statement: Statement) -> list[str]:
+    """Return the words of the proper names of a statement, folded."""
+    return [word.norm for word in statement.words if _is_named(word, statement)]
 
 
 def _is_named(word: Word, statement: Statement) -> bool:
@@ -182,13 +182,13 @@ def _is_named(word: Word, statement: Statement) -> bool:
     return not follows_noun(following[0].norm)
 
 
-def _numbers(words: Sequence[Word], statement: Statement) -> list[str]:
-    return [w.norm for w in words if any(c.isdigit() for c in w.norm) or w.norm in _NUMBER_WORDS]
+def _is_number(word: Word, statement: Statement) -> bool:
+    return any(map(str.isdigit, word.norm)) or word.norm in _NUMBER_WORDS
 
 
-def _dated(words: Sequence[Word], statement: Statement) -> list[str]:
-    return [word.norm for word in words if word.norm in word_classes().times]
+def _is_date(word: Word, statement: Statement) -> bool:
+    return word.norm in word_classes().times
 
 
-def _persons(words: Sequence[Word], statement: Statement) -> list[str]:
-    return [w.norm for w in words if w.norm in _PERSONS or _is_named(w, statement)]
+def _is_person(word: Word, statement: Statement) -> bool:
+    return word.norm in _PERSONS or _is_named(word, statement)

@@ -104,57 +104,49 @@ class _Forms:
 
     def __init__(self, language: str) -> None:
         data = load(language, "forgetting")
-        options = re.IGNORECASE
-        asks = (
-            rf"(?:{any_of(data['before'])}[\s,!.:]+|@?\w+\s?,\s+|{any_of(data['asks'])}\s*){{0,6}}"
+        of = {role: any_of(listed) for role, listed in data.items() if not isinstance(listed, str)}
+        clause, auxiliary = (
+            any_of(map(re.escape, listed))
+            for listed in (
+                data["clauses"].split(),
+                words_of("grammar.auxiliary", language=language),
+            )
         )
+        before = rf"{of['before']}[\s,!.:]+"
         kinds = "|".join(
-            f"(?P<{kind}>{any_of(data[kind])})" for kind in ("verbs", "removes", "refuses", "mutes")
+            f"(?P<{each}>{of[each]})" for each in ("verbs", "removes", "refuses", "mutes")
         )
         self._verb = re.compile(
-            rf"{asks}(?:{kinds})\b\s*(?:,?\s*{any_of(data['adverbs'])},?\s+)?", options
+            rf"(?i)(?:{before}|@?\w+\s?,\s+|{of['asks']}\s*){{0,6}}(?:{kinds})\b\s*(?:,?\s*{of['adverbs']},?\s+)?"
         )
-        self._forgotten = re.compile(
-            rf"(?:{any_of(data['before'])}[\s,!.:]+){{0,6}}(?P<topic>{any_of(data['forgotten'])})\b",
-            options,
-        )
+        self._forgotten = re.compile(rf"(?i)(?:{before}){{0,6}}(?P<topic>{of['forgotten']})\b")
         # "The trip to Corsica, you can forget it".
-        self._before = re.compile(
-            rf"(?P<topic>[^,.;!?]+?),?\s+{any_of(data['behind'])}(?=\W*$)", options
-        )
-        self._unwanted = re.compile(rf"[\s,;]*{any_of(data['unwanted'])}[\s.!]*", options)
-        self._points = re.compile(rf"{any_of(data['points'])}\s", options)
-        self._memory = re.compile(rf"\s*{any_of(data['memory'])}\b", options)
-        self._details = re.compile(any_of(data["details"]), options)
-        about = rf"(?:\s*{any_of(data['about'])}\s*(?P<topic>\S.*))"
-        self._said = re.compile(rf"{any_of(data['said'])}(?:{about})?$", options | re.DOTALL)
-        self._known = re.compile(rf"{any_of(data['known'])}{about}$", options | re.DOTALL)
-        clause = any_of([re.escape(each) for each in data["clauses"].split()])
+        self._before = re.compile(rf"(?i)(?P<topic>[^,.;!?]+?),?\s+{of['behind']}(?=\W*$)")
+        self._unwanted = re.compile(rf"(?i)[\s,;]*{of['unwanted']}[\s.!]*")
+        self._points = re.compile(rf"(?i){of['points']}\s")
+        self._memory = re.compile(rf"(?i)\s*{of['memory']}\b")
+        self._details = re.compile(rf"(?i){of['details']}")
+        about = rf"(?:\s*{of['about']}\s*(?P<topic>\S.*))"
+        self._said = re.compile(rf"(?is){of['said']}(?:{about})?$")
+        self._known = re.compile(rf"(?is){of['known']}{about}$")
         # A name opens a clause too, also in lower case before a verb.
-        auxiliary = any_of(
-            [re.escape(each) for each in words_of("grammar.auxiliary", language=language)]
-        )
         subject = rf"(?:(?<=')|(?i:{clause})(?:(?<=')|\b)|[A-ZÀ-Þ]|(?i:\w+ {auxiliary}\b))"
         # "…, I haven't told my mum yet" goes on with another thing.
-        self._aside = re.compile(rf",\s+(?:{clause})(?:(?<=')|\b).*$", options | re.DOTALL)
-        self._whole = re.compile(any_of(data["whole"]), options)
+        self._aside = re.compile(rf"(?is),\s+(?:{clause})(?:(?<=')|\b).*$")
+        self._whole = re.compile(rf"(?i){of['whole']}")
         self._union = re.compile(rf",?\s+{any_of(words_of('union', language=language))}\s+")
         self._language = language
-        self._correction = re.compile(rf",?\s+{any_of(data['corrections'])}\b", options)
-        self._that = re.compile(
-            rf"(?i:{any_of(data['that'])})\s*(?P<topic>{subject}.*)$", re.DOTALL
-        )
-        self._bare = re.compile(rf"(?P<topic>{any_of(data['speakers'])}\b.*)$", options | re.DOTALL)
-        self._own = re.compile(rf"(?P<topic>{any_of(data['own'])}\s[^,]*)", options)
-        self._asked = re.compile(rf"(?P<topic>{any_of(data['asked'])}\s\S[^,]*)", options)
-        self._keeps = re.compile(any_of(data["keeps"]), options)
-        self._about = re.compile(rf"{any_of(data['about'])}\s+", options)
-        self._vague = re.compile(rf"(?<=\w)\s+{any_of(data['vague'])}$", options)
-        self._idiom = re.compile(rf"{any_of(data['idioms'])}\W*$", options | re.DOTALL)
-        self._after = re.compile(
-            rf"(?:[\s,]+{any_of(data['after'])}){{0,4}}[\s.!?…;,]{{0,20}}$", options
-        )
-        self._agrees = re.compile(rf"{any_of(data['agreements'])}(?!\w)", options)
+        self._correction = re.compile(rf"(?i),?\s+{of['corrections']}\b")
+        self._that = re.compile(rf"(?s)(?i:{of['that']})\s*(?P<topic>{subject}.*)$")
+        self._bare = re.compile(rf"(?is)(?P<topic>{of['speakers']}\b.*)$")
+        self._own = re.compile(rf"(?i)(?P<topic>{of['own']}\s[^,]*)")
+        self._asked = re.compile(rf"(?i)(?P<topic>{of['asked']}\s\S[^,]*)")
+        self._keeps = re.compile(rf"(?i){of['keeps']}")
+        self._about = re.compile(rf"(?i){of['about']}\s+")
+        self._vague = re.compile(rf"(?i)(?<=\w)\s+{of['vague']}$")
+        self._idiom = re.compile(rf"(?is){of['idioms']}\W*$")
+        self._after = re.compile(rf"(?i)(?:[\s,]+{of['after']}){{0,4}}[\s.!?…;,]{{0,20}}$")
+        self._agrees = re.compile(rf"(?i){of['agreements']}(?!\w)")
         self._refusals = frozenset(data["refusals"].split())
 
     def read(self, text: str, start: int) -> tuple[ForgetRequest, int] | None:

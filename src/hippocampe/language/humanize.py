@@ -1,4 +1,8 @@
-"""Format times in natural language."""
+"""Format times in natural language.
+
+In all functions `at` and `now` are aware, `timezone` is that of the reader, in which days begin, and `language` is the
+code of a language with data, such as "fr". A naive datetime or an unknown timezone raises `InvalidInput`.
+"""
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
@@ -16,20 +20,7 @@ _MAX_DAYS_COUNTED = 21  # Beyond three weeks a date is clearer than a count.
 def relative_time(
     at: datetime, *, now: datetime, timezone: str | ZoneInfo, language: Language
 ) -> str:
-    """Describe an instant relative to now, in conversational language.
-
-    Args:
-        at: The instant to describe; aware.
-        now: The current time; aware.
-        timezone: Zone of the reader; days begin there.
-        language: Code of a language with data: ``"fr"``.
-
-    Returns:
-        "il y a 3 jours", "hier", "le 28 février"; "3 days ago", "on February 28, 2025".
-
-    Raises:
-        InvalidInput: A datetime is naive, or the timezone is unknown.
-    """
+    """Describe an instant relative to now: "il y a 3 jours", "hier", "le 28 février"; "on February 28, 2025"."""
     forms: Mapping[str, str] = load(language, "time")["said"]
     there, here = _local(at, timezone), _local(now, timezone, "now")
     gap = there.astimezone(UTC) - here.astimezone(UTC)
@@ -50,17 +41,7 @@ def relative_time(
 
 
 def day_label(at: datetime, *, now: datetime, timezone: str | ZoneInfo, language: Language) -> str:
-    """Format the day of an instant: ``"hier"``, ``"4 septembre"``; ``"tomorrow"``, ``"September 4, 2025"``.
-
-    Args:
-        at: The instant to format; aware.
-        now: The current time; aware.
-        timezone: Zone of the reader; days begin there.
-        language: Code of a language with data.
-
-    Raises:
-        InvalidInput: A datetime is naive, or the timezone is unknown.
-    """
+    """Format the day of an instant: ``"hier"``, ``"4 septembre"``; ``"tomorrow"``, ``"September 4, 2025"``."""
     forms: Mapping[str, str] = load(language, "time")["said"]
     there, here = _local(at, timezone).date(), _local(now, timezone, "now").date()
     near = {-1: "yesterday", 0: "today", 1: "tomorrow"}.get((there - here).days)
@@ -95,15 +76,6 @@ def clock_label(
     """Format an instant as day, month and time: ``"17/01 10:23"``, ``"Jan 17, 10:23"``.
 
     The year is added when it differs from the current one: ``"17/01/2025 10:23"``.
-
-    Args:
-        at: The instant to format; aware.
-        timezone: Zone of the reader.
-        language: Code of a language with data.
-        now: The current time; aware.
-
-    Raises:
-        InvalidInput: A datetime is naive, or the timezone is unknown.
     """
     there, here = _local(at, timezone), _local(now, timezone, "now")
     forms = load(language, "time")["said"]
@@ -116,32 +88,14 @@ def clock_label(
 
 
 def day(at: datetime, *, timezone: str | ZoneInfo, language: Language) -> str:
-    """Format the day of an instant, with its year: ``"17 janvier 2026"``, ``"January 17, 2026"``.
-
-    Args:
-        at: The instant; aware.
-        timezone: Zone of the reader.
-        language: Code of a language with data.
-
-    Raises:
-        InvalidInput: A datetime is naive, or the timezone is unknown.
-    """
+    """Format the day of an instant, with its year: ``"17 janvier 2026"``, ``"January 17, 2026"``."""
     from babel.dates import format_date
 
     return format_date(_local(at, timezone), "long", locale=language)
 
 
 def date_and_time(at: datetime, *, timezone: str | ZoneInfo, language: Language) -> str:
-    """Format an instant with its weekday: ``"sam. 17 janv. 2026, 22:19"``.
-
-    Args:
-        at: The instant to format; aware.
-        timezone: Zone of the reader.
-        language: Code of a language with data.
-
-    Raises:
-        InvalidInput: A datetime is naive, or the timezone is unknown.
-    """
+    """Format an instant with its weekday: ``"sam. 17 janv. 2026, 22:19"``."""
     from babel.dates import format_datetime
 
     return format_datetime(_local(at, timezone), "EEE d MMM y, HH:mm", locale=language)

@@ -6,10 +6,10 @@ The words are data: `kin`, `mine`, `owner_links` and `names_a_relative` in `lang
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, product
 from typing import Final
 
 from hippocampe.language.lexicon import load_all, table_of, words_of
@@ -40,36 +40,23 @@ _NO_RELATIVES: Final = frozenset(
     }
 )
 """Words of `kin` left out, for people who change or are mostly named by other words."""
-_ALSO: Final = {
-    "mother": ("parents",),
-    "father": ("parents",),
+_KINDS: Final = {
     "parents": ("mother", "father"),
-    "brother": ("siblings",),
-    "sister": ("siblings",),
-    "siblings": ("brother", "sister"),
     "child": ("son", "daughter"),
-    "son": ("child",),
-    "daughter": ("child",),
+    "siblings": ("brother", "sister"),
     "partner": ("wife", "husband"),
-    "wife": ("partner",),
-    "husband": ("partner",),
 }
+"""The relatives that a more general word names."""
+_ALSO: Final = _KINDS | {kin: (general,) for general, kinds in _KINDS.items() for kin in kinds}
 """Further names of a relative."""
-_PARENTS: Final = ("mother", "father", "parents")
-_CHILDREN: Final = ("son", "daughter", "child")
-_SIBLINGS: Final = ("brother", "sister", "siblings")
-_PARTNERS: Final = ("wife", "husband", "partner")
+_PARENTS, _CHILDREN, _SIBLINGS, _PARTNERS = ((*kinds, kin) for kin, kinds in _KINDS.items())
 _BY_MARRIAGE: Final = frozenset((*_PARENTS, *_CHILDREN, *_SIBLINGS))
 """The relatives of a partner that "in law" or "belle-" names."""
 _INVERSE: Final = {
-    kin: others
-    for these, others in (
-        (_PARENTS, _CHILDREN),
-        (_CHILDREN, _PARENTS),
-        (_SIBLINGS, _SIBLINGS),
-        (_PARTNERS, _PARTNERS),
-    )
-    for kin in these
+    **dict.fromkeys(_PARENTS, _CHILDREN),
+    **dict.fromkeys(_CHILDREN, _PARENTS),
+    **dict.fromkeys(_SIBLINGS, _SIBLINGS),
+    **dict.fromkeys(_PARTNERS, _PARTNERS),
 }
 """The relatives that somebody may be to a relative of theirs."""
 _MUTUAL: Final = frozenset(
@@ -331,21 +318,17 @@ def _asked(kin: str, in_law: bool, said: frozenset[str]) -> Kin:
     if in_law:
         glued = frozenset(word for word in _IN_LAW if word.startswith(tuple(alone)))
         return Kin(said, glued, frozenset(), ((_IN_LAW, alone), (alone, _IN_LAW)))
-    pairs = [
-        (frozenset({head}), frozenset({tail}))
-        for word in alone
-        for tail in _KIN_OF
-        if (head := word.removesuffix(tail)) not in ("", word)
-    ]
-    others = {
-        head
-        for word in _KIN_OF.keys() - alone
-        for tail in alone
-        if (head := word.removesuffix(tail)) not in ("", word)
-    }
-    return Kin(
-        said, alone, others | (_IN_LAW if kin in _BY_MARRIAGE else frozenset()), tuple(pairs)
-    )
+    pairs = ((frozenset({head}), frozenset({tail})) for head, tail in _compounds(alone, _KIN_OF))
+    others = {head for head, _ in _compounds(_KIN_OF.keys() - alone, alone)}
+    others |= _IN_LAW if kin in _BY_MARRIAGE else set()
+    return Kin(said, alone, others, tuple(pairs))
+
+
+def _compounds(words: Set[str], tails: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The words that end with one of others, "grandmother", each as its head and its tail."""
+    for word, tail in product(words, tails):
+        if word != tail and word.endswith(tail):
+            yield word.removesuffix(tail), tail
 
 
 def begins_with_teller(statement: str) -> bool:

@@ -21,23 +21,14 @@ from hippocampe.errors import UnreadableFile
 REFERENCE: Final = "en"
 """The language whose folder defines the files and roles of all, as the messages in the source are English."""
 TABLES_OF_WORDS: Final = frozenset(
-    {
-        *("words.spellings", "words.glued", "words.ordinals", "words.units", "words.kin"),
-        *("words.elided", "words.clitics", "words.contracted", "words.merged"),
-        "words.numbers",
-        *(
-            "questions.idioms",
-            "questions.counting",
-            "questions.health",
-            "questions.haste",
-            "questions.glued",
-            "questions.memory.macros",
-            "questions.memory.rewritten",
-        ),
-        "questions.memory.spellings",
-        *("time.capital_months", "time.feasts", "time.amounts", "relations.macros"),
-        *("relations.attributes.names", "relations.relations"),
-    }
+    f"{file}.{table}"
+    for file, tables in {
+        "words": "spellings glued ordinals units kin elided clitics contracted merged numbers",
+        "questions": "idioms counting health haste glued memory.macros memory.rewritten memory.spellings",
+        "time": "capital_months feasts amounts",
+        "relations": "macros attributes.names relations",
+    }.items()
+    for table in tables.split()
 )
 """Tables whose keys are words of the language or optional, not roles."""
 RULE_FILES: Final = ("words", "time", "relations", "questions")
@@ -149,8 +140,9 @@ def words_of(role: str, *, file: str = "words", language: str | None = None) -> 
 
 
 def any_of(patterns: Iterable[str]) -> str:
-    """Return an expression that matches one of several; nothing if there are none."""
-    return f"(?:{'|'.join(patterns) or '(?!)'})"
+    """Return an expression that matches one of several, or one of the words of a text; nothing if there are none."""
+    listed = patterns.split() if isinstance(patterns, str) else patterns
+    return f"(?:{'|'.join(listed) or '(?!)'})"
 
 
 def table_of(role: str, *, file: str = "words") -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from typing import Final, Literal
+from typing import Final
 
 from hippocampe.language.detect import language_of
 from hippocampe.language.lexicon import languages, pairs_of, words_of
@@ -16,6 +16,9 @@ _BORN: Final = words_of("negation.born")
 _NEGATES: Final = words_of("negation.alone")
 _AFTER_PARTICLE: Final = words_of("negation.after_particle")
 _DETERMINER: Final = words_of("negation.determiner")
+_DETERMINER_OF: Final = {
+    each: words_of("negation.determiner", language=each) for each in languages()
+}
 _COMPARED: Final = words_of("negation.compared")
 _ENDED: Final = words_of("negation.ended")
 _TAIL: Final = words_of("negation.tail")
@@ -44,24 +47,25 @@ def without_negation(words: Sequence[Word], text: str) -> tuple[list[Word], int,
         return list(words), 0, unclear
     dropped: set[int] = set()
     count = 0
-    for at in range(len(words)):
+    for at, norm in enumerate(norms):
         after_particle = not dropped.isdisjoint(range(at - _MAX_PARTICLE_DISTANCE, at))
-        match _negating_role(words, at, text, after_particle=after_particle, negated=count > 0):
-            case "particle":
-                dropped.add(at)
-                unclear = unclear or not _closes(norms, at)
-            case "negation":
-                dropped.add(at)
-                count += 1
-            case "compared":
-                dropped |= {at, at + 1}
-                count += 1
-            case "tail":
-                dropped.add(at)
-            case "unclear":
-                unclear = True
-            case None:
-                pass
+        if _is_particle(words, at):
+            dropped.add(at)
+            unclear = unclear or not _closes(norms, at)
+        elif norm in _DETERMINER and not at:  # "No student came", "No that's all"
+            unclear = True
+        elif (
+            norm in _NEGATES
+            or (norm in _AFTER_PARTICLE and after_particle)
+            # "no" negates in English only.
+            or (norm in _DETERMINER and norm in _DETERMINER_OF[language_of(text)])
+        ):
+            dropped.add(at)
+            count += 1
+        elif count and (norm in _TAIL or (norm in _COMPARED and norms[at - 1] in _DETERMINER)):
+            dropped.add(at)
+        else:
+            unclear = unclear or norm in _UNCLEAR
     do = {at for at, norm in enumerate(norms) if norm in _SUPPORT and at + 1 in dropped}
     core = [word for at, word in enumerate(words) if at not in dropped | do]
     return core, count, unclear or count > 1
@@ -76,26 +80,6 @@ def has_ceased(words: Sequence[Word]) -> bool:
         )
         for at, word in enumerate(words)
     )
-
-
-def _negating_role(
-    words: Sequence[Word], at: int, text: str, *, after_particle: bool, negated: bool
-) -> Literal["particle", "negation", "compared", "tail", "unclear"] | None:
-    """Return the part of a word in a negation; None if it has none."""
-    norm = words[at].norm
-    if _is_particle(words, at):
-        return "particle"
-    if norm in _DETERMINER and not at:  # "No student came", "No that's all"
-        return "unclear"
-    if norm in _NEGATES or (norm in _AFTER_PARTICLE and after_particle):
-        return "negation"
-    # "no" negates in English only.
-    if norm in _DETERMINER and norm in words_of("negation.determiner", language=language_of(text)):
-        following = words[at + 1].norm if at + 1 < len(words) else ""
-        return "compared" if following in _COMPARED else "negation"
-    if norm in _TAIL and negated:
-        return "tail"
-    return "unclear" if norm in _UNCLEAR else None
 
 
 def _is_particle(words: Sequence[Word], at: int) -> bool:

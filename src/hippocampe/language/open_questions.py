@@ -60,7 +60,7 @@ class _Phrases:
     recalling: tuple[re.Pattern[str], re.Pattern[str]]
     introduction: re.Pattern[str]
     subject: tuple[re.Pattern[str], ...]
-    events: Mapping[str, tuple[re.Pattern[str], ...]]
+    events: tuple[tuple[bool, re.Pattern[str]], ...]
     around: frozenset[str]
     prepositions: frozenset[str]
     planned: frozenset[str]
@@ -125,15 +125,14 @@ def _events(text: str) -> OpenQuestion | None:
     if len(text) > MAX_WORDS * 40 or refers(folded):
         return None
     around = _phrases().around | STOP_WORDS
-    for tense, patterns in _phrases().events.items():
-        for pattern in patterns:
-            if (found := pattern.search(folded)) is None:
-                continue
-            who = found.groupdict().get("who") or ""
-            rest = {*words(folded[: found.start()]), *words(folded[found.end() :])}
-            if rest <= around and not is_to_somebody(who):
-                of = " ".join(word for word in words(who) if word not in around)
-                return OpenQuestion("events", frozenset(), planned=tense == "planned", of=of)
+    for planned, pattern in _phrases().events:
+        if (found := pattern.search(folded)) is None:
+            continue
+        who = found.groupdict().get("who") or ""
+        rest = {*words(folded[: found.start()]), *words(folded[found.end() :])}
+        if rest <= around and not is_to_somebody(who):
+            of = " ".join(word for word in words(who) if word not in around)
+            return OpenQuestion("events", frozenset(), planned=planned, of=of)
     return None
 
 
@@ -160,7 +159,7 @@ def _may_ask(question: str) -> bool:
     if len(tokens) <= MAX_WORDS and phrases.may_ask(_line(tokens)):
         return True
     folded = fold(in_full(question[: MAX_WORDS * 40]))
-    return any(each.search(folded) for each in chain.from_iterable(phrases.events.values()))
+    return any(each.search(folded) for _, each in phrases.events)
 
 
 def recalled(text: str) -> str | None:
@@ -277,40 +276,33 @@ def _line(tokens: Sequence[str]) -> str:
 @cache
 def _phrases() -> _Phrases:
     each_of = [load(language, "questions")["memory"] for language in languages()]
-    patterns: dict[About, tuple[re.Pattern[str], ...]] = {
-        about: tuple(
-            re.compile(_expression(phrase, each["macros"]))
-            for each in each_of
-            for phrase in each[about]
-        )
-        for about in ("talk", "person")
-    }
-    recalling = [
-        "|".join(
-            f"(?:{_expression(phrase, each['macros'])})"
-            for each in each_of
-            for phrase in each["recalling"]
-            if phrase.startswith("^") == requests
-        )
-        for requests in (True, False)
-    ]
+
+    def expressions(role: str) -> list[str]:
+        return [_expression(phrase, each["macros"]) for each in each_of for phrase in each[role]]
+
+    recalling = expressions("recalling")
+    requests = [each for each in recalling if each.startswith("^")]
     data = load_all("questions")["memory"]
-    openings, naming = (
-        "|".join(_expression(each, {}) for each in data[role])
-        for role in ("introduction", "naming")
-    )
-    greetings = "|".join(sorted(set(data["greetings"].split())))
+    greetings = any_of(sorted(set(data["greetings"].split())))
+    naming, openings = map("|".join, map(expressions, ("naming", "introduction")))
     return _Phrases(
-        of=patterns,
-        recalling=(re.compile(recalling[0]), re.compile(recalling[1])),
-        introduction=re.compile(
-            rf"(?: (?:{greetings})\b)*(?:(?P<naming>{naming})|{openings})(?P<name>(?: \w+){{1,{_NAME_WORDS}}})$"
-        ),
-        subject=tuple(re.compile(pattern) for pattern in data["subject"]),
-        events={
-            tense: tuple(re.compile(rf"\b(?:{each})(?!\w)") for each in data["events"][tense])
-            for tense in ("done", "planned")
+        of={
+            "talk": tuple(map(re.compile, expressions("talk"))),
+            "person": tuple(map(re.compile, expressions("person"))),
         },
+        recalling=(
+            re.compile(any_of(requests)),
+            re.compile(any_of(each for each in recalling if each not in requests)),
+        ),
+        introduction=re.compile(
+            rf"(?: {greetings}\b)*(?:(?P<naming>{naming})|{openings})(?P<name>(?: \w+){{1,{_NAME_WORDS}}})$"
+        ),
+        subject=tuple(map(re.compile, data["subject"])),
+        events=tuple(
+            (tense == "planned", re.compile(rf"\b(?:{each})(?!\w)"))
+            for tense in ("done", "planned")
+            for each in data["events"][tense]
+        ),
         around=frozenset(data["around"].split()),
         prepositions=frozenset(data["prepositions"].split()),
         planned=frozenset(data["planned"].split()),
@@ -336,7 +328,7 @@ def _pieces(phrase: str, macros: Mapping[str, str]) -> Iterator[str]:
             yield f"(?:{_expression(listed, macros)}){macro[2]}"
         else:
             # One group for all words: it compiles twice as fast.
-            yield rf"(?: {any_of(listed.split())}\b){macro[2]}"
+            yield rf"(?: {any_of(listed)}\b){macro[2]}"
         done = macro.end()
     yield _spaced(phrase[done:])
 

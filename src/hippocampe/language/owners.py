@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 from typing import Final, Literal
 
 from hippocampe.language.difference import proper_names
@@ -58,31 +60,33 @@ class _Part:
     person: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Clause:
     """A clause.
 
     Attributes:
         parts: Its words.
         language: The language of its text.
-        persons: The person that each word for a relative names, by place.
         teller: Who says it.
     """
 
     parts: Sequence[_Part]
     language: str
-    persons: Mapping[int, Person]
     teller: str
+
+    @cached_property
+    def persons(self) -> Mapping[int, Person]:
+        """The person that each word for a relative names, by place."""
+        return {at: self._person(at) for at, part in enumerate(self.parts) if part.kin}
 
     @property
     def text(self) -> str:
         return " ".join(part.norm for part in self.parts)
 
-    @property
-    def stems(self) -> set[str]:
-        """The stems of the words that carry meaning."""
-        stems = (plain_stem(part.norm, self.language) for part in self.parts)
-        return {stem for stem in stems if not stem.startswith("=")}
+    @cached_property
+    def stems(self) -> list[str]:
+        """The stems of its words."""
+        return [plain_stem(part.norm, self.language) for part in self.parts]
 
     @property
     def mentions_speaker(self) -> bool:
@@ -92,10 +96,6 @@ class _Clause:
             return True
         told = self.teller == _SPEAKER
         return told and is_about_speaker(" ".join(part.norm for part in others))
-
-    def is_of(self, at: int) -> bool:
-        """Return whether a word links what it follows to an owner: "de", "of"."""
-        return self.parts[at].norm in _OF and self.parts[at].norm != _POSSESSIVE
 
     def is_verb(self, at: int) -> bool:
         """Return whether a word is a known verb."""
@@ -129,27 +129,35 @@ class _Clause:
 
     def owner_of(self, stem: str) -> Person | None:
         """The owner that it names of a thing: "my dog", "my sister's dog", "le chien de Tom"."""
-        for at, part in enumerate(self.parts):
-            if plain_stem(part.norm, self.language) != stem:
-                continue
-            for before in range(at - 1, max(at - 3, -1), -1):
-                if before in self.persons:
-                    return self.persons[before]
-                if self.parts[before].norm in _MINE:
-                    return (self.teller,)
-                if self.parts[before].norm == _POSSESSIVE and before:
-                    return self._person_at(before - 1)
-            if at + 1 < len(self.parts) and self.is_of(at + 1):
-                after = range(at + 2, len(self.parts))
-                owner = next((place for place in after if not self._is_determiner(place)), None)
-                return None if owner is None else self._person_at(owner)
-        return None
+        place = self._owner(self.stems.index(stem)) if stem in self.stems else None
+        if place is None:
+            return None
+        part = self.parts[place]
+        known = part.kin or part.named or part.person is not None or part.norm in _MINE
+        return self._person(place) if known else None
 
-    def _person_at(self, at: int) -> Person | None:
-        if at in self.persons:
-            return self.persons[at]
+    def _owner(self, at: int) -> int | None:
+        """The place of the word that tells whose something is: one of the two before it, or one after "of"."""
+        for before in range(at - 1, max(at - 3, -1), -1):
+            norm = self.parts[before].norm
+            if norm in _MINE or (self.parts[before].kin and not self.parts[at].kin):
+                return before
+            if norm == _POSSESSIVE and before:
+                return before - 1
+        if all(part.norm not in _OF - {_POSSESSIVE} for part in self.parts[at + 1 : at + 2]):
+            return None
+        after = range(at + 2, len(self.parts))
+        return next((place for place in after if not self._is_determiner(place)), None)
+
+    def _person(self, at: int) -> Person:
+        """The person that a word means: a relative by whose relative it is."""
         part = self.parts[at]
-        return (part.norm,) if part.named else None if part.person is None else (part.person,)
+        if part.kin:
+            owner = self._owner(at)
+            return (*((_UNKNOWN,) if owner is None else self._person(owner)), part.kin)
+        if part.norm in _MINE:
+            return (self.teller,)
+        return (part.norm if part.person is None else part.person,)
 
     def _is_determiner(self, at: int) -> bool:
         return self.parts[at].norm in _DETERMINERS or self.parts[at].norm in _OTHERS_OWN
@@ -170,8 +178,9 @@ def fit(topic: str, text: str, names: Collection[str], *, by_speaker: bool = Tru
     """
     teller = _SPEAKER if by_speaker else _ANOTHER
     asked, told = _clauses(topic, names), _clauses(text, names, teller)
-    wanted = {stem for clause in asked for stem in clause.stems}
-    met = [clause for clause in told if wanted & clause.stems] or told
+    meant = [[stem for stem in each.stems if not stem.startswith("=")] for each in asked]
+    wanted = set(chain.from_iterable(meant))
+    met = [clause for clause in told if wanted.intersection(clause.stems)] or told
     states = _states(asked, parse(topic))
     if states and _denies(topic, wanted, met):
         return "other"
@@ -183,7 +192,8 @@ def fit(topic: str, text: str, names: Collection[str], *, by_speaker: bool = Tru
         return _fit_named(parse(topic), met) if states else "same"
     if subject != (_SPEAKER,):
         return "same"
-    head = None if states else _head(asked[0])
+    # The thing that a topic names: "dog" of "my dog".
+    head = None if states else next(iter(meant[0]), None)
     return _fit_speaker(told, met, head, frozenset(part.norm for c in asked for part in c.parts))
 
 
@@ -228,18 +238,15 @@ def _fit_clause(clause: _Clause, head: str | None, wanted: Collection[str], befo
         # "…, who is pregnant", "she is pregnant" go on about the person before.
         return "unclear" if before == "other" and clause.mentions_speaker else before
     person, is_subject = found
-    if person == (_SPEAKER,):
+    mentioned = clause.mentions_speaker
+    if person == (_SPEAKER,) or (mentioned and person in ((_ANOTHER,), (_UNKNOWN,))):
         return "same"
-    if person == (_ANOTHER,):
-        return "same" if clause.mentions_speaker else "other"
-    if person == (_UNKNOWN,):
-        return "same" if clause.mentions_speaker else "unclear"
-    return "other" if is_subject and not clause.mentions_speaker else "unclear"
+    return "unclear" if mentioned or not is_subject or person == (_UNKNOWN,) else "other"
 
 
 def _fit_named(topic: Statement, met: Sequence[_Clause]) -> Fit:
     """Compare a statement about somebody with those of the speaker: "Léa is pregnant" is not "I am pregnant"."""
-    named = set(proper_names(topic.words, topic))
+    named = set(proper_names(topic))
     for clause in met:
         found = clause.subject()
         if found is None or found[0] != (_SPEAKER,) or any(p.norm in named for p in clause.parts):
@@ -250,8 +257,9 @@ def _fit_named(topic: Statement, met: Sequence[_Clause]) -> Fit:
 def _denies(topic: str, wanted: set[str], met: Sequence[_Clause]) -> bool:
     """Return whether all clauses with the words of a statement deny it, or state what it denies."""
     denies = _is_denied(topic)
-    most = max((len(wanted & clause.stems) for clause in met), default=0)
-    closest = [clause.text for clause in met if most and len(wanted & clause.stems) == most]
+    shared = [len(wanted.intersection(clause.stems)) for clause in met]
+    most = max(shared, default=0) or None
+    closest = [clause.text for clause, each in zip(met, shared, strict=True) if each == most]
     return bool(closest) and all(_is_denied(each) != denies for each in closest)
 
 
@@ -273,12 +281,6 @@ def _states(asked: Sequence[_Clause], topic: Statement) -> bool:
     return verbs or bool(topic.negations) or topic.subject == "speaker"
 
 
-def _head(clause: _Clause) -> str | None:
-    """The stem of the thing that a topic names: "dog" of "my dog"."""
-    stems = (plain_stem(part.norm, clause.language) for part in clause.parts)
-    return next((stem for stem in stems if not stem.startswith("=")), None)
-
-
 def _relatives(clauses: Sequence[_Clause]) -> set[Person]:
     """The relatives that a topic is about, without those who only own them."""
     found = {person for clause in clauses for person in clause.persons.values()}
@@ -296,14 +298,14 @@ def _are_alike(one: Person, other: Person) -> bool:
 
 def _clauses(text: str, names: Collection[str], teller: str = _SPEAKER) -> list[_Clause]:
     statement = parse(text)
-    named = set(proper_names(statement.words, statement))
+    named = set(proper_names(statement))
     own = {fold(name) for name in names}
     found: list[_Clause] = []
     run: list[Word] = []
     for word in (*statement.words, None):
         if run and (word is None or word.pause or word.opens or word.norm in _SPLITS):
             parts = [*_parts(run, named, own, statement.language, teller)]
-            found.append(_clause(parts, statement.language, teller))
+            found.append(_Clause(parts, statement.language, teller))
             run = []
         if word is not None and word.norm not in _SPLITS:
             run.append(word)
@@ -345,36 +347,3 @@ def _length(words: Sequence[Word], at: int, tellers: Collection[str]) -> int:
     if relation(norms[0]) == _IN_LAW and len(norms) > 1 and relation(norms[1]):
         return 2
     return next((n for n in (3, 2) if len(norms) >= n and relation("".join(norms[:n]))), 1)
-
-
-def _clause(parts: Sequence[_Part], language: str, teller: str) -> _Clause:
-    persons: dict[int, Person] = {}
-
-    def person(at: int) -> Person:
-        """The person that a word for a relative names, by whose relative it is."""
-        if at not in persons:
-            persons[at] = (_UNKNOWN, parts[at].kin)
-            persons[at] = (*owner(at), parts[at].kin)
-        return persons[at]
-
-    def somebody(at: int) -> Person:
-        if parts[at].kin:
-            return person(at)
-        return (parts[at].norm if parts[at].person is None else parts[at].person or _SPEAKER,)
-
-    def owner(at: int) -> Person:
-        for before in range(at - 1, max(at - 3, -1), -1):
-            if parts[before].norm in _MINE:
-                return (teller,)
-            if parts[before].norm == _POSSESSIVE and before:
-                return somebody(before - 1)
-        if at + 1 < len(parts) and parts[at + 1].norm in _OF - {_POSSESSIVE}:
-            rest = range(at + 2, len(parts))
-            after = next((n for n in rest if parts[n].norm not in _DETERMINERS), None)
-            return (_UNKNOWN,) if after is None else somebody(after)
-        return (_UNKNOWN,)
-
-    for at, part in enumerate(parts):
-        if part.kin:
-            person(at)
-    return _Clause(parts, language, persons, teller)

@@ -27,7 +27,7 @@ Rewriting = tuple[re.Pattern[str], str]
 """An expression, and its replacement."""
 
 _QUESTIONS: Final = load_all("questions")
-FILLER: Final = rf"{any_of(_QUESTIONS['fillers'].split())}\b"
+FILLER: Final = rf"{any_of(_QUESTIONS['fillers'])}\b"
 """Matches a word that may stand before a question, in folded text."""
 _OPENING: Final = re.compile(rf"^(?:{FILLER} )*[,\s]*{any_of(_QUESTIONS['openers'])}\b")
 _LEAD: Final = re.compile(rf"^(?:{FILLER}\s*)+,\s*", re.IGNORECASE)

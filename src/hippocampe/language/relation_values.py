@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
+from functools import reduce
 from itertools import dropwhile
 from typing import Final
 
@@ -333,7 +334,4 @@ def _can_be_value(statement: Statement, wording: Wording, written: Sequence[Word
 
 
 def _topics(norms: Iterable[str]) -> int:
-    found = 0
-    for norm in norms:
-        found |= topics_of(norm)
-    return found
+    return reduce(int.__or__, map(topics_of, norms), 0)

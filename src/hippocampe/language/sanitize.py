@@ -70,7 +70,7 @@ _SHAPES: Final = _Shapes()
 _VISIBLE: Final = _Visible()
 
 _WORDS: Final = load_all("words")
-_ROLE: Final = any_of(_WORDS["speakers"].split())
+_ROLE: Final = any_of(_WORDS["speakers"])
 _COLON: Final = r"""\s?[*_"']{0,2}\s?:\s?"""
 _LABEL: Final = rf"(?:{_ROLE}|inst|sys|{'|'.join(_WORDS['speaker_sections'].split())}|[a-z]{{1,40}}_[a-z_]{{1,40}})"
 

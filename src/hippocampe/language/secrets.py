@@ -11,9 +11,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
-from hippocampe.language.lexicon import load_all, table_of
+from hippocampe.language.lexicon import any_of, load_all, table_of
 from hippocampe.language.text import STOP_WORDS, fold
 from hippocampe.language.text_cache import text_cache
 
@@ -46,9 +46,7 @@ _UNITS: Final = table_of("units")
 
 
 def _any(role: str) -> str:
-    found: str | list[str] = _WORDS[role]
-    named = "|".join(found.split() if isinstance(found, str) else found)
-    return f"(?:{named})".replace(" ", r"\s+")
+    return any_of(_WORDS[role]).replace(" ", r"\s+")
 
 
 # "mon mot de passe Netflix est …", "the wifi password is …", "mdp : …": a name, a few words, a
@@ -67,37 +65,30 @@ _VALUE = rf"(?:{_QUOTED}|(?P<bare>[^\s\"'«»“”`\[<]\S{{3,127}}))"
 # A "password manager" is no password.
 _PASSWORDS = rf"(?<![\w-]){_any('passwords')}(?![\w-]|\s+{_any('of_passwords')}\b)"
 _NAME = re.compile(_any("passwords"), re.IGNORECASE)
-_ABOUT_PASSWORDS = re.compile(rf"{_any('for_passwords')}\s*$", re.IGNORECASE)
-_PASSWORD = re.compile(
-    rf"{_PASSWORDS}{_BETWEEN}(?:{_COPULA}|(?P<weak>{_WEAK_COPULA})){_VALUE}", re.IGNORECASE
-)
+_ABOUT_PASSWORDS = re.compile(rf"(?i){_any('for_passwords')}\s*$")
+_PASSWORD = re.compile(rf"(?i){_PASSWORDS}{_BETWEEN}(?:{_COPULA}|(?P<weak>{_WEAK_COPULA})){_VALUE}")
 _PASSPHRASE = re.compile(
-    rf"(?<![\w-]){_any('passphrases')}(?![\w-]){_BETWEEN}{_COPULA}"
+    rf"(?i)(?<![\w-]){_any('passphrases')}(?![\w-]){_BETWEEN}{_COPULA}"
     r"(?P<bare>[^\W\d_]{2,20}(?:[ -][^\W\d_]{2,20}){2,9})(?=\s*(?:[.,;:!?)\n]|$))",
-    re.IGNORECASE,
 )
 # "password: correct horse battery staple": four words or more, none of them a word that sentences are made of.
 _WORDS_AFTER_SIGN = re.compile(
-    rf"{_PASSWORDS}{_BETWEEN}{_SIGN}(?P<bare>[^\W\d_]{{2,20}}(?:[ -][^\W\d_]{{2,20}}){{3,9}})(?=\s*(?:[.,;:!?)\n]|$))",
-    re.IGNORECASE,
+    rf"(?i){_PASSWORDS}{_BETWEEN}{_SIGN}(?P<bare>[^\W\d_]{{2,20}}(?:[ -][^\W\d_]{{2,20}}){{3,9}})(?=\s*(?:[.,;:!?)\n]|$))",
 )
 # "my password is blue horse": two or three words to the end of the clause that describe no password.
 _WORDS_AFTER_IS = re.compile(
-    rf"{_PASSWORDS}{_BETWEEN}{_IS}(?P<bare>[^\W\d_]{{3,20}}(?:[ -][^\W\d_]{{3,20}}){{1,2}})(?=\s*(?:[.,;:!?)\n]|$))",
-    re.IGNORECASE,
+    rf"(?i){_PASSWORDS}{_BETWEEN}{_IS}(?P<bare>[^\W\d_]{{3,20}}(?:[ -][^\W\d_]{{3,20}}){{1,2}})(?=\s*(?:[.,;:!?)\n]|$))",
 )
 # A setting, in a file of the environment, JSON, YAML, a command line, a table or an address: DB_PASSWORD=…, "apiKey": "…",
 # --token=…, **password**: …, ?key=…
 _SETTING = re.compile(
-    rf"(?P<name>{_any('settings')})[\"'*`_]{{0,3}}(?P<sign>\s*[:=：|]\s*)[\"']?"
+    rf"(?i)(?P<name>{_any('settings')})[\"'*`_]{{0,3}}(?P<sign>\s*[:=：|]\s*)[\"']?"
     r"(?P<bare>[^\s\"'`,;<>\[\]{}()|]{4,200})(?![(\[])",
-    re.IGNORECASE,
 )
 # What may stand in front of the name in a word.
 _BEGINNING = re.compile(r"(?<!\w)[\w.-]{0,40}$")
 _PARAMETER = re.compile(
-    rf"(?<=[?&])(?P<name>{_any('settings')}|{_any('parameters')})(?P<sign>=)(?P<bare>[^\s\"'&#]{{4,200}})",
-    re.IGNORECASE,
+    rf"(?i)(?<=[?&])(?P<name>{_any('settings')}|{_any('parameters')})(?P<sign>=)(?P<bare>[^\s\"'&#]{{4,200}})",
 )
 _WEBHOOK = re.compile(
     r"https://(?:hooks\.slack\.com/services|(?:\w+\.)?discord(?:app)?\.com/api/webhooks)/(?P<bare>[\w/-]{20,})"
@@ -121,15 +112,13 @@ _NUMBER_WORDS = (
 # "le 4 8 2 1": read out digit by digit.
 _DIGITS = rf"\d(?:[ -]\d){{3,7}}|{_NUMBER_WORDS}"
 _PIN = re.compile(
-    rf"(?<!\w){_any('pins')}(?:{_COPULA}|['’]s\s+)?\s*{_ARTICLE}(?P<bare>(?:{_DIGITS}|(?=(?:\S{{0,8}}?\d){{3}})[A-Z]?\d{{2,8}}[A-Z]?\d{{0,4}})[#*]?)(?![\w.,:/-]*\w)",
-    re.IGNORECASE,
+    rf"(?i)(?<!\w){_any('pins')}(?:{_COPULA}|['’]s\s+)?\s*{_ARTICLE}(?P<bare>(?:{_DIGITS}|(?=(?:\S{{0,8}}?\d){{3}})[A-Z]?\d{{2,8}}[A-Z]?\d{{0,4}})[#*]?)(?![\w.,:/-]*\w)",
 )
 # "mon code est 4821", "the code to the garage is 12B45", but no postcode and no error code.
 _CODE = re.compile(
-    rf"(?<![\w-])(?:{_any('whose')}\s+)(?:[\w'’-]{{1,20}}\s+)?{_any('codes')}"
+    rf"(?i)(?<![\w-])(?:{_any('whose')}\s+)(?:[\w'’-]{{1,20}}\s+)?{_any('codes')}"
     rf"(?P<of>(?:\s+(?!{_any('verbs')}\b)[\w'’-]{{1,20}}){{0,6}}?){_COPULA}{_ARTICLE}"
     rf"(?P<bare>{_DIGITS}|(?=(?:\S{{0,8}}?\d){{3}})(?:[A-Z]?\d{{2,8}}[A-Z]?\d{{0,4}}))(?![\w%€$£/:-]|[.,]\d|\s+{_any('counted')}\b)",
-    re.IGNORECASE,
 )
 # "the bike lock is 3819", "garage 4471#": what a code opens, without the word "code".
 _LINKING = rf"{_any('linking')}(?:\s+|(?<=['’]))"
@@ -137,56 +126,49 @@ _WHICH = rf"(?:\s+{_LINKING}(?:[^\W\d][\w'’-]*\s+){{0,3}}?[^\W\d][\w'’-]*)?"
 _TYPED = rf"(?:[A-Z]?\d{{3,8}}[A-Z]?|\d\d(?:-\d\d){{2,3}}|\d(?:[ -]\d){{3,7}}|{_DIGIT_WORDS})[#*]?"
 _CODES = re.compile(_TYPED, re.IGNORECASE)
 _OPENED_BY = re.compile(
-    rf"(?<![\w-])(?:(?P<lock>{_any('locks')})|{_any('locked')}){_WHICH}"
+    rf"(?i)(?<![\w-])(?:(?P<lock>{_any('locks')})|{_any('locked')}){_WHICH}"
     rf"(?:(?P<sign>{_SIGN}|\s+[-–]\s+)|(?P<said>{_COPULA}|['’]s\s+|,?\s+{_any('opens_with')}\s+)|\s+){_ARTICLE}"
     # "9021 off, 9022 on"
     rf"(?P<bare>{_TYPED}(?:(?:\s+[^\W\d]+){{0,2}}(?:\s*[,/]|\s+(?:{'|'.join(_UNIONS)}))\s*{_TYPED})?)(?![\w%€$£/:-]|[.,]\d|\s\d)",
-    re.IGNORECASE,
 )
 # "type 4471 at the gate", "4471 opens the gate"
 _OPENS = re.compile(
-    rf"(?<![\w€$£.,:/-])(?:(?P<typed>{_any('typing')})\s+)?{_ARTICLE}(?P<bare>{_TYPED})"
+    rf"(?i)(?<![\w€$£.,:/-])(?:(?P<typed>{_any('typing')})\s+)?{_ARTICLE}(?P<bare>{_TYPED})"
     rf"\s+(?(typed){_LINKING}|{_any('opening')}\s+)(?:[^\W\d]+['’\s]\s*){{0,3}}?(?:{_any('locks')}|{_any('locked')})(?!\w)",
-    re.IGNORECASE,
 )
 # "… and the garage 7788", after a first code.
 _ANOTHER = re.compile(
-    rf"(?:\s*[,;]|\s+(?:{'|'.join(_UNIONS)}))(?:[ \t]+[^\W\d_][^\s\d,;.!?]*){{1,6}}?"
+    rf"(?i)(?:\s*[,;]|\s+(?:{'|'.join(_UNIONS)}))(?:[ \t]+[^\W\d_][^\s\d,;.!?]*){{1,6}}?"
     rf"(?:{_COPULA}|[ \t]+){_ARTICLE}(?P<bare>[A-Z]?\d{{3,8}}[A-Z]?[#*]?)(?![\w%€$£/:-]|[.,]\d|\s\d)",
-    re.IGNORECASE,
 )
-_DEPENDS = re.compile(rf"\w\s+{_LINKING}(?:[^\W\d]+['’\s]\s*){{0,2}}$", re.IGNORECASE)
-_CODE_NAME = re.compile(rf"(?<!\w){_any('codes')}(?!\w)", re.IGNORECASE)
+_DEPENDS = re.compile(rf"(?i)\w\s+{_LINKING}(?:[^\W\d]+['’\s]\s*){{0,2}}$")
+_CODE_NAME = re.compile(rf"(?i)(?<!\w){_any('codes')}(?!\w)")
 _ROUND = re.compile(r"\d+[05]0|(?:[01]\d|2[0-3])[0-5][05]|(?:19|20)\d\d")
 """A price, a size, a time of day or a year."""
 _NEXT_WORD = re.compile(r"[ \t]*([^\W\d_]*)")
-_PUBLIC_CODE = re.compile(rf"(?<!\w){_any('public_codes')}(?!\w)", re.IGNORECASE)
+_PUBLIC_CODE = re.compile(rf"(?i)(?<!\w){_any('public_codes')}(?!\w)")
 # "hunter2 is my password", "j'utilise hunter2 comme mot de passe".
 _PASSWORD_AFTER = re.compile(
-    rf"(?<![\w-])(?P<bare>(?=\S{{0,59}}\d)(?=\S{{0,59}}[^\W\d_])[^\s\"'«»“”`\[<,;]{{5,60}})\s+{_any('as')}\s+"
+    rf"(?i)(?<![\w-])(?P<bare>(?=\S{{0,59}}\d)(?=\S{{0,59}}[^\W\d_])[^\s\"'«»“”`\[<,;]{{5,60}})\s+{_any('as')}\s+"
     rf"(?:[\w'’-]{{1,15}}\s+){{0,2}}?{_PASSWORDS}",
-    re.IGNORECASE,
 )
 # "le mot de passe Soleil42! marche": without a verb, only a value that no word looks like.
 _PASSWORD_BESIDE = re.compile(
-    rf"{_PASSWORDS}\s+"
+    rf"(?i){_PASSWORDS}\s+"
     # "mdp netflix azerty123": after a word between, only a longer value that begins as no number does.
     rf"(?:(?!{_any('verbs')}\b)[^\W\d_]{{2,20}}\s+(?!\S+@\S+\.)(?=[^\W\d_][^\s,;]{{7}}))?"
     r"(?P<bare>(?=[^\s,;]{0,59}\d)(?=[^\s,;]{0,59}[^\W\d_])(?=[^\s,;]{0,59}[A-Z#$%&*+=!@_-]|[^\s,;]{8})[^\s\"'«»“”`\[<,;()]{6,60})",
-    re.IGNORECASE,
 )
 # What no word looks like: letters and digits.
 _MIXED = r"(?=[^\s,;]{0,59}\d)(?=[^\s,;]{0,59}[^\W\d_])[^\s\"'«»“”`\[<,;()/.]"
 # "voici mes identifiants : paul / Soleil123": a name, then the password.
 _CREDENTIALS = re.compile(
-    rf"(?<![\w-]){_any('credentials')}(?![\w-]){_BETWEEN}{_COPULA}[\w.@+-]{{2,60}}(?:\s*[/|,;:]\s*|\s+{_any('follow')}\s+|\s+)"
+    rf"(?i)(?<![\w-]){_any('credentials')}(?![\w-]){_BETWEEN}{_COPULA}[\w.@+-]{{2,60}}(?:\s*[/|,;:]\s*|\s+{_any('follow')}\s+|\s+)"
     rf"(?P<bare>{_MIXED}{{6,60}})",
-    re.IGNORECASE,
 )
 # "wifi: chaton2024".
 _WIFI = re.compile(
-    rf"(?<![\w-]){_any('networks')}{_WHICH}{_COPULA}(?P<bare>(?=[^\W\d_]){_MIXED}{{8,60}})",
-    re.IGNORECASE,
+    rf"(?i)(?<![\w-]){_any('networks')}{_WHICH}{_COPULA}(?P<bare>(?=[^\W\d_]){_MIXED}{{8,60}})",
 )
 # "netflix: anna@example.org / sunny-Goat9": an address, then the password.
 _ACCOUNT = re.compile(
@@ -199,27 +181,21 @@ _ANSWER = re.compile(
 )
 _LONGEST_ANSWER: Final = 80
 _SEED = re.compile(
-    rf"(?<![\w-]){_any('phrases')}(?![\w-]){_BETWEEN}{_COPULA}[\"'«“‘`]?\s?"
+    rf"(?i)(?<![\w-]){_any('phrases')}(?![\w-]){_BETWEEN}{_COPULA}[\"'«“‘`]?\s?"
     r"(?P<bare>(?:\d{1,2}[.)]?\s*)?[^\W\d_]{3,10}(?:[\s,]+(?:\d{1,2}[.)]?\s*)?[^\W\d_]{3,10}){11,23})(?!\w)",
-    re.IGNORECASE,
 )
 _RECOVERY_CODES = re.compile(
-    rf"(?<![\w-]){_any('recovery_codes')}(?![\w-]){_BETWEEN}{_COPULA}"
+    rf"(?i)(?<![\w-]){_any('recovery_codes')}(?![\w-]){_BETWEEN}{_COPULA}"
     r"(?P<bare>(?=[\w-]*\d)[A-Za-z0-9]{3,10}(?:-[A-Za-z0-9]{3,10}){0,5}"
     r"(?:[\s,;]+(?=[\w-]*\d)[A-Za-z0-9]{3,10}(?:-[A-Za-z0-9]{3,10}){0,5}){0,15})(?!\w)",
-    re.IGNORECASE,
 )
 _CARD_CODE = re.compile(
-    rf"(?<!\w){_any('card_codes')}(?:\s*[:=]\s*|\s+{_any('is')}\s+|\s+)(?P<bare>\d{{3,4}})(?!\w)",
-    re.IGNORECASE,
+    rf"(?i)(?<!\w){_any('card_codes')}(?:\s*[:=]\s*|\s+{_any('is')}\s+|\s+)(?P<bare>\d{{3,4}})(?!\w)",
 )
-_NAMED_KEY = re.compile(
-    rf"(?<![A-Za-z]){_any('keys')}(?![\w-]){_BETWEEN}{_COPULA}{_VALUE}", re.IGNORECASE
-)
+_NAMED_KEY = re.compile(rf"(?i)(?<![A-Za-z]){_any('keys')}(?![\w-]){_BETWEEN}{_COPULA}{_VALUE}")
 # "my api key 4fGh…", "le token est 4fGh…": without a sign, only what looks like no name.
 _KEY_BESIDE = re.compile(
-    rf"(?<![A-Za-z])(?:{_any('keys')}|{_any('tokens')})(?:\s+[^\W\d_]{{1,15}}){{0,2}}?(?:{_COPULA}|\s+)(?P<bare>[A-Za-z0-9_-]{{16,}})(?!\w)",
-    re.IGNORECASE,
+    rf"(?i)(?<![A-Za-z])(?:{_any('keys')}|{_any('tokens')})(?:\s+[^\W\d_]{{1,15}}){{0,2}}?(?:{_COPULA}|\s+)(?P<bare>[A-Za-z0-9_-]{{16,}})(?!\w)",
 )
 _ENDS = re.compile(rf"\s*(?:$|[.,;:!?)\n]|{_any('follow')}\b)")
 _ORDINARY: Final = frozenset(_WORDS["ordinary"].split())
@@ -231,6 +207,11 @@ _DESCRIBES: Final = re.compile(_any("describing"), re.IGNORECASE)
 _WORDED: Final = re.compile(_any("worded"), re.IGNORECASE)
 """Names of what may be a word, unlike a code or a key."""
 _COUNTED: Final = re.compile(_any("counted"), re.IGNORECASE)
+
+
+def _before(match: re.Match[str], length: int) -> str:
+    """The characters in front of a match."""
+    return match.string[max(0, match.start() - length) : match.start()]
 
 
 def _is_password(match: re.Match[str]) -> bool:
@@ -246,12 +227,9 @@ def _is_password(match: re.Match[str]) -> bool:
     if match["weak"] or not _WORDED.search(match[0]) or _DESCRIBES.fullmatch(value):
         return False
     rest = match.string[match.end() : match.end() + 40]
-    stops = match["bare"] != value or _ENDS.match(rest)
-    return (
-        bool(stops)
-        and len(value) >= 4
-        and _ORDINARY.isdisjoint((value.lower(), value.lower().removesuffix("s")))
-    )
+    stops = match["bare"] != value or _ENDS.match(rest) is not None
+    ordinary = {value.lower(), value.lower().removesuffix("s")} & _ORDINARY
+    return stops and len(value) >= 4 and not ordinary
 
 
 def _is_words(match: re.Match[str]) -> bool:
@@ -270,7 +248,7 @@ def _is_worded(match: re.Match[str]) -> bool:
 
 def _is_set(match: re.Match[str]) -> bool:
     name, value = match["name"], match["bare"].rstrip(".,;:!?)*")
-    before = match.string[max(0, match.start() - 42) : match.start()]
+    before = _before(match, 42)
     # "apiKey" and "API_KEY" name a key, "monkey" and "bypass" do not.
     if before[-1:].isalpha() and not (before[-1:].islower() and name[0].isupper()):
         return False
@@ -285,12 +263,12 @@ def _is_set(match: re.Match[str]) -> bool:
 
 def _is_private_code(match: re.Match[str]) -> bool:
     public = _PUBLIC_CODE.search(match[0][: match.start("bare") - match.start()])
-    return not public and not _counts(match)
+    return not public and _is_code(match)
 
 
-def _counts(match: re.Match[str]) -> bool:
-    """Return whether a number in words is one of things: "I pin three hundred and four photos"."""
-    return not re.search(r"\d", match["bare"]) and _measures(match)
+def _is_code(match: re.Match[str]) -> bool:
+    """Return whether a number in words is none of things, as in "I pin three hundred and four photos"."""
+    return bool(re.search(r"\d", match["bare"])) or not _measures(match)
 
 
 def _measures(match: re.Match[str]) -> bool:
@@ -300,10 +278,6 @@ def _measures(match: re.Match[str]) -> bool:
     return bool(word and word not in STOP_WORDS) or word in _UNITS
 
 
-def _is_pin(match: re.Match[str]) -> bool:
-    return not _counts(match)
-
-
 def _opens(match: re.Match[str]) -> bool:
     """Return whether a number is the code of a lock or a door, not its size, price, year, time or address."""
     if _measures(match):
@@ -311,7 +285,7 @@ def _opens(match: re.Match[str]) -> bool:
     value, lock, sign, said = match.group("bare", "lock", "sign", "said")
     if not value.isdigit():
         return True
-    before = match.string[max(0, match.start() - 60) : match.start()]
+    before = _before(match, 60)
     if _DEPENDS.search(before) and not _CODE_NAME.search(before):
         return False
     if lock and said:
@@ -322,7 +296,7 @@ def _opens(match: re.Match[str]) -> bool:
 
 def _is_opening(match: re.Match[str]) -> bool:
     """Return whether a number that opens something is no year, and the number of nothing else: "case 4471 opens …"."""
-    before = match.string[max(0, match.start() - 30) : match.start()].rstrip(" ")
+    before = _before(match, 30).rstrip(" ")
     word = fold(re.split(r"[^\w]", before)[-1])
     alone = not word or word in STOP_WORDS
     return bool(match["typed"]) or (alone and not _ROUND.fullmatch(match["bare"]))
@@ -333,8 +307,7 @@ def _is_beside(match: re.Match[str]) -> bool:
 
 
 def _is_about_passwords(match: re.Match[str]) -> bool:
-    before = match.string[max(0, match.start() - 40) : match.start()]
-    return bool(_ABOUT_PASSWORDS.search(before))
+    return bool(_ABOUT_PASSWORDS.search(_before(match, 40)))
 
 
 def _is_mixed(match: re.Match[str]) -> bool:
@@ -357,7 +330,7 @@ _BARE_KEY = re.compile(  # WireGuard, Bitcoin (BIP-32, WIF), Ethereum
 _JWT = re.compile(
     r"(?<![\w.-])eyJ[\w-]{8,}\.(?:eyJ[\w-]{8,}\.|[\w-]*\.[\w-]{8,})[\w-]*(?:\.[\w-]+){0,2}"
 )
-_BEARER = re.compile(r"(?<!\w)(?:bearer|basic)\s+(?P<bare>[\w.~+/-]{16,}=*)", re.IGNORECASE)
+_BEARER = re.compile(r"(?i)(?<!\w)(?:bearer|basic)\s+(?P<bare>[\w.~+/-]{16,}=*)")
 _API_KEY = re.compile(
     r"(?<![\w-])(?:"
     r"sk-(?=[\w-]*\d)[A-Za-z0-9][\w-]{18,}[A-Za-z0-9]"  # OpenAI, Anthropic and similar
@@ -397,13 +370,11 @@ _OTHER_KEY = re.compile(
     r"(?<![\w/.+=-])[A-Za-z]\w{0,9}[_-](?=[\w-]{0,60}?(?<![A-Za-z0-9])(?P<run>[A-Za-z0-9]{24,}))[\w-]{32,}(?![\w-])"
 )
 _COOKIE = re.compile(
-    r"(?<!\w)cookie:\s*(?P<bare>(?=[^\n]{0,400}=[^\s;]{12})[\w.%-]{1,80}=[^\s;]*(?:;\s*[\w.%-]{1,80}=[^\s;]+)*)",
-    re.IGNORECASE,
+    r"(?i)(?<!\w)cookie:\s*(?P<bare>(?=[^\n]{0,400}=[^\s;]{12})[\w.%-]{1,80}=[^\s;]*(?:;\s*[\w.%-]{1,80}=[^\s;]+)*)",
 )
 # Connection strings of Azure.
 _ACCOUNT_KEY = re.compile(
-    r"(?<!\w)(?:AccountKey|SharedAccessKey|SharedAccessSignature)=(?P<bare>[^\s;\"']{16,})",
-    re.IGNORECASE,
+    r"(?i)(?<!\w)(?:AccountKey|SharedAccessKey|SharedAccessSignature)=(?P<bare>[^\s;\"']{16,})",
 )
 _LOGIN = re.compile(r"(?<!\S)(?:-u|--user)\s+[\w.@-]{1,60}:(?P<bare>[^\s\"'\[]{3,80})")
 _URL_PASSWORD = re.compile(r"[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{0,80}:(?P<bare>[^\s/@]{3,80})@")
@@ -446,22 +417,19 @@ _CARD = re.compile(
     rf"|\d{{4}}({_GAP})\d{{6}}\3\d{{4,5}}"
     rf"|\d(?:{_GAP}?\d){{12,18}}(?!{_GAP}?\d))(?![\w]))"
 )
-_NOT_A_CARD = re.compile(
-    rf"{_any('not_cards')}\W{{0,3}}(?:\w{{1,8}}\W{{1,3}}){{0,2}}$", re.IGNORECASE
-)
+_NOT_A_CARD = re.compile(rf"(?i){_any('not_cards')}\W{{0,3}}(?:\w{{1,8}}\W{{1,3}}){{0,2}}$")
 
 _CALLED_A_CARD = re.compile(
-    rf"(?<!\w){_any('cards')}(?:\s+[\w'’-]{{1,12}}){{0,3}}?{_COPULA}?\W{{0,4}}$", re.IGNORECASE
+    rf"(?i)(?<!\w){_any('cards')}(?:\s+[\w'’-]{{1,12}}){{0,3}}?{_COPULA}?\W{{0,4}}$"
 )
 
 
 def _is_card(match: re.Match[str]) -> bool:
     number = re.sub(r"\D", "", match["bare"])
-    before = match.string[max(0, match.start() - 60) : match.start()]
-    if not _issued(number) or _NOT_A_CARD.search(before[-40:]):
+    if not _issued(number) or _NOT_A_CARD.search(_before(match, 40)):
         return False
     # A number that is said to be a card's may have a wrong digit.
-    return _luhn(number) or bool(_CALLED_A_CARD.search(before))
+    return _luhn(number) or bool(_CALLED_A_CARD.search(_before(match, 60)))
 
 
 def _issued(number: str) -> bool:
@@ -514,22 +482,18 @@ _SOCIAL_SECURITY = re.compile(
 def _is_social_security(match: re.Match[str]) -> bool:
     """Return whether the key is 97 - number mod 97, with Corsica (2A, 2B) read as 19, 18 (INSEE)."""
     number = re.sub(r"[^\dAB]", "", match["number"].upper()).replace("2A", "19").replace("2B", "18")
-    before = match.string[max(0, match.start() - 40) : match.start()]
-    return int(match["key"]) == 97 - int(number) % 97 and not _NOT_A_CARD.search(before)
+    is_key = int(match["key"]) == 97 - int(number) % 97
+    return is_key and not _NOT_A_CARD.search(_before(match, 40))
 
 
 # Announced, with any grouping, or in the form that only such numbers have: 219-09-9999, QQ 12 34 56 C.
 _ANNOUNCED = rf"(?<!\w){_any('social_security')}{_BETWEEN}(?:{_COPULA}|\s*(?:n[°o]\.?)?\s+)"
 _US_SOCIAL_SECURITY = re.compile(r"(?<![\w.+/-])(?P<bare>\d{3}-\d\d-\d{4})(?![\w-])")
-_ANNOUNCED_US = re.compile(
-    rf"{_ANNOUNCED}(?P<bare>\d{{3}}[ .-]?\d\d[ .-]?\d{{4}})(?![\w-])", re.IGNORECASE
-)
+_ANNOUNCED_US = re.compile(rf"(?i){_ANNOUNCED}(?P<bare>\d{{3}}[ .-]?\d\d[ .-]?\d{{4}})(?![\w-])")
 _UK_SOCIAL_SECURITY = re.compile(
     r"(?<!\w)(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z](?P<gap>[ -]?)\d\d(?P=gap)\d\d(?P=gap)\d\d(?P=gap)[A-D](?!\w)"
 )
-_ANNOUNCED_UK = re.compile(
-    rf"{_ANNOUNCED}(?P<bare>[A-Z]{{2}} ?\d\d ?\d\d ?\d\d ?[A-D])(?!\w)", re.IGNORECASE
-)
+_ANNOUNCED_UK = re.compile(rf"(?i){_ANNOUNCED}(?P<bare>[A-Z]{{2}} ?\d\d ?\d\d ?\d\d ?[A-D])(?!\w)")
 # Without its key, or with a digit wrong.
 _ANNOUNCED_SOCIAL_SECURITY = re.compile(
     rf"{_ANNOUNCED}(?P<bare>[1-478]G?\d\dG?\d\dG?(?:\d\d|2[AB])G?\d{{3}}G?\d{{3}}(?:G?\d\d)?)(?!\w)".replace(
@@ -541,89 +505,82 @@ _ANNOUNCED_SOCIAL_SECURITY = re.compile(
 
 def _is_us_number(match: re.Match[str]) -> bool:
     number = re.sub(r"\D", "", match["bare"])
-    if (
-        number[:3] in ("000", "666")
-        or number[0] == "9"
-        or number[3:5] == "00"
-        or number.endswith("0000")
-    ):
-        return False
-    before = match.string[max(0, match.start() - 40) : match.start()]
-    return not _NOT_A_CARD.search(before)
+    unissued = re.match(r"000|666|9|...00|.*0000$", number)
+    return not (unissued or _NOT_A_CARD.search(_before(match, 40)))
 
 
-_Row = tuple[SecretKind, re.Pattern[str], Callable[[re.Match[str]], bool]]
-_ALWAYS: Callable[[re.Match[str]], bool] = bool
+class _Row(NamedTuple):
+    """A kind of secret: its pattern, what else a match must be, and the search in `_STARTS` for where it may begin."""
+
+    kind: SecretKind
+    pattern: re.Pattern[str]
+    is_secret: Callable[[re.Match[str]], bool] = bool
+    start: str | None = None
+
+
 # Most reliable first: on overlap, the first match wins.
 _PATTERNS: tuple[_Row, ...] = (
-    ("IBAN", _IBAN, _is_iban),
-    ("private key", _PRIVATE_KEY, _ALWAYS),
-    ("private key", _PUTTY_KEY, _ALWAYS),
-    ("private key", _BARE_KEY, _ALWAYS),
-    ("token", _JWT, _ALWAYS),
-    ("API key", _API_KEY, _is_key),
-    ("API key", _OTHER_KEY, _is_other_key),
-    ("API key", _ACCOUNT_KEY, _ALWAYS),
-    ("token", _BEARER, _has_digit),
-    ("token", _COOKIE, _has_digit),
-    ("social security number", _SOCIAL_SECURITY, _is_social_security),
-    ("social security number", _ANNOUNCED_SOCIAL_SECURITY, _ALWAYS),
-    ("social security number", _ANNOUNCED_UK, _ALWAYS),
-    ("social security number", _UK_SOCIAL_SECURITY, _ALWAYS),
-    ("card number", _CARD, _is_card),
-    ("social security number", _ANNOUNCED_US, _is_us_number),
-    ("social security number", _US_SOCIAL_SECURITY, _is_us_number),
-    ("card code", _CARD_CODE, _ALWAYS),
-    ("recovery phrase", _SEED, _ALWAYS),
-    ("recovery phrase", _RECOVERY_CODES, _ALWAYS),
-    ("password", _URL_PASSWORD, _ALWAYS),
-    ("password", _LOGIN, _ALWAYS),
-    ("API key", _NAMED_KEY, _is_mixed),
-    ("token", _PARAMETER, _is_set),
-    ("token", _WEBHOOK, _ALWAYS),
-    ("API key", _KEY_BESIDE, _is_random),
-    ("recovery phrase", _PASSPHRASE, _ALWAYS),
-    ("password", _WORDS_AFTER_SIGN, _is_words),
-    ("password", _WORDS_AFTER_IS, _is_worded),
-    ("password", _PIN, _is_pin),
-    ("password", _PASSWORD, _is_password),
-    ("password", _SETTING, _is_set),
-    ("password", _CODE, _is_private_code),
-    ("password", _PASSWORD_AFTER, _is_beside),
-    ("password", _PASSWORD_BESIDE, _is_beside),
-    ("password", _CREDENTIALS, _ALWAYS),
-    ("password", _WIFI, _ALWAYS),
-    ("password", _ACCOUNT, _ALWAYS),
-    ("password", _OPENED_BY, _opens),
-    ("password", _OPENS, _is_opening),
+    _Row("IBAN", _IBAN, _is_iban),
+    _Row("private key", _PRIVATE_KEY),
+    _Row("private key", _PUTTY_KEY),
+    _Row("private key", _BARE_KEY),
+    _Row("token", _JWT),
+    _Row("API key", _API_KEY, _is_key),
+    _Row("API key", _OTHER_KEY, _is_other_key),
+    _Row("API key", _ACCOUNT_KEY, start="name"),
+    _Row("token", _BEARER, _has_digit, "name"),
+    _Row("token", _COOKIE, _has_digit, "name"),
+    _Row("social security number", _SOCIAL_SECURITY, _is_social_security),
+    _Row("social security number", _ANNOUNCED_SOCIAL_SECURITY, start="name"),
+    _Row("social security number", _ANNOUNCED_UK, start="name"),
+    _Row("social security number", _UK_SOCIAL_SECURITY),
+    _Row("card number", _CARD, _is_card),
+    _Row("social security number", _ANNOUNCED_US, _is_us_number, "name"),
+    _Row("social security number", _US_SOCIAL_SECURITY, _is_us_number),
+    _Row("card code", _CARD_CODE, start="name"),
+    _Row("recovery phrase", _SEED, start="name"),
+    _Row("recovery phrase", _RECOVERY_CODES, start="name"),
+    _Row("password", _URL_PASSWORD),
+    _Row("password", _LOGIN),
+    _Row("API key", _NAMED_KEY, _is_mixed, "name"),
+    _Row("token", _PARAMETER, _is_set),
+    _Row("token", _WEBHOOK),
+    _Row("API key", _KEY_BESIDE, _is_random, "name"),
+    _Row("recovery phrase", _PASSPHRASE, start="name"),
+    _Row("password", _WORDS_AFTER_SIGN, _is_words, "name"),
+    _Row("password", _WORDS_AFTER_IS, _is_worded, "name"),
+    _Row("password", _PIN, _is_code, "name"),
+    _Row("password", _PASSWORD, _is_password, "name"),
+    _Row("password", _SETTING, _is_set, "setting"),
+    _Row("password", _CODE, _is_private_code, "code"),
+    _Row("password", _PASSWORD_AFTER, _is_beside),
+    _Row("password", _PASSWORD_BESIDE, _is_beside, "name"),
+    _Row("password", _CREDENTIALS, start="name"),
+    _Row("password", _WIFI, start="name"),
+    _Row("password", _ACCOUNT),
+    _Row("password", _OPENED_BY, _opens, "name"),
+    _Row("password", _OPENS, _is_opening, "opening"),
 )
-
-# Where a pattern may begin. One search finds it for all patterns that begin with a name, in lower case, since ignoring
-# case takes three times as long; each pattern is then tried at these places alone.
-_BY_NAME: Final[Mapping[re.Pattern[str], str]] = {
-    _ACCOUNT_KEY: "accountkey|shared",
-    _BEARER: "bearer|basic",
-    _COOKIE: "cookie:",
-    _ANNOUNCED_SOCIAL_SECURITY: _any("social_security"),
-    _ANNOUNCED_US: _any("social_security"),
-    _ANNOUNCED_UK: _any("social_security"),
-    _CARD_CODE: _any("card_codes"),
-    _SEED: _any("phrases"),
-    _RECOVERY_CODES: _any("recovery_codes"),
-    _PASSPHRASE: _any("passphrases"),
-    _WORDS_AFTER_SIGN: _any("passwords"),
-    _WORDS_AFTER_IS: _any("passwords"),
-    _PIN: _any("pins"),
-    _PASSWORD: _any("passwords"),
-    _PASSWORD_BESIDE: _any("passwords"),
-    _CREDENTIALS: _any("credentials"),
-    _WIFI: _any("networks"),
-    _OPENED_BY: rf"{_any('locks')}|{_any('locked')}",
-}
-_KEYS = rf"{_any('keys')}|{_any('tokens')}"
+# Where patterns may begin. One search finds it for all that begin with a name, in lower case, since ignoring case takes
+# three times as long; each pattern is then tried at these places alone.
+_BEGINNINGS = "|".join(
+    _any(role)
+    for role in (
+        *(
+            "social_security",
+            "card_codes",
+            "phrases",
+            "recovery_codes",
+            "passphrases",
+            "passwords",
+            "pins",
+        ),
+        *("credentials", "networks", "locks", "locked", "keys", "tokens"),
+    )
+)
 _STARTS: Final[Mapping[str, re.Pattern[str]]] = {
     "name": re.compile(
-        rf"(?=\w)(?:(?<!\w)(?={'|'.join(dict.fromkeys(_BY_NAME.values()))})|(?<![a-z])(?={_KEYS}))"
+        rf"(?<![a-z])(?=\w)(?=accountkey|shared|bearer|basic|cookie:|{_BEGINNINGS})"
     ),
     "code": re.compile(rf"(?<!\w)(?=\w)(?={_any('whose')}\s)"),
     "setting": re.compile(rf"{_any('settings')}(?=[\"'*`_]{{0,3}}\s*[:=：|])"),
@@ -631,16 +588,6 @@ _STARTS: Final[Mapping[str, re.Pattern[str]]] = {
         rf"(?<![\w€$£.,:/-])(?=\w)(?=[a-z]?\d|{_any('typing')}|{_any('before_code')}|{_numbers(0, 9)})"
     ),
 }
-_STARTS_AT: Final[Mapping[re.Pattern[str], str]] = {
-    **dict.fromkeys((*_BY_NAME, _NAMED_KEY, _KEY_BESIDE), "name"),
-    _CODE: "code",
-    _SETTING: "setting",
-    _OPENS: "opening",
-}
-# Looked up once: the hash of a pattern reads all of its program.
-_TRIED: tuple[tuple[_Row, str | None], ...] = tuple(
-    (row, _STARTS_AT.get(row[1])) for row in _PATTERNS
-)
 
 _ROLES: Final[Mapping[SecretKind, str]] = {
     "password": "passwords",
@@ -654,8 +601,7 @@ _ROLES: Final[Mapping[SecretKind, str]] = {
     "recovery phrase": "phrases",
 }
 _NAMES: Final[dict[SecretKind, re.Pattern[str]]] = {
-    kind: re.compile(rf"(?<![\w-]){_any(role)}(?![\w-])", re.IGNORECASE)
-    for kind, role in _ROLES.items()
+    kind: re.compile(rf"(?i)(?<![\w-]){_any(role)}(?![\w-])") for kind, role in _ROLES.items()
 }
 
 
@@ -691,7 +637,7 @@ def _candidates(text: str) -> Iterator[Secret]:
         name: [place.start() for place in search.finditer(lowered)]
         for name, search in _STARTS.items()
     }
-    for (kind, pattern, is_secret), start in _TRIED:
+    for kind, pattern, is_secret, start in _PATTERNS:
         ahead = None if start is None else iter(places[start])
         position = 0
         while match := _next(pattern, text, position, ahead):

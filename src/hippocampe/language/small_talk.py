@@ -4,9 +4,8 @@ The words are data: `language/*/small_talk.toml`. A message with any other word 
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from functools import cache
-from itertools import product
 from typing import Final
 
 from hippocampe.language.lexicon import any_of, load_all, words_of
@@ -18,8 +17,6 @@ MAX_WORDS: Final = 60
 """Longer messages are not small talk."""
 _FILE: Final = "small_talk"
 _DRAWN_OUT: Final = re.compile(r"([^\W\d_])\1+")
-_WORDS: Final = re.compile(r"(?:[\w ]\?|\w)+")
-_OPTIONAL: Final = re.compile(r"([\w ])\?")
 
 
 def is_small_talk(text: str, *, names: Collection[str] = ()) -> bool:
@@ -33,14 +30,16 @@ def is_small_talk(text: str, *, names: Collection[str] = ()) -> bool:
     found = words_by_accent(text[: MAX_WORDS * 40])
     if len(found) > MAX_WORDS:
         return False
-    ignored, spoken = _folded(names), list[str]()
-    for word in map(_short, found):
-        # The first word of most messages decides, which costs less than looking for phrases.
-        if word not in _possible_words() and word not in ignored:
+    line, ignored, at = _short(" ".join(("", *found))), _folded(names), 0
+    while at < len(line):
+        if phrase := _phrases().match(line, at):
+            at = phrase.end()
+            continue
+        word = line[at + 1 :].partition(" ")[0]
+        if word not in _short_words("words") and word not in ignored:
             return False
-        spoken.append(word)
-    line = _phrases().sub(" ", "".join(f" {word}" for word in spoken))
-    return _short_words("words") >= set(line.split()) - ignored
+        at += 1 + len(word)
+    return True
 
 
 def reports_small_talk(statement: str, *, names: Collection[str] = ()) -> bool:
@@ -74,25 +73,5 @@ def _short_words(role: str) -> frozenset[str]:
 
 @cache
 def _phrases() -> re.Pattern[str]:
-    return re.compile(rf"(?: {any_of(_written_phrases())})(?= |$)")
-
-
-@cache
-def _written_phrases() -> tuple[str, ...]:
     phrases: list[str] = load_all(_FILE)["phrases"]
-    return tuple(map(_short, phrases))
-
-
-@cache
-def _possible_words() -> frozenset[str]:
-    """The words of small talk, those of the phrases included: a message with any other word is none."""
-    written = {found for each in _written_phrases() for found in _WORDS.findall(each)}
-    spelled = {word for each in written for text in _spellings(each) for word in text.split()}
-    return _short_words("words") | spelled
-
-
-def _spellings(words: str) -> Iterator[str]:
-    """The texts that words of a regular expression match: "amie?s?" four, "any ?time" two."""
-    parts = _OPTIONAL.split(words)
-    choices = [(part, "") if at % 2 else (part,) for at, part in enumerate(parts)]
-    return map("".join, product(*choices))
+    return re.compile(rf" {any_of(map(_short, phrases))}(?= |$)")

@@ -10,8 +10,7 @@ from hippocampe.language.text import fold
 
 def proper_names_in(text: str) -> frozenset[str]:
     """Return the folded words of the proper names in a text."""
-    statement = parse(text)
-    return frozenset(proper_names(statement.words, statement))
+    return frozenset(proper_names(parse(text)))
 
 
 def subjects_of(text: str) -> frozenset[str]:
@@ -20,7 +19,7 @@ def subjects_of(text: str) -> frozenset[str]:
     In a text without capitals, the first word is taken for a name unless it is a function word.
     """
     statement = parse(text)
-    found = set(proper_names(statement.words, statement))
+    found = set(proper_names(statement))
     for relation in relations(statement):
         if relation.subject not in ("", "we", "they"):
             found.add(relation.subject)

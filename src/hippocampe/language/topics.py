@@ -6,7 +6,7 @@ one integer, so that many texts are compared at once.
 """
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, reduce
 from typing import Final
 
 from hippocampe.language.lexicon import load_all
@@ -36,10 +36,7 @@ def topic(name: str) -> int:
 
 def topic_numbers(topics: Iterable[int]) -> list[int]:
     """Return the numbers of all topics set in any of these bit sets, except small talk."""
-    union = 0
-    for bits in topics:
-        union |= bits
-    union &= ~GREETING
+    union = reduce(int.__or__, topics, 0) & ~GREETING
     return [bit for bit in range(union.bit_length()) if union >> bit & 1]
 
 

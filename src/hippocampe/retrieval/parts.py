@@ -191,7 +191,7 @@ def _names(corpus: Corpus, text: str, request: RecallRequest) -> list[str]:
     if not text:
         return []
     statement = parse(text)
-    named = proper_names(statement.words, statement)
+    named = proper_names(statement)
     there = corpus.vocabulary.counts(request.scope.space, named)
     companions = corpus.settings.of(request.scope.space).companion_names
     own = {*fold_subjects(companions), *fold_subjects([request.scope.user or ""])}

@@ -246,7 +246,7 @@ def _owned(relative: Relative, speaker: str | None) -> Relative | None:
 
 def _names(statement: Statement) -> dict[str, str]:
     """The names in a statement as they are written, by their folded form."""
-    named = set(proper_names(statement.words, statement))
+    named = set(proper_names(statement))
     if statement.subject == "name":
         named.add(statement.words[0].norm)
     return {word.norm: word.surface for word in statement.words if word.norm in named}

@@ -1,6 +1,8 @@
 """Find when the event of a statement happens, if it is told relative to now.
 
-Wall-clock arithmetic is done in the zone of the speaker, where days begin; returned datetimes are UTC.
+Wall-clock arithmetic is done in the zone of the speaker, where days begin; returned datetimes are UTC. In all functions
+`text` is of any length, `now` is the time of the statement, aware, and `timezone` is the zone of its speaker. A naive
+`now` or an unknown timezone raises `InvalidInput`.
 """
 
 from datetime import datetime, timedelta
@@ -17,18 +19,7 @@ LONGEST_EVENT = timedelta(days=10)
 MAX_EVENT_CHARACTERS = 500
 """Characters of a statement searched for the time of its event. Longer statements tell several events."""
 _OF_NOW: Final = frozenset(
-    (
-        "day",
-        "ago",
-        "ago_after",
-        "later",
-        "part",
-        "dayname",
-        "weekday_and_day",
-        "period",
-        "weekends",
-        "rolling",
-    )
+    "day ago ago_after later part dayname weekday_and_day period weekends rolling".split()
 )
 """The kinds of expressions that name another time on another day."""
 
@@ -39,18 +30,10 @@ def parse_event(text: str, *, now: datetime, timezone: str | ZoneInfo) -> dateti
     A date without a year may be past or future, a bare weekday may be a habit, and the middle of last year is not a
     date: these give None, and so does a statement with several times.
 
-    Args:
-        text: A statement, of any length.
-        now: The time of the statement; aware.
-        timezone: Zone of the speaker.
-
     Returns:
         The middle of the time named, UTC; noon for a day. A night is on the day on which it begins.
-
-    Raises:
-        InvalidInput: `now` has no timezone, or `timezone` is unknown.
     """
-    found = _event(text, as_utc(now, name="now").astimezone(as_zone(timezone)))
+    found = _event(text, now, timezone)
     return _middle(found) if found else None
 
 
@@ -62,16 +45,10 @@ def days_told(
     A date that is the same whenever it is told is left out, and so is a habit.
 
     Args:
-        text: A statement, of any length.
-        now: The time of the statement; aware.
-        timezone: Zone of the speaker.
         past: Whether it tells of the past, so that a bare weekday is the last one; else it is today or the next one.
 
     Returns:
         For each expression the start of its first day and the end of its last one, UTC.
-
-    Raises:
-        InvalidInput: `now` has no timezone, or `timezone` is unknown.
     """
     here = as_utc(now, name="now").astimezone(as_zone(timezone))
     days: list[tuple[datetime, datetime]] = []
@@ -92,7 +69,6 @@ def days_of_stamp(
     Args:
         stamp: A date as written: "2026-03-02", "02/03".
         now: The time of the statement, from which a year is completed; aware.
-        timezone: Zone of the speaker.
     """
     here = as_utc(now, name="now").astimezone(as_zone(timezone))
     return [in_utc(found.span) for found in time_expressions(stamp, here)]
@@ -102,25 +78,19 @@ def is_vague_event(text: str, at: datetime, *, now: datetime, timezone: str | Zo
     """Return whether a statement dates its event by a longer time than a day: "last week", "a few days ago".
 
     Args:
-        text: A statement, of any length.
         at: The time of the event; False if it is another than the one that `parse_event` finds.
-        now: The time of the statement; aware.
-        timezone: Zone of the speaker.
-
-    Raises:
-        InvalidInput: `now` has no timezone, or `timezone` is unknown.
     """
-    found = _event(text, as_utc(now, name="now").astimezone(as_zone(timezone)))
+    found = _event(text, now, timezone)
     if found is None or _middle(found) != at:
         return False
     start, end = found.span
     return end - start > DAY and not _counts_days(found)
 
 
-def _event(text: str, here: datetime) -> Expression | None:
+def _event(text: str, now: datetime, timezone: str | ZoneInfo) -> Expression | None:
     """The only time expression of a statement, if it tells when an event happens."""
-    told = time_expressions(text[:MAX_EVENT_CHARACTERS], here)
-    found = [each for each in told if each.sure]
+    here = as_utc(now, name="now").astimezone(as_zone(timezone))
+    found = [each for each in time_expressions(text[:MAX_EVENT_CHARACTERS], here) if each.sure]
     return found[0] if len(found) == 1 and _is_event(found[0]) else None
 
 

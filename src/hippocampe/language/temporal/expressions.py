@@ -63,17 +63,9 @@ class Expression:
         """The kind of its window."""
         if "part" in self.groups:
             return "part"
-        if self.name != "period":
-            return RESOLVERS[self.name][1]
-        match PERIODS.get(self.groups["unit"]):
-            case "week":
-                return "week"
-            case "month":
-                return "month"
-            case "year":
-                return "year"
-            case _:
-                return "weekend"
+        if self.name == "period":
+            return PERIODS.get(self.groups["unit"], "weekend")
+        return RESOLVERS[self.name][1]
 
     def coming(self, here: datetime) -> Span:
         """The span; for a bare weekday or a date without a year that is over, the next one."""

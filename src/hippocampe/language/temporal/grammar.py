@@ -70,7 +70,7 @@ _LENGTHS = {
     "fortnight": DAY * 14, "month": DAY * 30.44, "year": DAY * 365.25,
 }  # fmt: skip
 UNITS = {name: _LENGTHS[role] for name, role in _roles("units").items()}
-PERIODS = {
+PERIODS: Mapping[str, Any] = {
     name: "year" if role == "last_year" else role for name, role in _roles("periods").items()
 }
 _BEFORE_UNITS = [name for name, role in _roles("periods").items() if role != "last_year"]
@@ -105,8 +105,7 @@ def _any_name(names: Iterable[str]) -> str:
 
 
 def _phrases(role: str) -> str:
-    found: str | list[str] = _EXPRESSIONS[role]
-    return any_of(found.split() if isinstance(found, str) else found)
+    return any_of(_EXPRESSIONS[role])
 
 
 _PREFIXES: Final[Mapping[str, list[str]]] = _TIME["prefix"]

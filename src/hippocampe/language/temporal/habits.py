@@ -1,4 +1,7 @@
-"""Find the days on which a habit of a statement recurs: "yoga is every Wednesday", "le mardi soir", "on weekends"."""
+"""Find the days on which a habit of a statement recurs: "yoga is every Wednesday", "le mardi soir", "on weekends".
+
+In all functions `timezone` is the zone of the speaker, in which days begin; an unknown one raises `InvalidInput`.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -40,45 +43,24 @@ LONGEST: Final = 8 * DAY
 def recurring(statement: str, within: TimeWindow, *, timezone: str | ZoneInfo) -> list[TimeWindow]:
     """Find the times within a window at which a habit recurs: each Wednesday, or the evening of it.
 
-    Args:
-        statement: A statement, of any length.
-        within: The window.
-        timezone: Zone of the speaker: days begin there.
-
     Returns:
         A window for each day, or for the part of it that the statement names; none if `within` is longer than `LONGEST`.
-
-    Raises:
-        InvalidInput: `timezone` is unknown.
     """
     folded = fold(statement)
-    days = list(_habits(folded))
-    if not days or within.end - within.start > LONGEST:
-        return []
+    habits = list(_habits(folded))
     found: list[TimeWindow] = []
-    day = start_of_day(within.start.astimezone(as_zone(timezone)))
-    while day < within.end:
-        for weekdays, part, span in days:
+    for day in _days(within, timezone) if habits else ():
+        for weekdays, part, span in habits:
             if day.weekday() in weekdays:
                 first, last = HOURS[part] if part else (0, 24)
                 start, end = (day + timedelta(hours=each) for each in (first, last))
                 kind = "part" if part else "day"
                 found.append(TimeWindow(start, end, folded[slice(*span)], span, kind))
-        day += DAY
     return found
 
 
 def next_time(question: str, *, now: datetime, timezone: str | ZoneInfo) -> TimeWindow | None:
-    """Find the next time of the habits that a question asks for: "what do I do on Saturdays?"; None if it names none.
-
-    Args:
-        question: A question, of any length.
-        now: Time of the question; aware.
-        timezone: Zone of the speaker: days begin there.
-
-    Raises:
-        InvalidInput: `timezone` is unknown.
-    """
+    """Find the next time of the habits that a question asks for: "what do I do on Saturdays?"; None if it names none."""
     week = TimeWindow(now, now + 7 * DAY, "", (0, 0), "day")
     found = next(iter(recurring(question, week, timezone=timezone)), None)
     if found is None or len(fold(question)) != len(question):
@@ -87,23 +69,18 @@ def next_time(question: str, *, now: datetime, timezone: str | ZoneInfo) -> Time
 
 
 def names_of_days(within: TimeWindow, *, timezone: str | ZoneInfo) -> frozenset[str]:
-    """Return the folded words for the days of a window, by which a habit may name them; none if it is longer than `LONGEST`.
-
-    Args:
-        within: The window.
-        timezone: Zone of the speaker: days begin there.
-
-    Raises:
-        InvalidInput: `timezone` is unknown.
-    """
-    if within.end - within.start > LONGEST:
-        return frozenset()
-    day, days = start_of_day(within.start.astimezone(as_zone(timezone))), set[int]()
-    while day < within.end:
-        days.add(day.weekday())
-        day += DAY
+    """Return the folded words for the days of a window, by which a habit may name them; none if it is longer than `LONGEST`."""
+    days = {day.weekday() for day in _days(within, timezone)}
     names = frozenset(name for name, number in WEEKDAYS.items() if number in days)
     return names if days.isdisjoint(_WEEKEND) else names | words_of("weekday.weekend", file="time")
+
+
+def _days(within: TimeWindow, timezone: str | ZoneInfo) -> Iterator[datetime]:
+    """The days of a window, each by its start; none if it is longer than `LONGEST`."""
+    day = start_of_day(within.start.astimezone(as_zone(timezone)))
+    while day < within.end and within.end - within.start <= LONGEST:
+        yield day
+        day += DAY
 
 
 def _habits(folded: str) -> Iterator[tuple[tuple[int, ...], str | None, tuple[int, int]]]:

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from hippocampe.language.proper_name import ProperName
+from hippocampe.curation.subject import NamedSubject
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from hippocampe.language.proper_name import ProperName
     ],
 )
 def test_a_name_is_found(name: str, text: str) -> None:
-    assert ProperName.of(name).is_in(text)
+    assert NamedSubject(name).is_in_text(text)
 
 
 @pytest.mark.parametrize(
@@ -52,9 +52,9 @@ def test_a_name_is_found(name: str, text: str) -> None:
     ],
 )
 def test_a_common_word_is_not(name: str, text: str) -> None:
-    assert not ProperName.of(name).is_in(text)
+    assert not NamedSubject(name).is_in_text(text)
 
 
 def test_the_whole_text_in_any_case() -> None:
-    assert ProperName.of("Jean-Marc").is_whole("jean marc")
-    assert not ProperName.of("Rose").is_whole("vin rose")
+    assert NamedSubject("Jean-Marc").is_in_title("jean marc")
+    assert not NamedSubject("Rose").is_in_title("vin rose")
