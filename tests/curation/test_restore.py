@@ -55,6 +55,33 @@ def test_two_memories_can_take_turns(hippo: Hippocampe, scope: Scope) -> None:
     assert hippo.verify().ok
 
 
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("David habite à Ordizan", "David a déménagé à Toulouse"),
+        ("David lives in Lyon", "David moved to Toulouse"),
+    ],
+)
+def test_what_a_person_restored_stays_when_its_former_successor_is_erased(
+    hippo: Hippocampe, scope: Scope, first: str, then: str
+) -> None:
+    old, wrong = add(hippo, scope, first), add(hippo, scope, then)
+    assert wrong.id == hippo.get(old.id, scope=scope).superseded_by
+    hippo.restore(old.id, scope=scope)
+    assert hippo.erase(id=wrong.id, scope=scope).ids == (wrong.id,)
+    assert contents(hippo, scope) == [first]
+    assert hippo.verify().ok
+
+
+def test_what_replaced_a_memory_is_erased_with_it(hippo: Hippocampe, scope: Scope) -> None:
+    towns = ("Ordizan", "Toulouse", "Tarbes")
+    first, second, third = (add(hippo, scope, f"David habite à {town}").id for town in towns)
+    assert set(hippo.erase(id=first, dry_run=True, scope=scope).ids) == {first, second, third}
+    hippo.restore(second, scope=scope)
+    assert set(hippo.erase(id=first, dry_run=True, scope=scope).ids) == {first, second, third}
+    assert hippo.erase(id=third, dry_run=True, scope=scope).ids == (third,)
+
+
 def test_an_exact_double_of_a_current_memory_is_not_restored(
     hippo: Hippocampe, scope: Scope
 ) -> None:
