@@ -31,8 +31,8 @@ def count(connection: Connection, space: str, now: datetime) -> dict[str, Any]:
     by_collection: dict[str, int] = {}
     for collection, _, many in rows:
         by_collection[collection] = by_collection.get(collection, 0) + many
-    lasts = (func.max(memory.c.updated_at), func.max(memory.c.forgotten_at))
-    times = connection.execute(select(*lasts).where(memory.c.space == space)).one()
+    lasts = select(func.max(memory.c.updated_at), func.max(memory.c.forgotten_at))
+    changed, forgotten = connection.execute(lasts.where(memory.c.space == space)).one()
     return {
         "memories": by_collection,
         "categories": {f"{name}/{category}": many for name, category, many in rows if category},
@@ -44,7 +44,7 @@ def count(connection: Connection, space: str, now: datetime) -> dict[str, Any]:
         "live": number(message.c.live.is_(True), of=message),
         "reviews": _pairs_to_review(connection, space),
         "jobs": job_states(connection, space),
-        "last_written": max(filter(None, times), default=None),
+        "last_written": max(changed, forgotten or changed) if changed else None,
     }
 
 
