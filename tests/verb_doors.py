@@ -262,7 +262,9 @@ def rest(world: World, server: Server, verb: str, arguments: Arguments) -> Json:
         content=None if endpoint.file is None else Path(arguments[endpoint.file]).read_bytes(),
         timeout=60,
     )
-    assert answer.is_success, answer.text
+    if not answer.is_success:
+        problem = answer.json()
+        return {"error": problem["detail"], "kind": problem["type"].rpartition(":")[2]}
     if answer.status_code == 204:
         return None
     if verb == "export_to":
