@@ -16,6 +16,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from hashed import install
 from hippocampe import Hippocampe, InvalidInput
+from hippocampe.client import transfer
 from hippocampe.client.local import LocalConnection
 from hippocampe.client.wire import encode
 from hippocampe.server.app import create_app
@@ -319,6 +320,12 @@ def test_an_argument_of_a_wrong_type_is_refused_by_the_owner(verb: str, world: W
                     unclear.append(f"{name}={wrong!r}: {refused}")
     assert not unclear, "\n".join(unclear)
     assert (world.hippo.stats(scope=ME), world.hippo.settings(scope=ME)) == before
+
+
+def test_import_and_export_take_over_http_what_the_verbs_take() -> None:
+    for verb, call in transfer.VERBS.items():
+        takes = inspect.signature(call).parameters.keys() - {"connection", "space"}
+        assert verbs()[verb].parameters.keys() - {"self"} <= takes, verb
 
 
 LABELS = {

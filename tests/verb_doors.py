@@ -237,7 +237,6 @@ REST: dict[str, Endpoint] = {
     ),
     "import_from": Endpoint(
         "POST /api/import",
-        lacks=frozenset({"one_space"}),
         more={"name": "talk.txt"},
         file="path",
     ),

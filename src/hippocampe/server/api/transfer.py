@@ -45,6 +45,9 @@ async def import_file(
     name: Annotated[
         str, Query(description="The name of the file: a chat of WhatsApp has its channel from it.")
     ] = "import",
+    one_space: Annotated[
+        bool, Query(description="Skip and report messages that name another space.")
+    ] = False,
     dry_run: Annotated[
         bool, Query(description="Store nothing, and answer what would be added.")
     ] = False,
@@ -63,7 +66,7 @@ async def import_file(
                 scope=scope,
                 format=format,
                 timezone=timezone,
-                one_space=has_key,
+                one_space=one_space or has_key,
                 dry_run=dry_run,
             )
         except (InvalidInput, UnreadableFile) as exc:
