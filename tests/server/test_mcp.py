@@ -199,6 +199,10 @@ def test_the_tools_of_an_assistant(client: httpx.Client, memory: Hippocampe) -> 
         found = await call(mcp, "memory__search", **everything)
         kinds = {each["kind"] for each in found.structured_content["items"]}
         assert kinds == {"memory", "turn"}
+        [turn] = [
+            each["id"] for each in found.structured_content["items"] if each["kind"] == "turn"
+        ]
+        assert "by their topic" in await failed(mcp, "delete_memory", id=turn, reason="faux")
         scores = [each["score"] for each in found.structured_content["items"]]
         assert scores == sorted(scores, reverse=True)
         known = await mcp.call_tool("memory__about", {"name": "Owen"})
