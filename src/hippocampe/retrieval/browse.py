@@ -173,7 +173,7 @@ def about(
     """
     check_limit(limit)
     named = scope.user if name is None else check_id(name, name="name")
-    if named is None:
+    if named is None or not named.strip():
         raise InvalidInput("nobody is named: give a name, or a user.")
     if scope.user is not None and means_speaker(named):
         named = scope.user
