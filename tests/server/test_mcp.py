@@ -209,6 +209,7 @@ def test_the_tools_of_an_assistant(client: httpx.Client, memory: Hippocampe) -> 
         [item] = known.structured_content["items"]
         assert item["content"] == "Owen a un voilier"
         assert "give a name" in await failed(mcp, "memory__about")
+        assert "It takes name, limit" in await failed(mcp, "memory__about", nam="Owen")
         blank = await mcp.call_tool("memory__about", {"name": ""})
         assert "at least 1 character" in blank.content[0].text
         said = await call(mcp, "memory__search_text", query='"le voilier"')

@@ -3,8 +3,6 @@
 import inspect
 from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, fields
-from functools import reduce
-from operator import or_
 from types import NoneType
 from typing import Annotated, Any, Literal, cast, get_args, get_origin, get_type_hints
 
@@ -19,12 +17,13 @@ from pydantic import (
     create_model,
     model_validator,
 )
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from hippocampe.client.calls import signature_of
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.language.i18n import languages
 from hippocampe.language.text import without_lone_surrogates
+from hippocampe.server.http.faults import MAX_NAME
 from hippocampe.types import (
     MAX_CONTENT_CHARACTERS,
     MAX_LABEL_CHARACTERS,
@@ -125,8 +124,13 @@ class Body(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _few(cls, value: Any) -> Any:
-        return _few(value)
+    def _known(cls, value: Any) -> Any:
+        if isinstance(_few(value), dict):
+            named = {str(name)[:MAX_NAME] for name in cast("dict[str, Any]", value)}
+            if unknown := named - cls.model_fields.keys():
+                said = {"unknown": ", ".join(sorted(unknown)), "known": ", ".join(cls.model_fields)}
+                raise PydanticCustomError("unknown", "{unknown}: unknown. It takes {known}", said)
+        return cast("Any", value)
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of the call, without those that the request leaves to the verb."""
@@ -185,7 +189,10 @@ def _json_type(name: str, hint: Any) -> Any:
 def _open(hint: Any) -> Any:
     """A type whose choices the verb checks."""
     if NoneType in get_args(hint):
-        return reduce(or_, map(_open, get_args(hint)))
+        kinds: Any = None
+        for kind in get_args(hint):
+            kinds = kinds if kind is NoneType else _open(kind) | kinds
+        return kinds
     if get_origin(hint) is Literal:
         return Annotated[str, Says({"enum": [*get_args(hint)]})]
     if get_origin(hint) is Sequence:
