@@ -116,6 +116,8 @@ REFUSED: dict[str, tuple[Act, str]] = {
     "messages limit": (lambda h: h.messages(scope=HERE, limit=-1), "1 to 1000"),
     "text limit": (lambda h: h.search_text("a", scope=HERE, limit=-1), "1 to 1000"),
     "mode": (recall(mode="magic"), "choose from hybrid"),
+    "name of nobody": (lambda hippo: hippo.about(" ", scope=HERE), "nobody is named"),
+    "category of a search": (recall(category="magic"), "unknown category .magic.: choose from"),
     "score": (recall(min_score=2), "from 0 to 1"),
     "recall collection": (recall(collections=["attic"]), "choose from memory"),
     "collections is text": (recall(collections="memory"), "list"),

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from hashed import install
 from hippocampe import Hippocampe, InvalidInput
+from hippocampe.client import transfer
 from hippocampe.client.local import LocalConnection
 from hippocampe.client.wire import encode
 from hippocampe.server.app import create_app
@@ -319,6 +320,60 @@ def test_an_argument_of_a_wrong_type_is_refused_by_the_owner(verb: str, world: W
                     unclear.append(f"{name}={wrong!r}: {refused}")
     assert not unclear, "\n".join(unclear)
     assert (world.hippo.stats(scope=ME), world.hippo.settings(scope=ME)) == before
+
+
+def test_import_and_export_take_over_http_what_the_verbs_take() -> None:
+    for verb, call in transfer.VERBS.items():
+        takes = inspect.signature(call).parameters.keys() - {"connection", "space"}
+        assert verbs()[verb].parameters.keys() - {"self"} <= takes, verb
+
+
+LABELS = {
+    *("id", "other_id", "source_id", "target_id", "turn_id", "name", "key", "kind"),
+    *("type", "collection", "category", "user", "channel", "external_id", "label"),
+}
+
+
+def unusable(argument: str, hint: Any) -> list[Any]:
+    """Values of the type of an argument that no verb takes: out of bounds, or none of its choices."""
+    kinds = get_args(hint) if type(None) in get_args(hint) else (hint,)
+    found = list[Any]()
+    for kind in kinds:
+        if get_origin(kind) is Literal:
+            found.append("rhubarbe")
+        elif kind is int:
+            found.append(-1)
+        elif argument in ("types", "collections", "states", "kinds"):
+            found.append(["rhubarbe"])
+        elif argument == "subjects":
+            found.append(["owen"] * 101)
+        elif kind is str and argument in LABELS:
+            found.append("x" * 201)
+    return found
+
+
+@pytest.mark.parametrize("door", [door for door in DOORS if door != "library"])
+def test_a_door_refuses_a_value_in_the_words_of_the_library(
+    door: str, world: World, server: Server
+) -> None:
+    different, tried = list[str](), 0
+    for verb in CASES.keys() - ABSENT[door]:
+        hints = get_type_hints(getattr(Hippocampe, verb))
+        lacks = LACKS.get(door, {}).get(verb, frozenset[str]())
+        cases = [
+            {name: value for name, value in case(world).items() if name not in lacks}
+            for case in CASES[verb]
+        ]
+        for argument in verbs()[verb].parameters.keys() - lacks - {"self", "scope", "progress"}:
+            for wrong in unusable(argument, hints.get(argument)):
+                given = next(each for each in cases if argument in each) | {argument: wrong}
+                refused = DOORS["library"](world, server, verb, given)
+                assert refused.keys() == {"error", "kind"}, (verb, argument, refused)
+                answer = DOORS[door](world, server, verb, given)
+                different += [f"{verb} {each}" for each in differences(answer, refused)]
+                tried += 1
+    assert not different, "\n".join(different)
+    assert tried > 40
 
 
 def test_a_setting_of_a_wrong_type_is_refused_by_the_owner(world: World) -> None:

@@ -237,7 +237,6 @@ REST: dict[str, Endpoint] = {
     ),
     "import_from": Endpoint(
         "POST /api/import",
-        lacks=frozenset({"one_space"}),
         more={"name": "talk.txt"},
         file="path",
     ),
@@ -262,7 +261,9 @@ def rest(world: World, server: Server, verb: str, arguments: Arguments) -> Json:
         content=None if endpoint.file is None else Path(arguments[endpoint.file]).read_bytes(),
         timeout=60,
     )
-    assert answer.is_success, answer.text
+    if not answer.is_success:
+        problem = answer.json()
+        return {"error": problem["detail"], "kind": problem["type"].rpartition(":")[2]}
     if answer.status_code == 204:
         return None
     if verb == "export_to":

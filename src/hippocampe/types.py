@@ -562,7 +562,8 @@ class Stats:
     """Counts of one space, and the state of the whole index.
 
     `memories` counts current memories by collection, `categories` those of `self` and `goal` by
-    `collection/category`, `jobs` runs of background jobs by state; `indexed` counts points by kind over
+    `collection/category`, `jobs` runs of background jobs by state, `pending` changes that are not durable in the
+    index yet; `indexed` counts points by kind over
     all spaces, none while the index is down. Since the data was opened:
     `outages` counts the outages of each optional part, `retrievals_dropped` the injections that were not
     logged, because too many waited or because another process erased in their space. With `disk_full`, the disk

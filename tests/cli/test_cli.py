@@ -637,6 +637,16 @@ class TestMemories:
         assert done.returncode == 1 and said.startswith(message)
         assert len(said.splitlines()) == 1
 
+    def test_notes_of_the_configuration(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "Semis.md").write_text("On sème en mars.\n", "utf-8")
+        monkeypatch.setenv("HIPPOCAMPE_NOTES_FOLDER", str(tmp_path))
+        monkeypatch.setenv("HIPPOCAMPE_NOTES_SPACE", "garden")
+        assert [each["path"] for each in run("notes", "--json").json] == ["Semis.md"]
+        assert run("stats", "--space", "garden", "--json").json["indexed"]["note"] == 1
+        assert f"notes: 1 in {tmp_path}" in run("doctor").out
+
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
     @pytest.mark.parametrize(
         ("locale", "message"),

@@ -190,7 +190,8 @@ def test_it_looks_for_the_embedder_and_the_notes(
     assert "very-secret" not in str(unavailable.value)
     (tmp_path / "vault").mkdir()
     (tmp_path / "vault" / "a.md").write_text("Bonjour")
-    assert reach.notes(Config(tmp_path, notes_folder=tmp_path / "vault"))[1].endswith("1 notes")
+    vault = tmp_path / "vault"
+    assert reach.notes(Config(tmp_path, notes_folder=vault))[1] == f"1 in {vault}"
     with pytest.raises(NotesUnavailable):
         reach.notes(Config(tmp_path, notes_folder=tmp_path / "none"))
 

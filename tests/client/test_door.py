@@ -144,7 +144,7 @@ def test_files_of_the_client_are_sent_and_received(
     other = Scope(space="other")
     assert remote.import_from(target, scope=other, format="hippocampe").added == 1
     assert hippo.recent(scope=other)[0].content == "Nina aime le thé vert"
-    with pytest.raises(hippocampe.UnreadableFile, match="no such file"):
+    with pytest.raises(hippocampe.UnreadableFile, match="cannot import .*: No such file"):
         remote.import_from(tmp_path / "missing.jsonl", scope=ME)
     with pytest.raises(InvalidInput, match="pack it as a zip"):
         remote.import_from(tmp_path, scope=ME)

@@ -1,5 +1,7 @@
 """Restoring, editing and settling by hand leave no two current memories at odds."""
 
+from datetime import timedelta
+
 import pytest
 
 from conftest import FakeClock, Opener
@@ -53,6 +55,58 @@ def test_two_memories_can_take_turns(hippo: Hippocampe, scope: Scope) -> None:
         hippo.restore(back.id, scope=scope)
         assert contents(hippo, scope) == [back.content]
     assert hippo.verify().ok
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("David habite à Ordizan", "David a déménagé à Toulouse"),
+        ("David lives in Lyon", "David moved to Toulouse"),
+    ],
+)
+def test_what_a_person_restored_stays_when_its_former_successor_is_erased(
+    hippo: Hippocampe, scope: Scope, first: str, then: str
+) -> None:
+    old, wrong = add(hippo, scope, first), add(hippo, scope, then)
+    assert wrong.id == hippo.get(old.id, scope=scope).superseded_by
+    hippo.restore(old.id, scope=scope)
+    assert hippo.erase(id=wrong.id, scope=scope).ids == (wrong.id,)
+    assert contents(hippo, scope) == [first]
+    assert hippo.verify().ok
+
+
+def test_what_replaced_a_memory_is_erased_with_it(hippo: Hippocampe, scope: Scope) -> None:
+    towns = ("Ordizan", "Toulouse", "Tarbes")
+    first, second, third = (add(hippo, scope, f"David habite à {town}").id for town in towns)
+    assert set(hippo.erase(id=first, dry_run=True, scope=scope).ids) == {first, second, third}
+    hippo.restore(second, scope=scope)
+    assert set(hippo.erase(id=first, dry_run=True, scope=scope).ids) == {first, second, third}
+    assert hippo.erase(id=third, dry_run=True, scope=scope).ids == (third,)
+
+
+@pytest.mark.parametrize(
+    ("language", "content", "told"),
+    [
+        ("fr", "Paul joue du tuba", "(il y a 10 jours)"),
+        ("en", "Paul plays the tuba", "(10 days ago)"),
+    ],
+)
+def test_a_deletion_that_is_undone_confirms_nothing(
+    hippo: Hippocampe, clock: FakeClock, language: str, content: str, told: str
+) -> None:
+    here = Scope(user="ann", channel="lobby")
+    hippo.update_settings(scope=here, language=language, hook_timeout_ms=10_000)
+    kept = add(hippo, here, content, type="identity")
+    clock.advance(days=9)
+    hippo.delete(kept.id, scope=here, reason="faux")
+    written = hippo.stats(scope=here).last_written
+    assert written is not None
+    assert hippo.now() - written < timedelta(minutes=1)
+    clock.advance(days=1)
+    restored = hippo.restore(kept.id, scope=here)
+    assert isinstance(restored, Memory)
+    assert restored.updated_at == kept.updated_at
+    assert f"{content} {told}" in hippo.before_turn("tuba", scope=here).text
 
 
 def test_an_exact_double_of_a_current_memory_is_not_restored(

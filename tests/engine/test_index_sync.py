@@ -97,6 +97,7 @@ def test_what_a_kill_left_out_of_the_index_is_replayed(
         writer.wait()
     hippo = opener()
     assert hippo.stats(scope=scope).pending > 20
+    assert hippo.stats(scope=Scope(space="other")).pending == 0
     everything(hippo, scope, range(20))
     assert hippo.recall("parapluie", scope=scope, mode="text") == []
     hippo.flush()

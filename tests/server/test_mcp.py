@@ -199,12 +199,17 @@ def test_the_tools_of_an_assistant(client: httpx.Client, memory: Hippocampe) -> 
         found = await call(mcp, "memory__search", **everything)
         kinds = {each["kind"] for each in found.structured_content["items"]}
         assert kinds == {"memory", "turn"}
+        [turn] = [
+            each["id"] for each in found.structured_content["items"] if each["kind"] == "turn"
+        ]
+        assert "by their topic" in await failed(mcp, "delete_memory", id=turn, reason="faux")
         scores = [each["score"] for each in found.structured_content["items"]]
         assert scores == sorted(scores, reverse=True)
         known = await mcp.call_tool("memory__about", {"name": "Owen"})
         [item] = known.structured_content["items"]
         assert item["content"] == "Owen a un voilier"
         assert "give a name" in await failed(mcp, "memory__about")
+        assert "It takes name, limit" in await failed(mcp, "memory__about", nam="Owen")
         blank = await mcp.call_tool("memory__about", {"name": ""})
         assert "at least 1 character" in blank.content[0].text
         said = await call(mcp, "memory__search_text", query='"le voilier"')

@@ -66,6 +66,14 @@ def test_pages_follow_one_another(client: httpx.Client) -> None:
     problem(client.get("/api/memories", params={"cursor": "x"}), 422, "InvalidInput")
 
 
+def test_an_unknown_argument_is_told_what_there_is(client: httpx.Client) -> None:
+    refused = client.post("/api/recall", json={"q": "le thé", "limit": 2})
+    assert "q: unknown. It takes query, limit, " in refused.json()["detail"]
+    refused = client.patch("/api/memory/settings", json={"recent": 2})
+    assert "recent: unknown." in refused.json()["detail"]
+    assert "recent_hours" in refused.json()["detail"]
+
+
 def test_listing_filters(client: httpx.Client) -> None:
     client.post("/api/memories?user=dev", json=TEA)
     client.post("/api/memories?user=nina", json={"content": "Owen a un voilier", "type": "event"})

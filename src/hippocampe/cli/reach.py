@@ -189,7 +189,7 @@ def notes(config: Config) -> Examined:
     count = count_notes(config)
     if count is None:
         return Examined(True, "none set")
-    return Examined(True, f"{config.notes_folder or config.obsidian_url} has {count:,} notes")
+    return Examined(True, f"{count:,} in {config.notes_folder or config.obsidian_url}")
 
 
 def _get(url: str, headers: Mapping[str, str] | None = None) -> tuple[int | None, str]:

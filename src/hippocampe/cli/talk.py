@@ -126,20 +126,26 @@ def notes(
     ] = None,
     insecure: Annotated[bool, typer.Option("--insecure", help="Accept any certificate.")] = False,
 ) -> None:
-    """Index your Markdown notes in --space, and list them."""
-    if (vault is None) == (obsidian is None):
+    """Index your Markdown notes in --space, and list them; by default those of the configuration."""
+    known = call.loaded.config
+    configured = not (vault or obsidian) and bool(known.notes_folder or known.obsidian_url)
+    if not configured and (vault is None) == (obsidian is None):
         raise typer.BadParameter("give either --vault or --obsidian.")
     # Opening reads the notes too, and would log the error that this command reports.
     logging.getLogger("hippocampe").addHandler(logging.NullHandler())
-    config = replace(
-        call.config,
-        notes_folder=vault,
-        notes_ignored=tuple(ignore or ()),
-        notes_space=call.space,
-        obsidian_url=obsidian,
-        obsidian_certificate=certificate,
-        obsidian_insecure=insecure,
-    )
+    if configured:
+        config = replace(known, background=False)
+        call = replace(call, space=known.notes_space)
+    else:
+        config = replace(
+            call.config,
+            notes_folder=vault,
+            notes_ignored=tuple(ignore or ()),
+            notes_space=call.space,
+            obsidian_url=obsidian,
+            obsidian_certificate=certificate,
+            obsidian_insecure=insecure,
+        )
     try:
         # Not through a process that was started by itself, which has another vault or none.
         with call.own(config) as hippo:

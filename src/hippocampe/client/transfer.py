@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from hippocampe.client.connection import Connection
 from hippocampe.client.wire import decode
-from hippocampe.errors import InvalidInput, StoreError, UnreadableFile
+from hippocampe.errors import InvalidInput, UnreadableFile
 from hippocampe.system.atomic_file import whole_file
 from hippocampe.types import Imported, Scope
 
@@ -22,6 +22,7 @@ def import_from(
     scope: Scope,
     format: str | None = None,
     timezone: str = "Europe/Paris",
+    one_space: bool = False,
     dry_run: bool = False,
     progress: Any = None,
 ) -> Imported:
@@ -30,14 +31,14 @@ def import_from(
     if file.is_dir():
         raise InvalidInput(f"{path} is a folder, and a server takes a file: pack it as a zip.")
     # The name tells the channel of some formats.
-    dry = "true" if dry_run else None
-    query = _query(scope, space, format=format, timezone=timezone, name=file.name, dry_run=dry)
+    flags = {"one_space": one_space, "dry_run": dry_run}
+    chosen = {name: "true" for name, flag in flags.items() if flag}
+    query = _query(scope, space, format=format, timezone=timezone, name=file.name, **chosen)
     try:
         return decode(Imported, connection.upload(f"/api/import?{query}", file))
-    except FileNotFoundError as exc:
-        raise UnreadableFile(f"cannot read {path}: there is no such file.") from exc
     except OSError as exc:
-        raise StoreError(f"the file cannot be used: {exc.strerror}.") from exc
+        reason = exc.strerror
+        raise UnreadableFile(f"cannot import {path}: {reason}.") from exc
 
 
 def export_to(

@@ -216,7 +216,9 @@ async def _found(access: Access, id: str, collection: str) -> Memory:
     try:
         memory = await access.hippo.get(id, scope=scope)
     except NotFound as exc:
-        raise NotFound("nothing has this id: search first, and copy an id exactly.") from exc
+        raise NotFound(
+            "no memory has this id: search first, and copy an id exactly. Exchanges are forgotten by their topic."
+        ) from exc
     if memory.collection != collection:
         raise NotFound(
             f"this id is in {memory.collection}, not in {collection}: use the tool that forgets there."

@@ -103,7 +103,8 @@ def erase(
     """Remove data for ever: rows, history, full text, vectors, index, backups.
 
     Give exactly one of `id`, `user`, `subject` and `whole_space`. All versions of an erased memory
-    and the whole turn of an erased message are erased too. Only the indexed pieces of notes are
+    and the whole turn of an erased message are erased too; an older version that a person has restored in its
+    place stays. Only the indexed pieces of notes are
     erased: the files belong to the user and are indexed again while they exist. Settings stay; the
     receipt lists those that name the subject. If deleting the rows fails, only backups were
     changed. If the process dies after that, the next open cleans the files. If a shared index is

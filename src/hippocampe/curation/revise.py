@@ -267,6 +267,10 @@ def _restore_memory(writer: Writer, old: Memory, scope: Scope) -> Memory:
         successor = memories.successor(change.connection, memory)
         compared = memory.forgotten_at if memory.superseded_by is None else None
         _reconcile(corpus, change, restored, prepared, successor=successor, compared=compared)
+        if compared is not None:
+            # Nobody stated it again. It was used, so that it is not pruned at once.
+            told = memory.updated_at if memory.updated_at < compared else memory.created_at
+            restored = replace(restored, updated_at=told, last_accessed_at=now)
         update_memory(change, restored, prepared)
         audit.record(change.connection, now, scope.space, "restore", **audit.ids([id]))
     return restored

@@ -56,22 +56,22 @@ def verify(writer: Writer, *, absent: Sequence[str] = ()) -> Verification:
         missing: dict[str, tuple[str, ...]] = {}
         unknown: dict[str, tuple[str, ...]] = {}
         queued: dict[str, set[str]] = {}
-        for kind in KINDS:
-            with corpus.store.read() as connection:
+        with corpus.store.read() as connection:
+            changes = outbox.pending(connection, 0)
+            for kind in KINDS:
+                waiting = [row for row in changes if row.kind == kind]
                 shown = set(projection.shown_ids(connection, kind))
                 indexed = _indexed(corpus, connection, kind)
                 # Pending rows are not an error.
-                queued[kind] = _undelivered(writer, connection, kind)
+                queued[kind] = _undelivered(writer, waiting)
                 shown -= queued[kind] - indexed
                 indexed -= queued[kind] - shown
-                shown -= _unembedded(writer, connection, kind, shown - indexed)
-            checked[kind] = len(shown)
-            if shown - indexed:
-                missing[kind] = tuple(sorted(shown - indexed))
-            if indexed - shown:
-                unknown[kind] = tuple(sorted(indexed - shown))
-        with corpus.store.read() as connection:
-            pending = outbox.pending_count(connection)
+                shown -= _unembedded(writer, connection, kind, shown - indexed, waiting)
+                checked[kind] = len(shown)
+                if shown - indexed:
+                    missing[kind] = tuple(sorted(shown - indexed))
+                if indexed - shown:
+                    unknown[kind] = tuple(sorted(indexed - shown))
         database = corpus.store.integrity()
         present = _places(corpus, absent)
     # Not under the lock, which would block writers.
@@ -88,7 +88,7 @@ def verify(writer: Writer, *, absent: Sequence[str] = ()) -> Verification:
         checked=checked,
         missing_in_index=missing,
         unknown_to_store=unknown,
-        pending=pending,
+        pending=len(changes),
         database=database,
         present=present,
         differing_in_index=differing,
@@ -104,29 +104,31 @@ def _indexed(corpus: Corpus, connection: Connection, kind: str) -> set[str]:
     return set(corpus.index.ids(kind))
 
 
-def _undelivered(writer: Writer, connection: Connection, kind: str) -> set[str]:
-    """The rows of a shared database whose changes no index has yet.
+def _undelivered(writer: Writer, waiting: Sequence[outbox.Pending]) -> set[str]:
+    """The rows of a shared database whose changes no index has yet, of those in the outbox.
 
     Nobody gave it those of a process whose connection was cut at the commit; some process does within seconds.
     """
     if not writer.corpus.store.shared:
         return set()
     delivered = writer.deliveries.delivered
-    return {
-        row.item_id
-        for row in outbox.pending(connection, 0)
-        if row.kind == kind and row.seq not in delivered
-    }
+    return {row.item_id for row in waiting if row.seq not in delivered}
 
 
-def _unembedded(writer: Writer, connection: Connection, kind: str, missing: set[str]) -> set[str]:
+def _unembedded(
+    writer: Writer,
+    connection: Connection,
+    kind: str,
+    missing: set[str],
+    waiting: Sequence[outbox.Pending],
+) -> set[str]:
     """The missing rows that are only pending, in any process."""
     store = writer.corpus.store
     own = {id for of, id in writer.pending.rows if of == kind}
     if not (store.read_only or store.shared):
         return own
     if not backlog.has_unembedded(connection):
-        missing &= {row.item_id for row in outbox.pending(connection, 0) if row.kind == kind}
+        missing &= {row.item_id for row in waiting}
     if store.read_only:
         return missing
     # Of those that are embedded, the index lacks what it was not given yet.
@@ -165,7 +167,7 @@ def stats(corpus: Corpus, retrievals_dropped: int, *, scope: Scope) -> Stats:
     corpus.store.check_in_place()
     with corpus.store.read() as connection:
         counted = statistics.count(connection, scope.space, corpus.store.now())
-        pending = outbox.pending_count(connection)
+        pending = outbox.pending_count(connection, scope.space)
     return Stats(
         **counted,
         indexed=_count_points(corpus),

@@ -18,12 +18,11 @@ from hippocampe.language.relations import SPEAKER
 from hippocampe.language.speakers import means_speaker
 from hippocampe.language.text import fold, written_words
 from hippocampe.retrieval import lookup
-from hippocampe.retrieval.request import check_subjects, check_types
+from hippocampe.retrieval.request import check_category, check_subjects, check_types
 from hippocampe.store import listing
 from hippocampe.store.schema import instant, memory, microseconds
 from hippocampe.store.store import Store
 from hippocampe.types import (
-    CATEGORIES,
     MEMORY_COLLECTIONS,
     Change,
     ChangeKind,
@@ -120,7 +119,7 @@ def memories(
     labels = Scope(user=user, channel=channel)
     equal = {
         "collection": collection,
-        "category": category,
+        "category": check_category(category),
         "user": labels.user,
         "channel": labels.channel,
     }
@@ -128,8 +127,6 @@ def memories(
     pairs = {} if metadata is None else check_metadata(metadata)
     if collection is not None:
         check_choice("collection", collection, MEMORY_COLLECTIONS)
-    if category is not None:
-        check_choice("category", category, sorted(frozenset[str]().union(*CATEGORIES.values())))
     query = _digest(
         [
             *(scope.space, equal, any_of, pairs, str(start), str(end)),
@@ -176,7 +173,7 @@ def about(
     """
     check_limit(limit)
     named = scope.user if name is None else check_id(name, name="name")
-    if named is None:
+    if named is None or not named.strip():
         raise InvalidInput("nobody is named: give a name, or a user.")
     if scope.user is not None and means_speaker(named):
         named = scope.user

@@ -35,6 +35,7 @@ from hippocampe.retrieval.ranking import rank
 from hippocampe.retrieval.request import (
     MAX_QUERY_CHARACTERS,
     RecallRequest,
+    check_category,
     check_request,
     check_subjects,
     check_types,
@@ -141,7 +142,7 @@ def recall(
             collections=check_list("collections", collections, most=MAX_CHOICES),
             types=check_types(types),
             subjects=check_subjects(subjects),
-            category=check_text("category", category),
+            category=check_category(check_text("category", category)),
             since=as_utc(since, name="since"),
             until=as_utc(until, name="until"),
             user=speaker.user,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from math import inf
 from typing import get_args
 
@@ -10,6 +11,7 @@ from hippocampe.errors import InvalidInput
 from hippocampe.language.subjects import fold_subjects
 from hippocampe.protocols import Filter
 from hippocampe.types import (
+    CATEGORIES,
     DEFAULT_IMPORTANCE,
     MEMORY_COLLECTIONS,
     RECALL_COLLECTIONS,
@@ -111,6 +113,17 @@ def check_types(types: Sequence[str] | None) -> tuple[str, ...] | None:
         check_choice("type", name, DEFAULT_IMPORTANCE)
         for name in check_list("types", types, most=MAX_CHOICES)
     )
+
+
+def check_category(category: str | None) -> str | None:
+    """Return the category to filter by; None for all.
+
+    Raises:
+        InvalidInput: No collection has it.
+    """
+    if category is None:
+        return None
+    return check_choice("category", category, sorted({*chain(*CATEGORIES.values())}))
 
 
 def check_subjects(subjects: Sequence[str] | None) -> tuple[str, ...] | None:

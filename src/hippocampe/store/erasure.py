@@ -203,8 +203,8 @@ def _about(connection: Connection, space: str, subject: Subject) -> Selection:
 
 def _add_related(connection: Connection, space: str, found: Selection) -> None:
     for id in list(found.of["memory"]):
-        for version in memories.versions(connection, space, id):
-            found.of["memory"].setdefault(version.id, {"version"})
+        for version in _versions(connection, space, id):
+            found.of["memory"].setdefault(version, {"version"})
     for chunk in _chunks(found.of["message"]):
         for id in message_rows.turns_of(connection, chunk):
             found.of["turn"].setdefault(id, {"message"})
@@ -213,6 +213,22 @@ def _add_related(connection: Connection, space: str, found: Selection) -> None:
             found.of["message"].setdefault(id, {"turn"})
     # A summary may quote each of its messages.
     _add_resting(connection, found, memory.c.space == space, memory.c.collection == "summary")
+
+
+def _versions(connection: Connection, space: str, id: str) -> set[str]:
+    """The versions of a memory, without an older one that took its place: a person restored or edited that."""
+    known = {each.id: each for each in memories.versions(connection, space, id)}
+    found, wave = set[str](), {id}
+    while wave:
+        found |= wave
+        replaced = {each.id for each in known.values() if each.superseded_by in wave}
+        later = {
+            new.id
+            for old in map(known.__getitem__, wave)
+            if (new := known.get(old.superseded_by or "")) and new.created_at >= old.created_at
+        }
+        wave = (replaced | later) - found
+    return found
 
 
 def _add_resting(

@@ -138,8 +138,8 @@ def supersede(
 
 
 def forget(connection: Connection, old: Memory, at: datetime, reason: str) -> Memory:
-    """Mark a memory as forgotten; return its new state."""
-    changed: dict[str, Any] = {"forgotten_at": at, "forgotten_reason": reason, "updated_at": at}
+    """Mark a memory as forgotten; return its new state. The time of its last change stays, for `restore`."""
+    changed: dict[str, Any] = {"forgotten_at": at, "forgotten_reason": reason}
     _update(connection, old.id, changed)
     return replace(old, **changed)
 

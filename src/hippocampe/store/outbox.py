@@ -43,9 +43,12 @@ def pending(connection: Connection, after: int, limit: int | None = None) -> lis
     return [Pending(*row) for row in connection.execute(query)]
 
 
-def pending_count(connection: Connection) -> int:
-    """Count the rows."""
-    return connection.execute(select(func.count()).select_from(outbox)).scalar_one()
+def pending_count(connection: Connection, space: str | None = None) -> int:
+    """Count the rows, of a space or of all."""
+    query = select(func.count()).select_from(outbox)
+    if space is not None:
+        query = query.where(outbox.c.space == space)
+    return connection.execute(query).scalar_one()
 
 
 def last_position(connection: Connection) -> int:

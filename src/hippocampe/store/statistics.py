@@ -31,7 +31,8 @@ def count(connection: Connection, space: str, now: datetime) -> dict[str, Any]:
     by_collection: dict[str, int] = {}
     for collection, _, many in rows:
         by_collection[collection] = by_collection.get(collection, 0) + many
-    last = select(func.max(memory.c.updated_at)).where(memory.c.space == space)
+    lasts = select(func.max(memory.c.updated_at), func.max(memory.c.forgotten_at))
+    changed, forgotten = connection.execute(lasts.where(memory.c.space == space)).one()
     return {
         "memories": by_collection,
         "categories": {f"{name}/{category}": many for name, category, many in rows if category},
@@ -43,7 +44,7 @@ def count(connection: Connection, space: str, now: datetime) -> dict[str, Any]:
         "live": number(message.c.live.is_(True), of=message),
         "reviews": _pairs_to_review(connection, space),
         "jobs": job_states(connection, space),
-        "last_written": connection.execute(last).scalar(),
+        "last_written": max(changed, forgotten or changed) if changed else None,
     }
 
 

@@ -42,7 +42,7 @@ def effect_of(page: Page, said: str) -> None:
 def test_a_change_shows_its_effect_before_it_is_saved(reader: Reader, memory: Hippocampe) -> None:
     page = reader.open("/settings")
     assert page.locator(".setting").count() == len(SETTINGS)
-    effect_of(page, "under the settings as they are")
+    effect_of(page, "What the last turns got")
     turns = page.locator("#effect .rows > li")
     expect(turns).to_have_count(2)
     expect(turns.first).to_contain_text("always given 6")
@@ -57,7 +57,7 @@ def test_a_change_shows_its_effect_before_it_is_saved(reader: Reader, memory: Hi
     expect(page.locator(".toast")).to_contain_text("1 setting saved.")
     assert memory.settings(scope=HERE).always_on_limit == 3
     assert len(memory.before_turn("bonjour", scope=Scope(user="rose", channel="a")).items) <= 3
-    effect_of(page, "under the settings as they are")
+    effect_of(page, "What the last turns got")
     page.locator(".toast").get_by_role("button", name="Undo").click()
     expect(page.locator("#set-always_on_limit")).to_have_value("18")
     assert memory.settings(scope=HERE).always_on_limit == 18
@@ -166,3 +166,22 @@ def test_a_note_that_is_always_given_is_shown_where_it_was_given(
     shown = page.locator("#rebuilt")
     expect(shown).to_contain_text("Owen vit à Nantes.")
     expect(shown).not_to_contain_text("no longer stored")
+
+
+def test_a_message_on_a_phone_covers_no_button(reader: Reader) -> None:
+    page = reader.open("/settings", size=PHONE)
+    switches = page.locator(".setting input[type=checkbox]")
+    for number in range(3):
+        switches.nth(number).evaluate("each => each.click()")
+        page.evaluate("window.scrollTo(0, 0)")
+        if number:
+            message = page.locator(".toast:visible")
+            expect(message).to_have_count(1)
+            bar, said = page.locator(".save").bounding_box(), message.bounding_box()
+            assert bar
+            assert said
+            assert bar["y"] + bar["height"] <= said["y"]
+        page.get_by_role("button", name="Save").click()
+        expect(page.locator(".toast").nth(number)).to_contain_text("1 setting saved.")
+        # The form is taken again.
+        expect(page.locator(".save")).to_be_hidden()

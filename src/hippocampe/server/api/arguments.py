@@ -1,17 +1,29 @@
 """The arguments of verbs in requests: their types, limits and descriptions come from the verb and its docstring."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sized
-from dataclasses import fields
+from collections.abc import Callable, Mapping, Sequence, Sized
+from dataclasses import dataclass, fields
 from types import NoneType
-from typing import Annotated, Any, cast, get_args, get_type_hints
+from typing import Annotated, Any, Literal, cast, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    TypeAdapter,
+    WithJsonSchema,
+    create_model,
+    model_validator,
+)
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from hippocampe.client.calls import signature_of
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.language.i18n import languages
 from hippocampe.language.text import without_lone_surrogates
+from hippocampe.server.http.faults import MAX_NAME
 from hippocampe.types import (
     MAX_CONTENT_CHARACTERS,
     MAX_LABEL_CHARACTERS,
@@ -56,30 +68,51 @@ def _readable(value: Any) -> Any:
     return without_lone_surrogates(value) if isinstance(value, str) else value
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Says:
+    """A bound that the schema says. The verb checks it, and says the same through all interfaces."""
+
+    bound: Mapping[str, Any]
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> Any:
+        return {**handler(schema), **self.bound}
+
+
+def _text(most: int) -> Any:
+    return Annotated[str, Says({"maxLength": most})]
+
+
+def _list(of: Any, most: int) -> Any:
+    return Annotated[list[of], Says({"maxItems": most})]
+
+
 Few = BeforeValidator(_few)
-Label = Annotated[str, Field(max_length=MAX_LABEL_CHARACTERS)]
-MessageText = Annotated[str, Field(max_length=MAX_MESSAGE_CHARACTERS)]
+Label = Annotated[str, Says({"maxLength": MAX_LABEL_CHARACTERS})]
+MessageText = Annotated[str, Says({"maxLength": MAX_MESSAGE_CHARACTERS})]
 _Said = Annotated[MessageText, BeforeValidator(_readable)]
 """Words of an exchange: a program may have cut an emoji in halves, and the rest is stored."""
-_Content = Annotated[str, Field(max_length=MAX_CONTENT_CHARACTERS)]
-_Reason = Annotated[str, Field(max_length=MAX_REASON_CHARACTERS)]
-_Choices = Annotated[list[Label], Field(max_length=MAX_CHOICES)]
+_Content = _text(MAX_CONTENT_CHARACTERS)
+_Reason = _text(MAX_REASON_CHARACTERS)
+_Choices = _list(Label, MAX_CHOICES)
+_Value = Annotated[Any, WithJsonSchema(TypeAdapter(MetadataValue).json_schema())]
 _LIMITED: Mapping[str, Any] = {
     "content": _Content,
     "value": _Content,
-    "query": Annotated[str, Field(max_length=MAX_QUESTION_CHARACTERS)],
+    "query": _text(MAX_QUESTION_CHARACTERS),
     "user_message": _Said,
     "reply": _Said,
     "topic": _Reason,
     "reason": _Reason,
-    "subjects": Annotated[list[Label], Field(max_length=MAX_SUBJECTS)],
+    "subjects": _list(Label, MAX_SUBJECTS),
     "collections": _Choices,
     "types": _Choices,
-    "replaces": Annotated[list[Label], Field(max_length=MAX_REPLACES)],
-    "evidence": Annotated[list[Label], Field(max_length=MAX_EVIDENCE)],
-    "tool_results": Annotated[list[_Said], Field(max_length=MAX_TOOL_RESULTS)],
-    "cursor": Annotated[str, Field(max_length=MAX_TOKEN_CHARACTERS)],
-    "metadata": Annotated[dict[Label, MetadataValue], Few, Field(max_length=MAX_METADATA_KEYS)],
+    "replaces": _list(Label, MAX_REPLACES),
+    "evidence": _list(Label, MAX_EVIDENCE),
+    "tool_results": _list(_Said, MAX_TOOL_RESULTS),
+    "cursor": _text(MAX_TOKEN_CHARACTERS),
+    "metadata": Annotated[dict[Label, _Value], Few, Says({"maxProperties": MAX_METADATA_KEYS})],
 }
 """The type in JSON of the arguments that are more, or longer, than a label. Other texts and times are labels."""
 
@@ -91,8 +124,13 @@ class Body(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _few(cls, value: Any) -> Any:
-        return _few(value)
+    def _known(cls, value: Any) -> Any:
+        if isinstance(_few(value), dict):
+            named = {str(name)[:MAX_NAME] for name in cast("dict[str, Any]", value)}
+            if unknown := named - cls.model_fields.keys():
+                said = {"unknown": ", ".join(sorted(unknown)), "known": ", ".join(cls.model_fields)}
+                raise PydanticCustomError("unknown", "{unknown}: unknown. It takes {known}", said)
+        return cast("Any", value)
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of the call, without those that the request leaves to the verb."""
@@ -144,8 +182,22 @@ def body_of(
 
 def _json_type(name: str, hint: Any) -> Any:
     kinds = get_args(hint) or (hint,)
-    kind = _LIMITED.get(name, Label if str in kinds else hint)
+    kind = _LIMITED.get(name, Label if str in kinds else _open(hint))
     return kind | None if NoneType in kinds else kind
+
+
+def _open(hint: Any) -> Any:
+    """A type whose choices the verb checks."""
+    if NoneType in get_args(hint):
+        kinds: Any = None
+        for kind in get_args(hint):
+            kinds = kinds if kind is NoneType else _open(kind) | kinds
+        return kinds
+    if get_origin(hint) is Literal:
+        return Annotated[str, Says({"enum": [*get_args(hint)]})]
+    if get_origin(hint) is Sequence:
+        return list[_open(*get_args(hint))]
+    return hint
 
 
 def _default(default: Any) -> dict[str, Any]:

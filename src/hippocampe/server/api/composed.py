@@ -175,7 +175,7 @@ async def stats(hippo: Hippo, scope: ReadScope, has_key: HasKey) -> Stats:
 
 def of_one_space(found: Stats) -> Stats:
     """Counts without those of the whole index, which all spaces share, for a key that opens one space."""
-    return replace(found, indexed={}, pending=0, outages={}, retrievals_dropped=0)
+    return replace(found, indexed={}, outages={}, retrievals_dropped=0)
 
 
 @router.get("/keys", tags=["Server"])

@@ -2,13 +2,14 @@
 
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import FileResponse
 
 from hippocampe.errors import InvalidInput, UnreadableFile
 from hippocampe.hippocampe import IMPORT_FORMATS
+from hippocampe.server.api.arguments import Says
 from hippocampe.server.http.dependencies import AdminScope, HasKey, Hippo
 from hippocampe.server.http.files import MAX_NAME_CHARACTERS, plain_name, receive, sent_file
 from hippocampe.system import temporary
@@ -44,6 +45,9 @@ async def import_file(
     name: Annotated[
         str, Query(description="The name of the file: a chat of WhatsApp has its channel from it.")
     ] = "import",
+    one_space: Annotated[
+        bool, Query(description="Skip and report messages that name another space.")
+    ] = False,
     dry_run: Annotated[
         bool, Query(description="Store nothing, and answer what would be added.")
     ] = False,
@@ -62,7 +66,7 @@ async def import_file(
                 scope=scope,
                 format=format,
                 timezone=timezone,
-                one_space=has_key,
+                one_space=one_space or has_key,
                 dry_run=dry_run,
             )
         except (InvalidInput, UnreadableFile) as exc:
@@ -87,7 +91,8 @@ async def export_space(
     hippo: Hippo,
     scope: AdminScope,
     format: Annotated[
-        Literal["hippocampe", "okf"],
+        str,
+        Says({"enum": [*_EXPORTS]}),
         Query(description="JSON Lines, or a zip of Markdown files in Open Knowledge Format."),
     ] = "hippocampe",
     of_user: Annotated[
@@ -95,7 +100,8 @@ async def export_space(
     ] = None,
 ) -> FileResponse:
     """Export the whole space, or what one user said, as JSON Lines or Markdown."""
-    ending, media_type = _EXPORTS[format]
+    # The verb refuses any other.
+    ending, media_type = _EXPORTS.get(format, ("", ""))
     return await sent_file(
         hippo.sync.config.folder,
         export_name(scope.space, ending),

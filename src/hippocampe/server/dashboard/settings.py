@@ -14,7 +14,7 @@ from hippocampe.hippocampe import SETTING_GROUPS, SETTINGS, check_setting, defau
 from hippocampe.presentation.injections import parts_of
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Visit
-from hippocampe.types import Considered, Part, Retrieval, Settings, Trial
+from hippocampe.types import Considered, Part, Retrieval, Retrieved, Scope, Settings, Trial
 from hippocampe.verbs import documentation
 
 router = page_router(prefix="/settings")
@@ -78,14 +78,13 @@ async def save(page: AdminPage) -> Response:
 @router.post("/effect")
 async def effect(page: ReadPage) -> Response:
     """The effect of the changed settings of the form on the latest turns; nothing is saved."""
-    wrong, changes, tried = None, dict[str, Any](), list[Trial]()
+    wrong, changes, found = None, dict[str, Any](), list[Difference]()
     try:
         changes = await _changes(page)
     except InvalidInput as exc:
         wrong = str(exc)
     else:
-        tried = await page.hippo.try_settings(scope=page.scope, limit=TURNS, **changes)
-    found = [_difference(each) for each in tried]
+        found = await (_tried(page, changes) if changes else _logged(page))
     return page.part(
         "settings/effect.html",
         wrong=wrong,
@@ -95,6 +94,32 @@ async def effect(page: ReadPage) -> Response:
         differing=sum(each.differs for each in found),
         tokens=[sum(each.tokens[side] for each in found) for side in (0, 1)],
     )
+
+
+async def _logged(page: Visit) -> list[Difference]:
+    """The injections of the latest turns, from the log: to serve them again takes seconds."""
+    space = Scope(space=page.scope.space)
+    return [
+        Difference(
+            each,
+            {part: (len(items), len(items)) for part, items in parts_of(_injected(each)).items()},
+            (each.tokens_added, each.tokens_added),
+            (),
+            (),
+        )
+        for each in await page.hippo.retrievals(scope=space, limit=TURNS)
+        if each.skipped in (None, "switched off")
+    ]
+
+
+def _injected(turn: Retrieval) -> list[Retrieved]:
+    return [each for each in turn.items if each.outcome == "injected"]
+
+
+async def _tried(page: Visit, changes: Mapping[str, Any]) -> list[Difference]:
+    """The latest turns, served again under the present settings and under changed ones."""
+    tried = await page.hippo.try_settings(scope=page.scope, limit=TURNS, **changes)
+    return [_difference(each) for each in tried]
 
 
 def _difference(trial: Trial) -> Difference:

@@ -7,7 +7,7 @@ MAX_FAULTS = 10
 """Most faults listed, so that the text stays short."""
 MAX_PARTS = 6
 MAX_NAME = 60
-MAX_REASON = 300
+MAX_REASON = 1_000
 
 
 def faults(errors: Sequence[Mapping[str, Any]]) -> str:

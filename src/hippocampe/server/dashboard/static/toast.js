@@ -3,7 +3,8 @@ import { renewed } from "./request.js";
 
 const place = document.getElementById("toasts");
 const words = document.body.dataset;
-const SHOWN_MS = 8000;
+const SHOWN_MS = 5000;
+const UNDO_MS = 8000;
 const failed = new WeakMap();
 
 // The menu is as much shorter, so that no link is covered.
@@ -38,7 +39,7 @@ export function toast(text, { undo = null, kind = "", from = null } = {}) {
   while (place.children.length > 3) place.firstChild.remove();
   if (!box.matches(".danger")) {
     const end = () => (box.matches(":hover, :focus-within") ? setTimeout(end, 2000) : box.remove());
-    setTimeout(end, SHOWN_MS);
+    setTimeout(end, undo ? UNDO_MS : SHOWN_MS);
   }
 }
 
