@@ -14,10 +14,10 @@ from hippocampe.engine.context import Context
 from hippocampe.errors import IndexUnavailable
 from hippocampe.ingest import conversation
 from hippocampe.ingest.conversation import Said
-from hippocampe.language.forgetting import read_request
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.text import without_lone_surrogates
 from hippocampe.retrieval import requested
+from hippocampe.retrieval.requested import Asked
 from hippocampe.store import message_rows, turn_rows
 from hippocampe.store.store import Store
 from hippocampe.store.turn_rows import Turn
@@ -40,7 +40,8 @@ def after_turn(context: Context, turns: Turns, said: Said) -> str:
     message, reply, results = map(_readable, given)
     said = replace(said, user_message=message, reply=reply, tool_results=results)
     scope = said.scope
-    asked = _plan(context, message, scope)
+    request = _request(context, message, scope)
+    asked = _plan(context, request, scope)
     reason = None
     if asked is not None and not asked.waits:
         reason = f"forgotten: {asked.topic or 'what was just said'}"
@@ -52,10 +53,10 @@ def after_turn(context: Context, turns: Turns, said: Said) -> str:
     if items or stored is None:
 
         def search() -> Sequence[ReceiptItem]:
-            return _items(context, message, scope) if stored is None else ()
+            return _items(context, request, scope) if stored is None else ()
 
         hide_found(context, turns, items, scope, reason, search)
-    rest = _rest(context, message, scope)
+    rest = _rest(context, request, scope)
     if not rest:
         return turn_id
     id = said.external_id and _rest_id(said.external_id)
@@ -97,9 +98,13 @@ def _readable(said: Any) -> Any:
     return said
 
 
-def _plan(context: Context, message: object, scope: Scope) -> Forgetting | None:
+def _request(context: Context, message: object, scope: Scope) -> Asked | None:
+    return requested.read(context.corpus, message, scope) if isinstance(message, str) else None
+
+
+def _plan(context: Context, asked: Asked | None, scope: Scope) -> Forgetting | None:
     corpus = context.corpus
-    if not isinstance(message, str) or (asked := requested.read(corpus, message, scope)) is None:
+    if asked is None:
         return None
     backlog.catch_up_with_talk(context.writer)
     try:
@@ -109,15 +114,14 @@ def _plan(context: Context, message: object, scope: Scope) -> Forgetting | None:
         return None
 
 
-def _items(context: Context, message: object, scope: Scope) -> Sequence[ReceiptItem]:
+def _items(context: Context, request: Asked | None, scope: Scope) -> Sequence[ReceiptItem]:
     """The items of a request that needs no confirmation, as they are now."""
-    asked = _plan(context, message, scope)
+    asked = _plan(context, request, scope)
     return () if asked is None or asked.waits else asked.items
 
 
-def _rest(context: Context, message: str, scope: Scope) -> str:
-    """The rest of a message with a request; empty for small talk."""
-    request = read_request(message)
-    rest = "" if request is None else request.rest
+def _rest(context: Context, asked: Asked | None, scope: Scope) -> str:
+    """The rest of a message with a request, which its confirmation hides too; empty for small talk."""
+    rest = "" if asked is None else asked.request.rest
     names = context.corpus.settings.of(scope.space).companion_names
     return "" if is_small_talk(rest, names=names) else rest
