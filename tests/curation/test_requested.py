@@ -621,5 +621,7 @@ def test_a_long_text_waits_for_a_yes(hippo: Hippocampe) -> None:
     told = " and then ".join(
         f"we saw the {each} and it was fine" for each in "sea park zoo".split()
     )
-    hippo.after_turn(f"i play the tuba {told} {told} {told}", "Oh.", scope=ANA)
-    assert asked(hippo.before_turn("forget that I play the tuba", scope=ANA)).waits
+    hippo.after_turn(f"{told} and i play the tuba in june {told} {told}", "Oh.", scope=ANA)
+    injection = hippo.before_turn("forget that I play the tuba", scope=ANA)
+    assert asked(injection).waits
+    assert "i play the tuba in june" in injection.text

@@ -28,6 +28,12 @@ REQUESTS = [
     ("can u forgt that i go to therapy", "i go to therapy"),
     ("oublie que jai raté mon permis", "jai raté mon permis"),
     ("scratch what I said about Kate", "Kate"),
+    ("the rent goes up in july also please forget my salary", "my salary"),
+    ("delete the fact that i smoke from ur memory", "i smoke"),
+    ("let's forget I ever said I failed my test", "I failed my test"),
+    ("forget what I let slip about Ann's baby", "Ann's baby"),
+    ("oubli mon ancienne adresse", "mon ancienne adresse"),
+    ("mon roman sur la Sibérie, tu peux oublier", "mon roman sur la Sibérie"),
     ("can you remove my phone number please", "my phone number"),
     ("pouvez-vous supprimer mon numéro de téléphone svp", "mon numéro de téléphone"),
     ("delete my old address from your files", "my old address"),
@@ -182,6 +188,8 @@ REQUESTS = [
 ]
 
 OTHERS = [
+    "oubli de ma part, désolé",
+    "si t'as pas le temps tu peux oublier",
     "I told him to forget it",
     "I told you I'd be late, never mind",
     "I mentioned the leak to the landlord, he said to forget about it",

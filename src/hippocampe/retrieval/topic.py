@@ -160,3 +160,10 @@ def _parts(text: str) -> Sequence[str]:
         return (text,)
     told = sentences(text)
     return [" ".join(told[at : at + 2]) for at in range(max(1, len(told) - 1))]
+
+
+def part_about(text: str, topic: str) -> str:
+    """The part of a long text that has most words of a topic, between ellipses; a short text as it is."""
+    wanted, parts = set(content_words(topic)), _parts(text)
+    best = max(parts, key=lambda part: len(wanted & set(words(part))))
+    return best if len(parts) == 1 else f"… {best} …"
