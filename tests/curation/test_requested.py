@@ -531,3 +531,97 @@ def test_half_an_emoji_does_not_lose_the_exchange(
     whole = message.replace("\ud83e\udde9", "\U0001f9e9").replace("\ud83c", "\ufffd")
     written = [each.content for each in hippo.messages(scope=ANA)]
     assert written == [whole, reply.replace("\ud83d", "\ufffd"), "pièce \ufffd"]
+
+
+@pytest.mark.parametrize(
+    ("message", "former", "current"),
+    [
+        ("forget my old address", "I live at 2 Mill Road", "I live at 14 Alder Lane now"),
+        ("please forget the old address", "I live at 2 Mill Road", "I live at 14 Alder Lane now"),
+        (
+            "oublie mon ancienne adresse",
+            "J'habite au 9 rue Haute",
+            "J'habite maintenant au 22 rue des Lilas",
+        ),
+    ],
+)
+def test_what_was_before_goes_and_what_holds_stays(
+    hippo: Hippocampe, message: str, former: str, current: str
+) -> None:
+    hippo.remember(former, scope=ANA)
+    assert hippo.remember(current, scope=ANA).replaced
+    found = asked(say(hippo, message))
+    assert [item.content for item in found.items] == [former]
+    say(hippo, "oui")
+    states = {m.content: m.forgotten_at for m in hippo.memories(scope=ANA, state="all").items}
+    assert states[former]
+    assert states[current] is None
+
+
+def test_a_yes_forgets_what_was_asked_about(hippo: Hippocampe) -> None:
+    hippo.remember("My phone number is 07700 900123", scope=ANA)
+    hippo.after_turn("je me suis engueulé avec Bernard, j'ai failli partir", "Oh.", scope=ANA)
+    found = asked(say(hippo, "l'engueulade avec Bernard, on oublie"))
+    assert found.waits
+    say(hippo, "oui")
+    assert not contents(hippo, "Bernard")
+    assert contents(hippo, "phone number")
+
+
+def test_what_is_said_beside_a_confirmed_request_stays(hippo: Hippocampe) -> None:
+    hippo.remember("I live at 2 Mill Road", scope=ANA)
+    message = "the boiler is fixed and by the way forget the old address please"
+    assert asked(say(hippo, message)).waits
+    say(hippo, "yes please")
+    assert contents(hippo, "boiler address") == {"the boiler is fixed"}
+
+
+@pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize(
+    ("message", "content", "other"),
+    [
+        ("forget my debts", "I owe my brother 400 pounds", "I earn 2,350 a month"),
+        ("oublie mon salaire", "Je gagne 2350 euros par mois", "Je dois 400 euros à mon frère"),
+        (
+            "forget that I failed my driving test",
+            "I failed my driving test in March",
+            "My driving lessons are on Tuesdays",
+        ),
+        ("oublie que je fume", "Je fume en cachette", "J'aime le saumon fumé"),
+    ],
+)
+def test_what_only_resembles_the_topic_stays(
+    hippo: Hippocampe, message: str, content: str, other: str
+) -> None:
+    for each in (content, other, "I like cats"):
+        hippo.remember(each, scope=ANA)
+    found = asked(hippo.before_turn(message, scope=ANA))
+    assert [item.content for item in found.items] == [content]
+
+
+def test_only_what_was_told_at_the_named_time(hippo: Hippocampe, clock: FakeClock) -> None:
+    hippo.after_turn("my job is killing me", "Oh.", scope=ANA)
+    clock.advance(days=5)
+    hippo.after_turn("they offered me a job in Rome", "Wow.", scope=ANA)
+    clock.advance(days=1)
+    found = asked(hippo.before_turn("what I told you yesterday about the job, drop it", scope=ANA))
+    assert [each.content.split("\n")[0] for each in found.items] == [
+        "they offered me a job in Rome"
+    ]
+
+
+def test_a_relative_without_a_pronoun_is_the_users(hippo: Hippocampe) -> None:
+    hippo.remember("My mum's phone number is 07700 900456", scope=DAVID)
+    hippo.remember("Le numéro de ma mère est le 06 98 76 54 32", scope=ANA)
+    found = asked(hippo.before_turn("oublie le numéro de maman", scope=ANA))
+    assert [item.content for item in found.items] == ["Le numéro de ma mère est le 06 98 76 54 32"]
+
+
+def test_a_long_text_waits_for_a_yes(hippo: Hippocampe) -> None:
+    told = " and then ".join(
+        f"we saw the {each} and it was fine" for each in "sea park zoo".split()
+    )
+    hippo.after_turn(f"{told} and i play the tuba in june {told} {told}", "Oh.", scope=ANA)
+    injection = hippo.before_turn("forget that I play the tuba", scope=ANA)
+    assert asked(injection).waits
+    assert "i play the tuba in june" in injection.text

@@ -2,10 +2,38 @@
 
 import pytest
 
-from hippocampe.language.forgetting import agrees, read_request
+from hippocampe.language.forgetting import agrees, read_request, shortened, topics_in
 
 # The message, and what it asks to forget; empty for what was just said.
 REQUESTS = [
+    ("i told you i smoke forget that", "i smoke"),
+    ("what I told you yesterday about the job, drop it", "the job"),
+    ("I shouldn't have told you about the row with Ann. Please forget it.", "the row with Ann"),
+    ("I regret telling you about my therapy, forget it", "my therapy"),
+    ("you know what i said about ann well you shouldnt know so forget it", "ann"),
+    ("jaurais pas du te dire que je fume oublie", "je fume"),
+    ("ce que je t'ai dit hier pour le boulot oublie", "le boulot"),
+    ("j'ai dit que le chien pesait 30 kilos, c'est faux, oublie ça", "le chien pesait 30 kilos"),
+    ("je regrette de t'avoir parlé de mon ex, oublie", "mon ex"),
+    ("I don't talk about my ex any more, wipe him from your memory", "my ex"),
+    ("before it was 9 mill road, forget that one", "9 mill road"),
+    ("avant c'était 9 rue Haute, oublie celle-là", "9 rue Haute"),
+    ("the row with Ann, wipe it from your memory", "the row with Ann"),
+    ("l'engueulade avec Ann, on oublie", "l'engueulade avec Ann"),
+    ("please forget Jason, everything about him", "Jason"),
+    ("would you be so kind as to forget my age, dear", "my age"),
+    ("auriez-vous l'obligeance d'oublier mon âge", "mon âge"),
+    ("oubliez donc ce que je vous ai dit de mes dettes", "mes dettes"),
+    ("faudrait oublier que Salma est enceinte, elle ne l'a dit à personne", "Salma est enceinte"),
+    ("can u forgt that i go to therapy", "i go to therapy"),
+    ("oublie que jai raté mon permis", "jai raté mon permis"),
+    ("scratch what I said about Kate", "Kate"),
+    ("the rent goes up in july also please forget my salary", "my salary"),
+    ("delete the fact that i smoke from ur memory", "i smoke"),
+    ("let's forget I ever said I failed my test", "I failed my test"),
+    ("forget what I let slip about Ann's baby", "Ann's baby"),
+    ("oubli mon ancienne adresse", "mon ancienne adresse"),
+    ("mon roman sur la Sibérie, tu peux oublier", "mon roman sur la Sibérie"),
     ("can you remove my phone number please", "my phone number"),
     ("pouvez-vous supprimer mon numéro de téléphone svp", "mon numéro de téléphone"),
     ("delete my old address from your files", "my old address"),
@@ -160,6 +188,22 @@ REQUESTS = [
 ]
 
 OTHERS = [
+    "oubli de ma part, désolé",
+    "si t'as pas le temps tu peux oublier",
+    "I told him to forget it",
+    "I told you I'd be late, never mind",
+    "I mentioned the leak to the landlord, he said to forget about it",
+    "what did I tell you about the job?",
+    "oh I forgot my umbrella at your place",
+    "by the way don't forget mum's birthday",
+    "and please don't forget the milk",
+    "drop it off at the post office please",
+    "we can go to the sea and forget our troubles",
+    "je lui ai dit de laisser tomber",
+    "je t'ai dit que j'arrivais à huit heures, n'oublie pas",
+    "au fait j'ai oublié mon parapluie chez toi",
+    "je t'ai parlé de Paul, il oublie tout",
+    "laisse tomber la vaisselle je la ferai",
     "the trip, forget it, it's cancelled",
     "le voyage, oublie, c'est annulé",
     "forget the trip, it's off",
@@ -387,3 +431,48 @@ def test_the_rest_of_a_message_is_kept_apart() -> None:
 )  # fmt: skip
 def test_agreement(message: str, yes: bool) -> None:
     assert agrees(message) is yes
+
+
+@pytest.mark.parametrize(
+    ("message", "topic", "rest"),
+    [
+        (
+            "we moved to Pau on Saturday and by the way forget the old address please",
+            "the old address",
+            "we moved to Pau on Saturday",
+        ),
+        (
+            "the boiler is fixed oh and please forget what i owe my brother its paid",
+            "what i owe my brother",
+            "the boiler is fixed",
+        ),
+        (
+            "on a déménagé à Pau et au fait oublie l'ancienne adresse stp",
+            "l'ancienne adresse",
+            "on a déménagé à Pau",
+        ),
+        (
+            "le chauffage est réparé et sinon oublie ce que je dois à mon frère je l'ai remboursé",
+            "ce que je dois à mon frère",
+            "le chauffage est réparé",
+        ),
+        ("I'm six and I don't want you to know I wet the bed", "I wet the bed", "I'm six"),
+    ],
+)
+def test_a_request_within_a_sentence_leaves_the_rest(message: str, topic: str, rest: str) -> None:
+    request = read_request(message)
+    assert request is not None
+    assert (request.topic, request.rest) == (topic, rest)
+
+
+def test_a_topic_of_several_things_is_divided() -> None:
+    assert topics_in("my salary and my phone number") == ["my salary", "my phone number"]
+    assert topics_in("mon salaire et le loyer") == ["mon salaire", "le loyer"]
+    for whole in ("my mum's address and my dad", "I smoke and I drink", "Max and Mia"):
+        assert topics_in(whole) == [whole]
+
+
+def test_a_topic_ends_before_another_statement() -> None:
+    assert shortened("Salma elle veut pas que ça se sache") == "Salma"
+    assert shortened("the tuba would you its embarrassing") == "the tuba"
+    assert not shortened("my old address")

@@ -14,11 +14,11 @@ from hippocampe.engine.context import Context
 from hippocampe.errors import IndexUnavailable
 from hippocampe.ingest import conversation
 from hippocampe.ingest.conversation import Said
-from hippocampe.language.forgetting import read_request
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.text import without_lone_surrogates
 from hippocampe.retrieval import requested
-from hippocampe.store import message_rows, turn_rows
+from hippocampe.retrieval.requested import Asked
+from hippocampe.store import audits, message_rows, turn_rows
 from hippocampe.store.store import Store
 from hippocampe.store.turn_rows import Turn
 from hippocampe.types import MAX_LABEL_CHARACTERS, Forgetting, ReceiptItem, Scope
@@ -27,6 +27,8 @@ from hippocampe.validation import clean_text
 log = logging.getLogger("hippocampe")
 REST = "/rest"
 """Suffix of the external id of what a message says beside its request."""
+MAX_DONE = 1_000
+"""Most entries of the audit log that are searched for what was restored since a request."""
 
 
 def after_turn(context: Context, turns: Turns, said: Said) -> str:
@@ -40,7 +42,8 @@ def after_turn(context: Context, turns: Turns, said: Said) -> str:
     message, reply, results = map(_readable, given)
     said = replace(said, user_message=message, reply=reply, tool_results=results)
     scope = said.scope
-    asked = _plan(context, message, scope)
+    request = _request(context, message, scope)
+    asked = _plan(context, request, scope)
     reason = None
     if asked is not None and not asked.waits:
         reason = f"forgotten: {asked.topic or 'what was just said'}"
@@ -48,14 +51,18 @@ def after_turn(context: Context, turns: Turns, said: Said) -> str:
     turn_id = conversation.after_turn(context, said, extracted=asked is None, forgotten=reason)
     if asked is None or reason is None:
         return turn_id
-    items = asked.items if stored is None else _until(stored.forgotten_at, asked.items)
+    items = (
+        asked.items
+        if stored is None
+        else _until(context.corpus.store, scope.space, stored.forgotten_at, asked.items)
+    )
     if items or stored is None:
 
         def search() -> Sequence[ReceiptItem]:
-            return _items(context, message, scope) if stored is None else ()
+            return _items(context, request, scope) if stored is None else ()
 
         hide_found(context, turns, items, scope, reason, search)
-    rest = _rest(context, message, scope)
+    rest = _rest(context, request, scope)
     if not rest:
         return turn_id
     id = said.external_id and _rest_id(said.external_id)
@@ -74,11 +81,20 @@ def _stored(store: Store, external_id: str | None, scope: Scope) -> Turn | None:
         return turn_rows.get(connection, space, [id]).get(id) if id else None
 
 
-def _until(end: datetime | None, items: Iterable[ReceiptItem]) -> list[ReceiptItem]:
-    """The items that have not been said, learnt or changed after a time; none without one."""
+def _until(
+    store: Store, space: str, end: datetime | None, items: Iterable[ReceiptItem]
+) -> list[ReceiptItem]:
+    """The items that have not been said, learnt, changed or restored after a time; none without one."""
     if end is None:
         return []
-    return [each for each in items if (each.memory.updated_at if each.memory else each.at) <= end]
+    with store.read() as connection:
+        done = audits.find(connection, space, since=end, limit=MAX_DONE)
+    restored = {id for each in done if each.action == "restore" for id in each.detail["ids"]}
+    return [
+        each
+        for each in items
+        if each.id not in restored and (each.memory.updated_at if each.memory else each.at) <= end
+    ]
 
 
 def _rest_id(external_id: str) -> str:
@@ -97,9 +113,13 @@ def _readable(said: Any) -> Any:
     return said
 
 
-def _plan(context: Context, message: object, scope: Scope) -> Forgetting | None:
+def _request(context: Context, message: object, scope: Scope) -> Asked | None:
+    return requested.read(context.corpus, message, scope) if isinstance(message, str) else None
+
+
+def _plan(context: Context, asked: Asked | None, scope: Scope) -> Forgetting | None:
     corpus = context.corpus
-    if not isinstance(message, str) or (asked := requested.read(corpus, message, scope)) is None:
+    if asked is None:
         return None
     backlog.catch_up_with_talk(context.writer)
     try:
@@ -109,15 +129,14 @@ def _plan(context: Context, message: object, scope: Scope) -> Forgetting | None:
         return None
 
 
-def _items(context: Context, message: object, scope: Scope) -> Sequence[ReceiptItem]:
+def _items(context: Context, request: Asked | None, scope: Scope) -> Sequence[ReceiptItem]:
     """The items of a request that needs no confirmation, as they are now."""
-    asked = _plan(context, message, scope)
+    asked = _plan(context, request, scope)
     return () if asked is None or asked.waits else asked.items
 
 
-def _rest(context: Context, message: str, scope: Scope) -> str:
-    """The rest of a message with a request; empty for small talk."""
-    request = read_request(message)
-    rest = "" if request is None else request.rest
+def _rest(context: Context, asked: Asked | None, scope: Scope) -> str:
+    """The rest of a message with a request, which its confirmation hides too; empty for small talk."""
+    rest = "" if asked is None else asked.request.rest
     names = context.corpus.settings.of(scope.space).companion_names
     return "" if is_small_talk(rest, names=names) else rest

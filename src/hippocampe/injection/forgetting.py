@@ -13,6 +13,7 @@ from hippocampe.language.sanitize import quote
 from hippocampe.language.text import cut
 from hippocampe.retrieval import requested
 from hippocampe.retrieval.requested import Asked
+from hippocampe.retrieval.topic import part_about
 from hippocampe.types import Forgetting, Injection
 
 MAX_SHOWN = 5
@@ -92,5 +93,6 @@ def _lines(forgetting: Forgetting, language: str) -> tuple[str, list[str]]:
         text = say(
             "Not forgotten yet: {topic}. Ask the person whether to forget what follows (items: {number}); their yes forgets it."
         )
-        shown = [cut(quote(each.content), MAX_CHARACTERS) for each in forgetting.items[:MAX_SHOWN]]
+        told = [part_about(each.content, forgetting.topic) for each in forgetting.items[:MAX_SHOWN]]
+        shown = [cut(quote(each), MAX_CHARACTERS) for each in told]
     return say("Memory: a request to forget"), [text.format(number=number, topic=topic), *shown]

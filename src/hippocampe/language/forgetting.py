@@ -23,9 +23,17 @@ MAX_UNSURE_WORDS: Final = 6
 MAX_AGREEMENT_WORDS: Final = 8
 _CLAUSE_END: Final = re.compile(r"(?<=[.!?…;])\s+|\n+|(?<=,)\s+")
 _REQUESTS: Final = re.compile(rf"{any_of(load_all('questions')['requests'])}\b")
-_DETERMINERS: Final = words_of("determiners")
-_OBJECTS: Final = _DETERMINERS | words_of("coordinators") | words_of("persons")
+_DETERMINERS: Final = words_of("determiners") | words_of("articles") | words_of("possessives")
+_OBJECTS: Final = words_of("determiners") | words_of("coordinators") | words_of("persons")
 _QUOTES: Final = '«“"`'
+_ELIDED: Final = re.compile(rf"{any_of(load_all('forgetting')['elided'])}", re.IGNORECASE)
+# A run of blanks takes cubic time.
+_BLANKS: Final = re.compile(r"\s+")
+_VALUE: Final = re.compile(r"\d.*", re.DOTALL)
+_ASIDES: Final = re.compile(
+    rf"\s+(?=(?i:{any_of(load_all('forgetting')['asides'])})\b)",
+)
+"""The places within a sentence where a request may begin: people dictate without marks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +45,7 @@ class ForgetRequest:
         sure: Whether the request is unambiguous; "forget the dinner" may mean "never mind".
         rest: The message without the request.
         own: Whether it means only what the speaker said: "forget what I said about Rachel".
-        said: How it names what was said, without a topic: "everything I told you today".
+        said: How it names what was said: "everything I told you today", without or beside a topic.
         whole: Whether it means all that is known of the speaker: "forget me", "delete my data".
     """
 
@@ -56,21 +64,36 @@ def read_request(message: str) -> ForgetRequest | None:
     folded = fold(message)
     if not any(verb in folded for verb in _stems()):
         return None
+    message = _BLANKS.sub(lambda found: "\n" if "\n" in found[0] else " ", message)
     text = APOSTROPHE.sub("'", message)
-    starts = [0, *(found.end() for found in _CLAUSE_END.finditer(text))]
-    for start in starts:
+    ends = (*_CLAUSE_END.finditer(text), *_ASIDES.finditer(text))
+    for start in [0, *sorted({found.end() for found in ends})]:
         for language in languages():
             found = _forms(language).read(text, start)
             if found is not None:
                 request, end = found
-                if request.topic and STOP_WORDS.issuperset(words(request.topic)):
-                    if not is_about_speaker(request.topic):
-                        return None
-                    request = replace(request, whole=True)
                 rest = " ".join(f"{message[:start]} {message[end:]}".split()).strip(" ,;")
-                request = replace(request, rest=rest)
-                return _forms(language).named(request)
-    return None
+                request = _forms(language).named(replace(request, rest=rest))
+                if request is None:
+                    continue
+                if not request.topic:
+                    return request
+                if not STOP_WORDS.issuperset(words(request.topic)):
+                    return request
+                return replace(request, whole=True) if is_about_speaker(request.topic) else None
+    told = (_forms(language).read_told(text) for language in languages())
+    return next((request for request in told if request is not None), None)
+
+
+def topics_in(topic: str) -> list[str]:
+    """The things that a topic names, each with its own determiner: "my salary and my phone number"."""
+    return next((found for each in languages() if (found := _forms(each).divided(topic))), [topic])
+
+
+def shortened(topic: str) -> str:
+    """The topic without a statement behind it that no mark separates: "I smoke my mum doesn't know"; empty if it has none."""
+    found = min((_forms(each).first_thing(topic) for each in languages()), key=len)
+    return found if len(found) < len(topic) else ""
 
 
 def agrees(message: str) -> bool:
@@ -113,17 +136,35 @@ class _Forms:
             )
         )
         before = rf"{of['before']}[\s,!.:]+"
+        polite = rf"{before}|{of['asks']}\s*"
         kinds = "|".join(
             f"(?P<{each}>{of[each]})" for each in ("verbs", "removes", "refuses", "mutes")
         )
+        plain = "|".join(of[each] for each in ("verbs", "removes", "refuses"))
         self._verb = re.compile(
-            rf"(?i)(?:{before}|@?\w+\s?,\s+|{of['asks']}\s*){{0,6}}(?:{kinds})\b\s*(?:,?\s*{of['adverbs']},?\s+)?"
+            rf"(?i)(?:{polite}|@?\w+\s?,\s+){{0,6}}(?:{kinds})\b\s*(?:,?\s*{of['adverbs']},?\s+)?"
         )
         self._forgotten = re.compile(rf"(?i)(?:{before}){{0,6}}(?P<topic>{of['forgotten']})\b")
         # "The trip to Corsica, you can forget it".
-        self._before = re.compile(rf"(?i)(?P<topic>[^,.;!?]+?),?\s+{of['behind']}(?=\W*$)")
+        pronoun = rf"\s*{of['pronouns']}"
+        removed = rf"{of['removes']}{pronoun}\s*{of['memory']}"
+        behind = rf"(?:{of['behind']}|{removed})"
+        after = rf"(?:[\s,]+{of['after']}){{0,4}}[\s.!?…;,]{{0,20}}"
+        self._before = re.compile(
+            rf"(?i)(?:{before}){{0,6}}(?P<topic>[^,.;!?]{{1,{MAX_TOPIC}}}?),?\s+{behind}{after}$"
+        )
+        reported = "".join(rf"(?<!\b{each})" for each in data["reported"])
+        # "What I told you about the job, drop it".
+        self._back = re.compile(
+            rf"(?i){reported}[\s,;.!]+(?:{behind}|{of['drops']}|(?:{polite}){{0,6}}(?:{plain})(?:{pronoun})?){after}$"
+        )
+        self._telling = re.compile(
+            rf"(?is)\b{of['told']}(?: {of['times']})*\s*{of['told_of']}?\s*(?P<topic>\S.*)$"
+        )
+        self._turn = re.compile(rf"(?is)[,.;!?]\s.*|\s+{of['turns']}\b.*")
+        self._pronoun = re.compile(rf"(?i){of['pronouns']}$")
         self._unwanted = re.compile(rf"(?i)[\s,;]*{of['unwanted']}[\s.!]*")
-        self._points = re.compile(rf"(?i){of['points']}\s")
+        self._points = re.compile(rf"(?i){of['points']}(?:\s|$)")
         self._memory = re.compile(rf"(?i)\s*{of['memory']}\b")
         self._details = re.compile(rf"(?i){of['details']}")
         about = rf"(?:\s*{of['about']}\s*(?P<topic>\S.*))"
@@ -145,16 +186,20 @@ class _Forms:
         self._about = re.compile(rf"(?i){of['about']}\s+")
         self._vague = re.compile(rf"(?i)(?<=\w)\s+{of['vague']}$")
         self._idiom = re.compile(rf"(?is){of['idioms']}\W*$")
-        self._after = re.compile(rf"(?i)(?:[\s,]+{of['after']}){{0,4}}[\s.!?…;,]{{0,20}}$")
+        self._after = re.compile(rf"(?i){after}$")
+        # "Ann she doesn't want people to know" goes on with another statement.
+        self._second = re.compile(rf"(?i)(?<=\w\w)\s+{of['subjects']}\b")
+        # "Forget what I owe my brother its paid" goes on with the reason.
+        self._reason = re.compile(rf"(?is)(?<=\w\w)\s+{of['reasons']}\b.*$")
+        self._links = re.compile(rf"(?i)\b{of['of']}")
+        self._owned = re.compile(rf"(?i)\b{of['own']} \w+")
         self._agrees = re.compile(rf"(?i){of['agreements']}(?!\w)")
         self._refusals = frozenset(data["refusals"].split())
 
     def read(self, text: str, start: int) -> tuple[ForgetRequest, int] | None:
         """The request that begins at a clause, without its rest, and where it ends."""
-        if found := self._before.match(text, start):
-            topic = found["topic"]
-            is_thing = not _DETERMINERS.isdisjoint(words(topic)[:1])
-            return (_request(topic, sure=False), len(text)) if is_thing else None
+        if (found := self._before.match(text, start)) and _is_determined(found["topic"]):
+            return _request(self._reason.sub("", found["topic"]), sure=False), len(text)
         if found := self._forgotten.match(text, start):
             end = _sentence_end(text, found.end())
             return _request(found["topic"], sure=True, whole=True), end
@@ -176,7 +221,7 @@ class _Forms:
         if any(quote in named for quote in _QUOTES):
             return None
         # Without the politeness after it.
-        named = self._after.sub("", named).strip().strip(" ,;.!?…")
+        named = self._after.sub("", self._back.sub("", named)).strip().strip(" ,;.!?…")
         remembered = unwanted is not None or self._memory.search(named) is not None
         # "Delete that I was in prison" and "delete my number" may be meant of memory, "delete that file" is not.
         unsure = bool(verb["removes"]) and not remembered
@@ -192,9 +237,8 @@ class _Forms:
             return _request(whole.lstrip("-"), sure=True, whole=True)
         if found := self._said.match(named):
             own = is_about_speaker(named[: found.start("topic")])
-            return _request(
-                found["topic"] or "", sure=True, own=own, said="" if found["topic"] else named
-            )
+            said = named[: found.start("topic")] if found["topic"] else named
+            return _request(found["topic"] or "", sure=True, own=own, said=said)
         if found := self._known.match(named):
             return _request(found["topic"], sure=not unsure)
         if unsure and (found := self._that.match(named)):
@@ -203,6 +247,9 @@ class _Forms:
 
     def _of_topic(self, verb: re.Match[str], named: str, remembered: bool) -> ForgetRequest | None:
         """The request to forget a statement or a topic: "that I smoke", "my old flat"."""
+        if remembered and self._pronoun.match(named):
+            # "My ex is gone, wipe him from your memory": `named` finds whom.
+            return _request(named, sure=False)
         if not named or self._idiom.match(named):
             return None
         about = self._about.match(named)
@@ -212,7 +259,9 @@ class _Forms:
             other_verb = verb["mutes"] or verb["removes"]
             may_mean_another = about or other_verb or self._keeps.search(verb["refuses"] or "")
             sure = remembered or not may_mean_another
-            return _request(self._vague.sub("", self._aside.sub("", found["topic"])), sure=sure)
+            topic = self._aside.sub("", found["topic"])
+            topic = topic if self._that.match(named) else self._reason.sub("", topic)
+            return _request(self._vague.sub("", topic), sure=sure)
         # "Forget Max, it's over", but not "forget the dinner, we'll order a pizza".
         topic = self._vague.sub("", self._aside.sub("", topic) if topic[:1].isupper() else topic)
         if verb["refuses"] or "," in topic or len(topic.split()) > MAX_UNSURE_WORDS:
@@ -238,14 +287,50 @@ class _Forms:
         verb = plain_stem(first, self._language) in grammar(self._language).verbs
         return verb and second in _OBJECTS and not text[:1].isupper()
 
-    def named(self, request: ForgetRequest) -> ForgetRequest:
-        """The request whose topic points at names in the rest of the message ("that story"), with these as its topic."""
-        names = subjects_of(request.rest) if self._points.match(request.topic) else ()
-        return replace(request, topic=" ".join(names), sure=False) if names else request
+    def read_told(self, text: str) -> ForgetRequest | None:
+        """The request at the end of a message that says what was told: "I told you I smoke, forget that"."""
+        back = self._back.search(text)
+        telling = back and self._telling.search(text[: back.start()])
+        topic = self._turn.sub("", telling["topic"]).strip() if telling else ""
+        if not telling or STOP_WORDS.issuperset(words(topic)):
+            return None
+        said = telling[0][: telling.start("topic") - telling.start()]
+        return _request(topic, sure=True, own=True, said=said)
+
+    def named(self, request: ForgetRequest) -> ForgetRequest | None:
+        """The request whose topic points at the rest of the message ("that story", "that one"), with what that names.
+
+        None if a pronoun points at nothing.
+        """
+        pronoun = self._pronoun.match(request.topic)
+        if not (pronoun or self._points.match(request.topic)) or not request.topic:
+            return request
+        value = _VALUE.search(request.rest)
+        names = [value[0]] if value else subjects_of(request.rest)
+        if pronoun and not value and (owned := self._owned.findall(request.rest)):
+            names = owned[-1:]
+        if names:
+            return replace(request, topic=" ".join(names), sure=False)
+        return None if pronoun else request
+
+    def first_thing(self, topic: str) -> str:
+        """The topic up to a second subject."""
+        return self._second.split(topic, maxsplit=1)[0]
+
+    def divided(self, topic: str) -> list[str]:
+        """The things that a topic names one after the other; none if it is of one, or may be."""
+        things = self._union.split(topic)
+        apart = all(_is_determined(each) and not self._links.search(each) for each in things)
+        return things if apart and len(things) > 1 else []
 
     def agrees(self, text: str) -> bool:
         said = {word.strip(".,!;") for word in text.lower().split()}
         return bool(self._agrees.match(text)) and said.isdisjoint(self._refusals)
+
+
+def _is_determined(topic: str) -> bool:
+    """Return whether a topic begins with a determiner: "the trip", "l'entretien"."""
+    return not _DETERMINERS.isdisjoint(words(topic)[:1]) or _ELIDED.match(topic) is not None
 
 
 def _sentence_end(text: str, start: int) -> int:

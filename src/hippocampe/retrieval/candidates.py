@@ -71,7 +71,7 @@ def search(index: Index, query: AnalysedQuery, request: RecallRequest, now: date
     searches = _searches(query, request, now)
     found = index.search([each for _, each in searches])
     for (source, each), hits in zip(searches, found, strict=True):
-        ids = [hit.id for hit in hits]
+        ids = [hit.id for hit in hits if hit.id not in request.without]
         rankings[f"{source} {each.kind}"] = ids
         kinds |= dict.fromkeys(ids, each.kind)
         scores.get(source, {}).update(hits)
@@ -129,6 +129,7 @@ def fuse(connection: Connection, hits: Hits, request: RecallRequest, now: dateti
             since=request.since,
             until=request.until,
         )
+        beside = [id for id in beside if id not in request.without]
         hits.rankings["beside"] = beside
         hits.kinds.update((id, "turn") for id in beside)
         fused = fusion.fuse(hits.rankings, WEIGHTS)

@@ -42,6 +42,7 @@ class RecallRequest:
             none of these is likely.
         typed: Whether somebody typed the query: it is spelled as the texts are, and its questions are searched for.
         follows: Whether the query may refer to the last turn of its channel: "and where does she live?".
+        without: The ids of turns that are no candidates: with them, others would rank lower.
         admits: Whether a loaded item may be a result; others are dropped before the first ones are read.
     """
 
@@ -63,6 +64,7 @@ class RecallRequest:
     read_within: float = inf
     typed: bool = False
     follows: bool = False
+    without: frozenset[str] = frozenset()
     admits: Callable[[Recollection], bool] | None = None
 
     @property

@@ -1,18 +1,20 @@
 """Read a request to forget in a message, and find what it hides. Nothing is changed."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from hippocampe.engine.corpus import Corpus
-from hippocampe.language.forgetting import ForgetRequest, agrees, read_request
+from hippocampe.language.forgetting import ForgetRequest, agrees, read_request, shortened, topics_in
 from hippocampe.language.secrets import mask
-from hippocampe.language.temporal.window import parse_window
+from hippocampe.language.temporal.window import TimeWindow, parse_window
 from hippocampe.language.text import STOP_WORDS, words
 from hippocampe.retrieval import about
+from hippocampe.retrieval.reading import LONG
 from hippocampe.retrieval.relatives import with_names_of_relatives
 from hippocampe.retrieval.request import RecallRequest
+from hippocampe.retrieval.topic import words_said
 from hippocampe.store import memories, message_rows, retrievals, schema, turn_rows
 from hippocampe.store.turn_rows import Turn
 from hippocampe.types import Forgetting, ReceiptItem, Scope
@@ -58,6 +60,9 @@ def plan(corpus: Corpus, asked: Asked, scope: Scope, *, replies: bool = True) ->
     if request.whole:
         return None if before else Forgetting(request.topic, (), waits=True, whole=True)
     items, earlier, sure = _found(corpus, asked, scope)
+    if not items and (shorter := shortened(request.topic)):
+        asked = replace(asked, request=replace(request, topic=shorter))
+        items, earlier, sure = _found(corpus, asked, scope)
     if not items and (before is not None or not request.sure):
         # Nothing is known of "forget the dinner"; or "yes" answers another question.
         return None
@@ -65,7 +70,9 @@ def plan(corpus: Corpus, asked: Asked, scope: Scope, *, replies: bool = True) ->
         confirmed = _of_turn(before, "said")
         items = list({each.id: each for each in (*items, confirmed)}.values())
     unclear = any(about.UNCLEAR in each.matched for each in items)
-    doubted = not sure or unclear or len(items) > MOST_AT_ONCE
+    # Much else would go with a long text.
+    long = bool(request.topic) and any(_is_long(each) for each in items)
+    doubted = not sure or unclear or long or len(items) > MOST_AT_ONCE
     waits = before is None and bool(items) and doubted
     known = {each.id for each in items}
     repeating = earlier + (_answers(corpus, items, scope) if replies else [])
@@ -79,26 +86,50 @@ def _found(
     """The items that a request names, the earlier requests among them, and whether it certainly means the items."""
     request, before = asked.request, asked.confirmed
     # The request itself has the words of its topic.
-    itself = before.id if before else None
-    found = [each for each in _items(corpus, request, scope) if each.id != itself]
-    items, earlier = _without_requests(corpus, found)
-    if items or not (request.topic and request.sure):
-        return items, earlier, request.sure
-    until = before.at if before else None
-    likely = about.likely(corpus, request.topic, scope, until=until)
-    return *_without_requests(corpus, likely), False
+    itself = frozenset({before.id} if before else ())
+    found, earlier, sure = list[ReceiptItem](), list[ReceiptItem](), request.sure
+    window = _window(corpus, asked, scope)
+    for topic in topics_in(request.topic) if request.topic else ():
+        every = about.find(corpus, topic, scope, said=request.own, without=itself)
+        told, requests = about.without_requests(corpus, [*every, *_by_name(corpus, topic, scope)])
+        if request.sure and all(about.UNCLEAR in each.matched for each in told):
+            sure = False
+            likely = about.likely(corpus, topic, scope, without=itself, window=window)
+            likely, more = about.without_requests(corpus, likely)
+            told = about.nearest(corpus, topic, scope, _once([*told, *likely]))
+            requests += more
+        found += told
+        earlier += requests
+    if not request.topic:
+        found, earlier = about.without_requests(corpus, _said(corpus, window, scope))
+    elif window:
+        then = [each for each in found if window.start <= _told_at(each) < window.end]
+        # People remember wrongly when they told something.
+        found, sure = then or found, sure and bool(then)
+    found = _once([*found, *_evidence(corpus, found, scope)])
+    return [each for each in found if each.id not in itself], _once(earlier), sure
 
 
-def _items(corpus: Corpus, request: ForgetRequest, scope: Scope) -> list[ReceiptItem]:
-    if request.topic:
-        found = about.find(corpus, request.topic, scope, said=request.own)
-        found += _by_name(corpus, request.topic, scope)
-    else:
-        found = _said(corpus, request, scope)
+def _is_long(item: ReceiptItem) -> bool:
+    return item.kind == "turn" and len(words_said(item.content)) > LONG
+
+
+def _once(items: Iterable[ReceiptItem]) -> list[ReceiptItem]:
     known: dict[str, ReceiptItem] = {}
-    for each in (*found, *_evidence(corpus, found, scope)):
+    for each in items:
         known.setdefault(each.id, each)
     return list(known.values())
+
+
+def _told_at(item: ReceiptItem) -> datetime:
+    return item.memory.created_at if item.memory else item.at
+
+
+def _window(corpus: Corpus, asked: Asked, scope: Scope) -> TimeWindow | None:
+    """The time in which a request says that something was told: "what I told you yesterday about the job"."""
+    now = asked.confirmed.at if asked.confirmed else corpus.store.now()
+    timezone = corpus.settings.of(scope.space).timezone
+    return parse_window(asked.request.said, now=now, timezone=timezone)
 
 
 def _by_name(corpus: Corpus, topic: str, scope: Scope) -> list[ReceiptItem]:
@@ -109,21 +140,8 @@ def _by_name(corpus: Corpus, topic: str, scope: Scope) -> list[ReceiptItem]:
     return [replace(each, matched=(*each.matched, about.UNCLEAR)) for each in found]
 
 
-def _without_requests(
-    corpus: Corpus, items: Sequence[ReceiptItem]
-) -> tuple[list[ReceiptItem], list[ReceiptItem]]:
-    """The items, and apart from them the turns that ask to forget: such a request names its topic, but tells nothing of it."""
-    with corpus.store.read() as connection:
-        said = message_rows.said_in(connection, [each.id for each in items if each.kind == "turn"])
-    asks = {id for id, text in said.items() if read_request(text) is not None}
-    others = [each for each in items if each.id not in asks]
-    return others, [each for each in items if each.id in asks]
-
-
-def _said(corpus: Corpus, request: ForgetRequest, scope: Scope) -> list[ReceiptItem]:
-    """The talk and the memories of the user in the time that a request names, or else just before."""
-    timezone = corpus.settings.of(scope.space).timezone
-    window = parse_window(request.said, now=corpus.store.now(), timezone=timezone)
+def _said(corpus: Corpus, window: TimeWindow | None, scope: Scope) -> list[ReceiptItem]:
+    """The talk and the memories of the user in a time, or else just before."""
     if window is None:
         last = _last_turn(corpus, scope)
         return [] if last is None else [_of_turn(last, "said"), *_resting_on(corpus, last)]
