@@ -130,7 +130,7 @@ class Body(BaseModel):
             if unknown := named - cls.model_fields.keys():
                 said = {"unknown": ", ".join(sorted(unknown)), "known": ", ".join(cls.model_fields)}
                 raise PydanticCustomError("unknown", "{unknown}: unknown. It takes {known}", said)
-        return cast("Any", value)
+        return value
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of the call, without those that the request leaves to the verb."""
