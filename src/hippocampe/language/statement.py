@@ -333,7 +333,7 @@ def _is_idle(sentence: str) -> bool:
 _MOST_PARTS: Final = 6
 """A text of more parts is compared as a whole: each part costs the time of a statement."""
 _NOMINAL: Final = frozenset({"own", "name", "definite", "indefinite"})
-"""Kinds of subjects that a pronoun behind them may stand for."""
+"""Kinds of subjects that a pronoun behind them may refer to."""
 _ALONE: Final = _NOMINAL | {"speaker"}
 """Kinds of subjects that need no sentence before them."""
 _LONG: Final = 6
@@ -352,7 +352,7 @@ def _stands_alone(sentence: Statement) -> bool:
 
 
 def _refers(sentence: Statement) -> bool:
-    """Return whether a pronoun stands for what another sentence names: "I sold it", but not "Ana sold her car"."""
+    """Return whether a pronoun refers to what another sentence names: "I sold it", but not "Ana sold her car"."""
     bound = _BOUND if sentence.subject in _NOMINAL else frozenset[str]()
     following = [*sentence.tokens[1:], None]
     return any(
