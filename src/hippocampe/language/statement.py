@@ -284,8 +284,11 @@ def stated(written: str, *, questions: bool = False) -> str:
         questions: Whether to keep the questions that a statement follows: "How do I get in? The key is under the mat."
             Those that the next sentence only answers stay always: "Where is it? In the car."
     """
+    told = sentences(written)
+    if len(told) < 2:
+        return without_markers(written)
     kept: list[str] = []
-    for sentence in reversed(sentences(written)):
+    for sentence in reversed(told):
         said = without_markers(sentence)
         asks = "?" in sentence
         if _is_idle(said) or (asks and not kept):

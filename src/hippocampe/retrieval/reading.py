@@ -27,6 +27,7 @@ from hippocampe.language.grammar import stem
 from hippocampe.language.speakers import without_teller
 from hippocampe.language.statement import parts_of, stated
 from hippocampe.language.text import content_words, fold, sentences, words
+from hippocampe.language.text_cache import text_cache
 from hippocampe.reader.network import Head
 from hippocampe.types import Recollection
 
@@ -215,21 +216,22 @@ def _read(
 def _views(item: Recollection, queries: Sequence[str]) -> list[tuple[str, float]]:
     """The texts that are read of a result, the most telling one first, and what is added to the log-odds of each."""
     said = without_reply(item)
-    told = item.content if item.memory is None else _told(item.content, item.author)
+    told, *facts = _told(item.content, item.author) if item.memory else (item.content,)
     whole = memory_text(replace(item.memory, content=told)) if item.memory else told
     added = PASSAGE if len(item.content) > LONG else 0.0
     if passage := _passage(said or item.content, queries):
         return [(passage, added), (whole, 0.0)]
     if said:
         return [(whole, 0.0), (said, added)]
-    parts = parts_of(told) if item.memory else []
-    return [(whole, 0.0), *((part, PART) for part in parts if parts[1:])]
+    return [(whole, 0.0), *((fact, PART) for fact in facts)]
 
 
-def _told(content: str, author: str | None) -> str:
-    """The statement of a memory, as its teller said it."""
-    told = stated(without_stamp(content)[0], questions=True)
-    return without_teller(told, author or "")
+@text_cache(4096)
+def _told(content: str, author: str | None) -> tuple[str, ...]:
+    """The statement of a memory, as its teller said it; and each of its facts, if it tells several."""
+    told = without_teller(stated(without_stamp(content)[0], questions=True), author or "")
+    facts = parts_of(told)
+    return (told, *facts) if facts[1:] else (told,)
 
 
 def _passage(text: str, queries: Sequence[str]) -> str | None:
