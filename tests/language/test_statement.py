@@ -4,7 +4,7 @@ import pytest
 
 from hippocampe.language.grammar import grammar, stem
 from hippocampe.language.lexicon import load
-from hippocampe.language.statement import parse
+from hippocampe.language.statement import parse, stated
 from hippocampe.language.text_cache import clear_caches
 
 
@@ -192,3 +192,19 @@ def test_a_function_word_of_one_language_is_a_thing_in_another() -> None:
     english, french = parse("my son sold the car"), parse("je dors car je suis malade")
     assert [english.tokens[at].norm for at in english.content] == ["son", "sold", "car"]
     assert "car" not in [french.tokens[at].norm for at in french.content]
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("We moved to Pau. How was your day?", "We moved to Pau."),
+        ("Coucou ! On a déménagé. Et toi, ta journée ?", "On a déménagé."),
+        ("How do I get in? It's under the mat.", "How do I get in? It's under the mat."),
+        ("Ouvrir ? La clé est sous le pot.", "Ouvrir ? La clé est sous le pot."),
+        ("Todo. Who owns the API?", "Todo. Who owns the API?"),
+        ("Budget à revoir. Qui paie le traiteur ?", "Budget à revoir. Qui paie le traiteur ?"),
+        ("Favourite colour? Blue.", "Favourite colour: Blue."),
+    ],
+)
+def test_a_memory_is_searched_by_what_it_states(written: str, read: str) -> None:
+    assert stated(written, questions=True) == read

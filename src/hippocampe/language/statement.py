@@ -281,8 +281,8 @@ def stated(written: str, *, questions: bool = False) -> str:
 
     Args:
         written: The text.
-        questions: Whether to keep the questions that a statement follows: "How do I get in? The key is under the mat."
-            Those that the next sentence only answers stay always: "Where is it? In the car."
+        questions: Whether to keep the questions too, but for a last one to the listener: "How do I get in? The key is under
+            the mat. How are you?" Those that the next sentence only answers stay always: "Where is it? In the car."
     """
     told = sentences(written)
     if len(told) < 2:
@@ -291,11 +291,11 @@ def stated(written: str, *, questions: bool = False) -> str:
     for sentence in reversed(told):
         said = without_markers(sentence)
         asks = "?" in sentence
-        if _is_idle(said) or (asks and not kept):
+        if _is_idle(said):
             continue
-        if asks and _only_answers(kept[-1]):
+        if asks and kept and _only_answers(kept[-1]):
             said = _as_label(said)
-        elif asks and not questions:
+        elif asks and not (questions and (kept or _LISTENER.isdisjoint(words(said)))):
             continue
         kept.append(said)
     return " ".join(reversed(kept)) or without_markers(written)
@@ -343,6 +343,7 @@ _LONG: Final = 6
 """Words of a sentence that hardly belongs to the one before it: "on Friday" does, "off to Rome in May with Ana" does not."""
 _REFERRING: Final = words_of("grammar.third_person").union(words_of("grammar.others_own"))
 _BOUND: Final = words_of("persons").union(words_of("grammar.others_own"))
+_LISTENER: Final = words_of("grammar.second_person")
 _PRESENTING: Final = words_of("grammar.presenting")
 
 
