@@ -18,7 +18,7 @@ Kinds without answers (`no_answer`, `small_talk`) should bring nothing: `somethi
 equals each given share: it compares rankers whose scores differ in scale.
 
 With `--form`, the memories stand in other words that change nothing: `marked`, `announced` or `dated` as in `updates.py`, or
-`beside` another memory of the folder, which then is an answer too.
+`beside` another memory of its user and language, which then is an answer too.
 """
 
 import json
@@ -36,8 +36,9 @@ import numpy as np
 import common
 import corpora
 from hippocampe import Config, Hippocampe, Scope
+from hippocampe.language.detect import guess_language
 from hippocampe.types import Recollection
-from typed_forms import AROUND, STRIDE, behind
+from typed_forms import AROUND, behind, others
 
 COLLECTIONS = ("memory", "summary", "turn", "live", "note")
 RESULTS = 20
@@ -68,8 +69,9 @@ def in_form(memories: Rows, questions: Rows, form: str) -> tuple[Rows, Rows]:
         return [row | {"content": AROUND[form](row["content"])} for row in memories], questions
     carriers: dict[str, str] = {}
     told: Rows = []
-    for at, row in enumerate(memories, 1):
-        other = memories[(at * STRIDE) % len(memories)]
+    kinds = [(row["user"], guess_language(row["content"], default="en")) for row in memories]
+    for row, at in zip(memories, others(kinds), strict=True):
+        other = memories[at]
         carriers[other["id"]] = row["id"]
         told.append(row | {"content": behind(row["content"], other["content"])})
     asked = [

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Hashable, Sequence
 from random import Random
 from typing import Final
 
@@ -87,7 +88,22 @@ def dated(text: str) -> str:
 AROUND: Final = {"marked": marked, "announced": announced, "dated": dated}
 """Ways in which other words surround a text."""
 STRIDE: Final = 37
-"""Between a text of a file and the one that stands beside it: far enough for another language or topic."""
+"""Between a text and the one that stands beside it, among those of its kind: far enough for another topic."""
+
+
+def others(kinds: Sequence[Hashable], stride: int = STRIDE) -> list[int]:
+    """For each text of some kind, the place of another one of that kind, or of the next one if it is alone."""
+    groups: dict[Hashable, list[int]] = {}
+    for at, kind in enumerate(kinds):
+        groups.setdefault(kind, []).append(at)
+    chosen = [(at + 1) % len(kinds) for at in range(len(kinds))]
+    for group in groups.values():
+        if len(group) > 1:
+            # Never a multiple of their number, which would give the text itself.
+            step = stride % (len(group) - 1) + 1
+            for place, at in enumerate(group):
+                chosen[at] = group[(place + step) % len(group)]
+    return chosen
 
 
 def behind(text: str, fact: str) -> str:

@@ -9,7 +9,7 @@ in one space with the older statements of all records, where it must not merge w
 find its own.
 With ``--form``, the new statements are in another form that means the same: in ``capitals``, ``marked`` by discourse
 markers ("ok so …"), ``announced`` ("it turns out that …"), ``dated`` ("2026-03-02: …"), or ``beside`` an old statement of
-another record, as each older statement then is too.
+another record of their language, as each older statement then is too.
 ``--pairs`` is a file of
 ``{"fr1", "fr2", "en1", "en2", "duplicate"}``, such as PAWS-X.
 
@@ -35,9 +35,10 @@ from hippocampe import Config, Hippocampe
 from hippocampe.ingest.draft import make_draft
 from hippocampe.ingest.memory_writes import insert_memory
 from hippocampe.ingest.remember import embed_drafts
+from hippocampe.language.detect import guess_language
 from hippocampe.types import Scope
 from hippocampe.updates.judgement import judge
-from typed_forms import AROUND, STRIDE, behind
+from typed_forms import AROUND, STRIDE, behind, others
 
 MERGING: Final = ("update", "same", "detail")
 BATCH: Final = 256
@@ -280,13 +281,11 @@ def main() -> None:
         typed = FORMS[options.form]
         found = [replace(record, after=typed(record.after)) for record in found]
     elif options.form:
+        kinds = [guess_language(record.after, default="en") for record in found]
+        ones, twos = others(kinds), others(kinds, STRIDE * STRIDE)
         found = [
-            beside(
-                record,
-                found[(at * STRIDE) % len(found)],
-                found[(at * STRIDE + len(found) // 2) % len(found)],
-            )
-            for at, record in enumerate(found, 1)
+            beside(record, found[one], found[two])
+            for record, one, two in zip(found, ones, twos, strict=True)
         ]
     if options.pairs:
         found += pairs(options.pairs)
