@@ -108,39 +108,38 @@ def correctable(
     """
     if is_past(parse(query.spoken)) and query.former is None:
         return []
-    told = sorted((each for each in items if _may_correct(each)), key=_age)
+    told = [each for each in items if _may_correct(each)]
+    if len(told) < 2:
+        return []
+    ages = {each.id: _age(each) for each in told}
+    told.sort(key=lambda each: ages[each.id])
+    vectors = np.stack([scored.loaded.vectors[scored.rows[each.id]] for each in told])
+    nearness = (vectors @ vectors.T).tolist()
     pairs = [
-        (older, newer, relevance)
-        for older, newer in combinations(told, 2)
-        if older.score >= ANSWERS and (relevance := _relevance(query, scored, older, newer))
+        (older.score * max(newer.score, nearness[i][j]), older, newer)
+        for (i, older), (j, newer) in combinations(enumerate(told), 2)
+        if older.score >= ANSWERS
+        and (newer.score >= ANSWERS or nearness[i][j] >= NEAR)
+        and ages[older.id] != ages[newer.id]
     ]
-    pairs.sort(key=lambda pair: pair[2], reverse=True)
-    readable = ((older, newer) for older, newer, _ in pairs if _is_readable(older, newer))
+    pairs.sort(key=lambda pair: pair[0], reverse=True)
+    # The texts of few pairs are parsed: a question may find hundreds.
+    readable = (
+        (older, newer)
+        for _, older, newer in pairs
+        if _may_be_replaced(query, older, newer) and _is_readable(older, newer)
+    )
     return list(islice(readable, MOST_READ))
 
 
-def _relevance(
-    query: AnalysedQuery, scored: Scored, older: Recollection, newer: Recollection
-) -> float:
-    """The relevance to a query of reading a pair; 0 if the newer one cannot correct what answers it."""
-    if _age(older) == _age(newer):
-        return 0.0
-    is_talk = older.kind in TALK or newer.kind in TALK
-    if not is_talk and not _may_be_replaced(query, older, newer):
-        return 0.0
-    one, other = (scored.loaded.vectors[scored.rows[each.id]] for each in (older, newer))
-    nearness = float(one @ other)
-    if newer.score < ANSWERS and nearness < NEAR:
-        return 0.0
-    return older.score * max(newer.score, nearness)
-
-
 def _may_be_replaced(query: AnalysedQuery, older: Recollection, newer: Recollection) -> bool:
-    """Return whether a question casts doubt on two statements that were both kept when the newer one was written.
+    """Return whether a question casts doubt on what answers it, because of a newer result.
 
-    It does if both answer it, unless it asks for several, or the older one alone states the value that it asks for: an age
-    corrects no date of birth.
+    Talk always may correct it. Two memories were both kept when the newer one was written: both must answer the question, and it
+    must not ask for several, nor for a value that the older one alone states: an age corrects no date of birth.
     """
+    if older.kind in TALK or newer.kind in TALK:
+        return True
     if newer.score < ANSWERS or (query.several and query.former is None):
         return False
     asked = query.features.values & values_stated(older.content)
