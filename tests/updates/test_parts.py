@@ -25,9 +25,11 @@ def told(hippo: Hippocampe, *statements: str) -> list[str]:
         ("We moved to Nice. How was your day?", ["We moved to Nice."]),
         ("Merci beaucoup ! On a déménagé. Bonne nuit.", ["On a déménagé."]),
         ("I got a dog. Ana sold her car.", ["I got a dog.", "Ana sold her car."]),
-        ("I met Ana. My sister knows him.", ["I met Ana. My sister knows him."]),
+        ("I met Ana. My sister knows him.", ["I met Ana.", "My sister knows him."]),
         ("Je nage. Nora dit qu'elle court.", ["Je nage.", "Nora dit qu'elle court."]),
-        ("J'ai vu Luc. Nora lui écrit.", ["J'ai vu Luc. Nora lui écrit."]),
+        ("J'ai vu Luc. Nora lui écrit.", ["J'ai vu Luc.", "Nora lui écrit."]),
+        ("J'ai un vélo. Rendu à lui hier soir.", ["J'ai un vélo. Rendu à lui hier soir."]),
+        ("I got a bike. Gave it back to Ana.", ["I got a bike. Gave it back to Ana."]),
         ("I swim. Off to Rome in May with Ana.", ["I swim.", "Off to Rome in May with Ana."]),
         ("I swim. On Friday.", ["I swim. On Friday."]),
         (
@@ -152,5 +154,5 @@ def test_an_entry_of_an_earlier_day_replaces_nothing(hippo: Hippocampe) -> None:
 
 
 def test_a_name_that_is_a_pronoun_makes_no_other_parts(hippo: Hippocampe) -> None:
-    one, other = "J'ai un chien. Je vis avec Elle.", "J'ai un chat. Je vis avec Elle."
+    one, other = "J'ai un chien. Elle vit avec moi.", "J'ai un chat. Elle vit avec moi."
     assert told(hippo, "Elle = Anna", one, other, one)[-1] == "reinforced"

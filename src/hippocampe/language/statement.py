@@ -335,34 +335,35 @@ def _is_idle(sentence: str) -> bool:
 
 _MOST_PARTS: Final = 6
 """A text of more parts is compared as a whole: each part costs the time of a statement."""
-_NOMINAL: Final = frozenset({"own", "name", "definite", "indefinite"})
-"""Kinds of subjects that a pronoun behind them may refer to."""
-_ALONE: Final = _NOMINAL | {"speaker"}
+_ALONE: Final = frozenset({"own", "name", "definite", "indefinite", "speaker"})
 """Kinds of subjects that need no sentence before them."""
 _LONG: Final = 6
 """Words of a sentence that hardly belongs to the one before it: "on Friday" does, "off to Rome in May with Ana" does not."""
 _REFERRING: Final = words_of("grammar.third_person").union(words_of("grammar.others_own"))
-_BOUND: Final = words_of("persons").union(words_of("grammar.others_own"))
 _LISTENER: Final = words_of("grammar.second_person")
 _PRESENTING: Final = words_of("grammar.presenting")
 
 
 def _stands_alone(sentence: Statement) -> bool:
-    """Return whether a sentence names what it is about, and refers to nothing before it."""
-    alone = sentence.subject in _ALONE or (
-        sentence.subject == "other" and (sentence.has_verb or len(sentence.words) >= _LONG)
-    )
-    return alone and not _refers(sentence)
+    """Return whether a sentence names whom or what it is about; if it may have no subject, it must refer to nothing before it."""
+    if sentence.subject == "other":
+        return (sentence.has_verb or len(sentence.words) >= _LONG) and not _refers(sentence)
+    if sentence.subject == "name" and not _is_before_verb(sentence.tokens[0], sentence):
+        return not _refers(sentence)
+    return sentence.subject in _ALONE
+
+
+def _is_before_verb(name: Token, sentence: Statement) -> bool:
+    """Return whether the first word is a name, and not the verb with its capital: "Gave it back"."""
+    return sentence.has_verb and name.stem not in sentence.verbs
 
 
 def _refers(sentence: Statement) -> bool:
-    """Return whether a pronoun refers to what another sentence names: "I sold it", but not "Ana sold her car"."""
-    bound = _BOUND if sentence.subject in _NOMINAL else frozenset[str]()
+    """Return whether a pronoun refers to what another sentence names: "gave it back", but not "since May it is Ana who signs"."""
     following = [*sentence.tokens[1:], None]
     return any(
         token.norm in _REFERRING
-        and token.norm not in bound
-        # "Since May it is Ana who signs."
+        and "definite" not in token.roles
         and not (at and token.norm in _PRESENTING and after and "be" in after.roles)
         for at, (token, after) in enumerate(zip(sentence.tokens, following, strict=True))
     )

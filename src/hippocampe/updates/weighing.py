@@ -444,9 +444,10 @@ def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> s
 
 
 def swaps(new: Statement, old: Statement) -> bool:
-    """Return whether two statements, of several parts, have the same words or names in other places."""
+    """Return whether two statements, of several parts, have most of their words in common, and some or names in other places."""
     aligned = align(old, new)
-    return _swaps(aligned, evidence_of(aligned, 0.0))
+    evidence = evidence_of(aligned, 0.0)
+    return evidence["jaccard"] >= _SAME_WORDS and _swaps(aligned, evidence)
 
 
 def _swaps(aligned: Alignment, evidence: Mapping[str, float]) -> bool:
