@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache, partial
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Final, NamedTuple
 
 from hippocampe.engine.corpus import Corpus
@@ -23,6 +23,7 @@ from hippocampe.language.temporal.events import days_of_stamp, days_told
 from hippocampe.language.temporal.resolve import start_of_day
 from hippocampe.language.tense import is_over
 from hippocampe.language.text import fold, keywords
+from hippocampe.protocols import Vector
 from hippocampe.store import memories, statements
 from hippocampe.store.statements import StoredStatement
 from hippocampe.types import Memory
@@ -377,11 +378,11 @@ def _compare_nominated(
             new = parse(memory.content, subjects=_subjects_of(memory, old), names=names)
             known = parse(old.content, subjects=_subjects_of(old, memory), names=names)
             plain = parse(old.content).parts
-            for each, unnamed in zip(known.parts, plain, strict=True):
-                pairs.append(_Pair(row, unnamed, compare(new.parts[place], each)))
-        for pair, decision in zip(
-            pairs, _weigh_nearest(corpus, memory, part, nominated, pairs, aliases), strict=True
-        ):
+            for at, (each, unnamed) in enumerate(zip(known.parts, plain, strict=True)):
+                pairs.append(_Pair(row, at, unnamed, compare(new.parts[place], each)))
+        dense = prepared.parts[place] if prepared.parts else prepared.dense
+        weighed = _weigh_nearest(corpus, change, memory, part, dense, nominated, pairs, aliases)
+        for pair, decision in zip(pairs, weighed, strict=True):
             decisions[pair.row].append(decision)
     decided = [
         (old, cosine, _of_parts(memory, old, each))
@@ -394,9 +395,11 @@ def _compare_nominated(
 
 
 class _Pair(NamedTuple):
-    """A part of an old statement, the place of the statement among the nominated ones, and the decision of the rules on it."""
+    """A part of an old statement, the place of the statement among the nominated ones, that of the part in it, and the
+    decision of the rules."""
 
     row: int
+    at: int
     part: Statement
     rule: Decision
 
@@ -455,8 +458,10 @@ def _listed(decision: Decision) -> Decision:
 
 def _weigh_nearest(
     corpus: Corpus,
+    change: UnitOfWork,
     memory: Memory,
     new: Statement,
+    dense: Vector,
     nominated: Sequence[tuple[StoredStatement, float | None]],
     pairs: Sequence[_Pair],
     aliases: Aliases,
@@ -464,6 +469,16 @@ def _weigh_nearest(
     """Weigh a part of a statement against those of the nearest old ones that no sure rule has merged.
 
     Of memories farther away, only another value of a relation is worth a review.
+
+    Args:
+        corpus: The corpus.
+        change: The transaction, for reading only.
+        memory: The statement.
+        new: The part of it.
+        dense: The vector of the part.
+        nominated: The old statements, each with its cosine.
+        pairs: Their parts.
+        aliases: The aliases of the space.
     """
     terms = set(keywords(new.text))
     unmerged = {pair.row for pair in pairs if not pair.rule.is_final}
@@ -479,11 +494,17 @@ def _weigh_nearest(
     model, embedder = load_model(), corpus.vocabulary.embedder.model
     weighed: list[tuple[int, Weighed]] = []
     decisions = [pair.rule for pair in pairs]
-    for at, (row, part, rule) in enumerate(pairs):
+    several = len(parse(memory.content).parts) > 1
+    vectors = _vectors_of_parts(
+        corpus, change, [nominated[row][0] for row in nearest], also_of_one=several
+    )
+    for at, (row, place, part, rule) in enumerate(pairs):
         old, cosine = nominated[row]
         if rule.is_final or cosine is None:
             continue
         if row in nearest:
+            if old.id in vectors:
+                cosine = float(vectors[old.id][place] @ dense)
             known = (part.plain or part) if new.plain is None else part
             names = labels(old, memory, aliases)
             weighed.append((at, Weighed(known, model.cosine(cosine, embedder), rule, names)))
@@ -495,6 +516,35 @@ def _weigh_nearest(
     for (at, _), decision in zip(weighed, found, strict=True):
         decisions[at] = decision
     return decisions
+
+
+def _vectors_of_parts(
+    corpus: Corpus, change: UnitOfWork, olds: Sequence[StoredStatement], *, also_of_one: bool
+) -> dict[str, Sequence[Vector]]:
+    """The vectors of the parts of old statements, by id: a statement of two facts is not near to a new one about either.
+
+    None with an embedder that the learnt model does not know, and which may be far away.
+
+    Args:
+        corpus: The corpus.
+        change: The transaction, for reading only.
+        olds: The old statements.
+        also_of_one: Whether to find those of old statements of one part, too.
+    """
+    embedder = corpus.vocabulary.embedder
+    if embedder.model != load_model().embedder:
+        return {}
+    parts = {old.id: parse(old.content).parts for old in olds}
+    several = {id: each for id, each in parts.items() if each[1:]}
+    texts = [part.text for each in several.values() for part in each]
+    embedded = iter(embedder.embed(texts) if texts else ())
+    found: dict[str, Sequence[Vector]] = {
+        id: list(islice(embedded, len(each))) for id, each in several.items()
+    }
+    for id in parts.keys() - several.keys() if also_of_one else ():
+        if (dense := change.dense("memory", id)) is not None:
+            found[id] = [dense]
+    return found
 
 
 def read_pairs(corpus: Corpus, pairs: Sequence[tuple[str, str]]) -> Floats | None:
