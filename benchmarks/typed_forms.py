@@ -85,7 +85,12 @@ def dated(text: str) -> str:
     return f"2026-03-02: {text}"
 
 
-AROUND: Final = {"marked": marked, "announced": announced, "dated": dated}
+def sentence(text: str) -> str:
+    """A text with a capital and a full stop, as a telephone writes it."""
+    return text[0].upper() + text[1:] + ("." if text[-1].isalnum() else "")
+
+
+AROUND: Final = {"marked": marked, "announced": announced, "dated": dated, "sentence": sentence}
 """Ways in which other words surround a text."""
 STRIDE: Final = 37
 """Between a text and the one that stands beside it, among those of its kind: far enough for another topic."""

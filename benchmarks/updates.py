@@ -8,7 +8,8 @@ are stored, the new one is judged, and nothing is written. With ``--store``, eve
 in one space with the older statements of all records, where it must not merge with one of another record, and must
 find its own.
 With ``--form``, the new statements are in another form that means the same: in ``capitals``, ``marked`` by discourse
-markers ("ok so …"), ``announced`` ("it turns out that …"), ``dated`` ("2026-03-02: …"), or ``beside`` an old statement of
+markers ("ok so …"), ``announced`` ("it turns out that …"), ``dated`` ("2026-03-02: …"), a ``sentence`` with a capital and a full
+stop, or ``beside`` an old statement of
 another record of their language, as each older statement then is too.
 ``--pairs`` is a file of
 ``{"fr1", "fr2", "en1", "en2", "duplicate"}``, such as PAWS-X.

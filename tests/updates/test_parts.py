@@ -18,29 +18,29 @@ def told(hippo: Hippocampe, *statements: str) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ("I got a dog. We moved to Nice.", ["I got a dog.", "We moved to Nice."]),
-        ("I got a dog. It barks.", ["I got a dog. It barks."]),
-        ("J'ai un chien. On a déménagé à Nice.", ["J'ai un chien.", "On a déménagé à Nice."]),
-        ("J'ai un chien. Il aboie.", ["J'ai un chien. Il aboie."]),
-        ("We moved to Nice. How was your day?", ["We moved to Nice."]),
-        ("Merci beaucoup ! On a déménagé. Bonne nuit.", ["On a déménagé."]),
-        ("I got a dog. Ana sold her car.", ["I got a dog.", "Ana sold her car."]),
-        ("I met Ana. My sister knows him.", ["I met Ana.", "My sister knows him."]),
-        ("Je nage. Nora dit qu'elle court.", ["Je nage.", "Nora dit qu'elle court."]),
-        ("J'ai vu Luc. Nora lui écrit.", ["J'ai vu Luc.", "Nora lui écrit."]),
-        ("J'ai un vélo. Rendu à lui hier soir.", ["J'ai un vélo. Rendu à lui hier soir."]),
-        ("I got a bike. Gave it back to Ana.", ["I got a bike. Gave it back to Ana."]),
-        ("I swim. Off to Rome in May with Ana.", ["I swim.", "Off to Rome in May with Ana."]),
-        ("I swim. On Friday.", ["I swim. On Friday."]),
+        ("I got a dog. We moved to Nice.", ["I got a dog", "We moved to Nice"]),
+        ("I got a dog. It barks.", ["I got a dog. It barks"]),
+        ("J'ai un chien. On a déménagé à Nice.", ["J'ai un chien", "On a déménagé à Nice"]),
+        ("J'ai un chien. Il aboie.", ["J'ai un chien. Il aboie"]),
+        ("We moved to Nice. How was your day?", ["We moved to Nice"]),
+        ("Merci beaucoup ! On a déménagé. Bonne nuit.", ["On a déménagé"]),
+        ("I got a dog. Ana sold her car.", ["I got a dog", "Ana sold her car"]),
+        ("I met Ana. My sister knows him.", ["I met Ana", "My sister knows him"]),
+        ("Je nage. Nora dit qu'elle court.", ["Je nage", "Nora dit qu'elle court"]),
+        ("J'ai vu Luc. Nora lui écrit.", ["J'ai vu Luc", "Nora lui écrit"]),
+        ("J'ai un vélo. Rendu à lui hier soir.", ["J'ai un vélo. Rendu à lui hier soir"]),
+        ("I got a bike. Gave it back to Ana.", ["I got a bike. Gave it back to Ana"]),
+        ("I swim. Off to Rome in May with Ana.", ["I swim", "Off to Rome in May with Ana"]),
+        ("I swim. On Friday.", ["I swim. On Friday"]),
         (
             "Je nage. Depuis mai c'est Luc qui signe.",
-            ["Je nage.", "Depuis mai c'est Luc qui signe."],
+            ["Je nage", "Depuis mai c'est Luc qui signe"],
         ),
         ("Is it far? yes", ["Is it far? yes"]),
-        ("Favourite colour? Blue.", ["Favourite colour: Blue."]),
-        ("Code du portail ? Le 7714.", ["Code du portail: Le 7714."]),
-        ("Who is it? Ana.", ["Who is it? Ana."]),
-        ("Guess what? We moved to Nice.", ["We moved to Nice."]),
+        ("Favourite colour? Blue.", ["Favourite colour: Blue"]),
+        ("Code du portail ? Le 7714.", ["Code du portail: Le 7714"]),
+        ("Who is it? Ana.", ["Who is it? Ana"]),
+        ("Guess what? We moved to Nice.", ["We moved to Nice"]),
     ],
 )
 def test_a_statement_has_a_part_for_each_fact(text: str, parts: list[str]) -> None:
@@ -156,3 +156,24 @@ def test_an_entry_of_an_earlier_day_replaces_nothing(hippo: Hippocampe) -> None:
 def test_a_name_that_is_a_pronoun_makes_no_other_parts(hippo: Hippocampe) -> None:
     one, other = "J'ai un chien. Elle vit avec moi.", "J'ai un chat. Elle vit avec moi."
     assert told(hippo, "Elle = Anna", one, other, one)[-1] == "reinforced"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("i owe Greg forty quid", "sent Greg his forty quid last night"),
+        ("je dois 50 euros à Malik", "j'ai rendu ses 50 euros à Malik"),
+    ],
+)
+def test_a_full_stop_changes_no_decision(hippo: Hippocampe, old: str, new: str) -> None:
+    def reason(stop: str) -> str:
+        scope = Scope(f"with {stop}", user="lea")
+        hippo.remember(f"{old}{stop}", scope=scope)
+        return hippo.remember(f"{new}{stop}", scope=scope).reason
+
+    assert reason(".") == reason("")
+
+
+def test_a_statement_is_parsed_without_its_full_stop() -> None:
+    assert parse("We moved to Pau.").text == "We moved to Pau"
+    assert parse("The bus leaves at 7 p.m.").text == "The bus leaves at 7 p.m."

@@ -8,7 +8,7 @@ from hippocampe.language.detect import guess_language
 from hippocampe.language.discourse import without_stamp
 from hippocampe.language.statement import stated
 from hippocampe.language.subjects import fold_subjects
-from hippocampe.language.text import fold, words
+from hippocampe.language.text import fold, with_stop, words
 from hippocampe.protocols import Point, Vector
 from hippocampe.store.notes import Piece
 from hippocampe.store.turn_rows import Turn
@@ -24,8 +24,11 @@ def memory_text(memory: Memory) -> str:
 
 
 def memory_embedding_text(memory: Memory) -> str:
-    """The embedded text of a memory: key and statement, without its date, and without the small talk and the questions beside it."""
-    told = stated(without_stamp(memory.content)[0], questions=True)
+    """The embedded text of a memory: key and statement, without its date, and without the small talk and the questions beside it.
+
+    It ends with a full stop, written or not: the embedder puts "we moved to Pau." nearer to the question where we live.
+    """
+    told = with_stop(stated(without_stamp(memory.content)[0], questions=True))
     return f"{memory.key.replace('_', ' ')}: {told}" if memory.key else told
 
 

@@ -27,6 +27,7 @@ from hippocampe.ingest.memory_writes import (
     update_memory,
 )
 from hippocampe.language.statement import parse
+from hippocampe.language.text import with_stop
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,
     Memory,
@@ -105,7 +106,7 @@ def embed_drafts(vocabulary: Vocabulary, drafts: Sequence[Draft]) -> list[Prepar
         [memory_embedding_text(memory) for memory in new], [memory_text(memory) for memory in new]
     )
     facts = [parts if (parts := parse(memory.content).parts)[1:] else () for memory in new]
-    texts = [fact.text for each in facts for fact in each]
+    texts = [with_stop(fact.text) for each in facts for fact in each]
     vectors = iter(vocabulary.embedder.embed(texts) if texts else ())
     return [
         each._replace(parts=tuple(islice(vectors, len(parts))))

@@ -23,7 +23,14 @@ from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.names import NO_ALIASES, CanonicalNames, Renaming, renamed
 from hippocampe.language.negation import has_ceased, without_negation
 from hippocampe.language.small_talk import is_small_talk
-from hippocampe.language.text import STOP_WORDS, fold, sentences, without_capitals, words
+from hippocampe.language.text import (
+    STOP_WORDS,
+    fold,
+    sentences,
+    without_capitals,
+    without_stop,
+    words,
+)
 from hippocampe.language.text_cache import text_cache
 from hippocampe.language.tokenizer import Word, tokenize
 from hippocampe.language.tokens import (
@@ -49,7 +56,7 @@ class Statement:
     """A parsed statement.
 
     Attributes:
-        text: The text without the discourse markers around it.
+        text: The text without the discourse markers around it, and without its full stop.
         written: The text as written.
         words: All its words.
         norms: The folded form of each word.
@@ -253,7 +260,7 @@ def parse(
 @text_cache(1024)
 def _parse(written: str, subjects: tuple[str, ...], names: tuple[Renaming, ...]) -> Statement:
     undated, stamp = without_stamp(written)
-    text, canonical = stated(undated), dict(names)
+    text, canonical = without_stop(stated(undated)), dict(names)
     words = renamed(tokenize(text), canonical)
     norms = tuple([word.norm for word in words])
     core, negations, unclear = without_negation(_without_neutral(words, norms), text)

@@ -46,6 +46,7 @@ _NO_INITIAL: Final = r"(?<!\b[A-ZÀ-Þ]\.)"
 # From the first space of several on only: otherwise a run of spaces takes quadratic time.
 SENTENCE_END: Final = re.compile(rf"(?<=[.!?…]){NO_TITLE}{_NO_INITIAL}\s+|(?<!\s)\s*\n\s*")
 """The space between two sentences."""
+_STOP: Final = re.compile(r"(?<=[^\W_]{2})\.\s*$")
 _CLAUSE_END: Final = re.compile(r"(?<=[,;:])\s+")
 LONGEST_CLAUSE: Final = 30
 """Words between two marks; where there are more, people dictate, or type without marks."""
@@ -86,6 +87,16 @@ def without_capitals(text: str) -> str:
     if text.isupper() and max(map(len, _LETTERS.findall(text)), default=0) > LONGEST_CODE:
         return text.lower()
     return text
+
+
+def without_stop(text: str) -> str:
+    """Return a statement without its full stop, which tells nothing, and without which many people write; "7 p.m." keeps it."""
+    return _STOP.sub("", text)
+
+
+def with_stop(text: str) -> str:
+    """Return a statement that ends without a mark with a full stop."""
+    return f"{text}." if text[-1:].isalnum() else text
 
 
 def fold(text: str) -> str:

@@ -22,7 +22,7 @@ from hippocampe.language.statement import Statement, parse
 from hippocampe.language.temporal.events import days_of_stamp, days_told
 from hippocampe.language.temporal.resolve import start_of_day
 from hippocampe.language.tense import is_over
-from hippocampe.language.text import fold, keywords
+from hippocampe.language.text import fold, keywords, with_stop
 from hippocampe.protocols import Vector
 from hippocampe.store import memories, statements
 from hippocampe.store.statements import StoredStatement
@@ -536,7 +536,7 @@ def _vectors_of_parts(
         return {}
     parts = {old.id: parse(old.content).parts for old in olds}
     several = {id: each for id, each in parts.items() if each[1:]}
-    texts = [part.text for each in several.values() for part in each]
+    texts = [with_stop(part.text) for each in several.values() for part in each]
     embedded = iter(embedder.embed(texts) if texts else ())
     found: dict[str, Sequence[Vector]] = {
         id: list(islice(embedded, len(each))) for id, each in several.items()
