@@ -1,11 +1,13 @@
 """Judge a new statement against the current memories. Writes nothing."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache, partial
-from itertools import combinations, islice
+from itertools import combinations
 from typing import Final, NamedTuple
+
+import numpy as np
 
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
@@ -23,7 +25,7 @@ from hippocampe.language.temporal.events import days_of_stamp, days_told
 from hippocampe.language.temporal.resolve import start_of_day
 from hippocampe.language.tense import is_over
 from hippocampe.language.text import fold, keywords, with_stop
-from hippocampe.protocols import Vector
+from hippocampe.protocols import Vector, Vectors
 from hippocampe.store import memories, statements
 from hippocampe.store.statements import StoredStatement
 from hippocampe.types import Memory
@@ -371,6 +373,8 @@ def _compare_nominated(
     names_of = cache(partial(_canonical, aliases))
     nominated = nominate(corpus, change, draft, prepared, aliases)
     decisions = [list[Decision]() for _ in nominated]
+    also_of_one = bool(prepared.parts)
+    vectors_of = cache(partial(_vectors_of_parts, corpus, change, also_of_one=also_of_one))
     for place, part in enumerate(parse(memory.content).parts):
         pairs: list[_Pair] = []
         for row, (old, _) in enumerate(nominated):
@@ -381,7 +385,8 @@ def _compare_nominated(
             for at, (each, unnamed) in enumerate(zip(known.parts, plain, strict=True)):
                 pairs.append(_Pair(row, at, unnamed, compare(new.parts[place], each)))
         dense = prepared.parts[place] if prepared.parts else prepared.dense
-        weighed = _weigh_nearest(corpus, change, memory, part, dense, nominated, pairs, aliases)
+        cosine_of = partial(_cosine_of_part, vectors_of, dense)
+        weighed = _weigh_nearest(corpus, memory, part, nominated, pairs, cosine_of, aliases)
         for pair, decision in zip(pairs, weighed, strict=True):
             decisions[pair.row].append(decision)
     decided = [
@@ -458,12 +463,11 @@ def _listed(decision: Decision) -> Decision:
 
 def _weigh_nearest(
     corpus: Corpus,
-    change: UnitOfWork,
     memory: Memory,
     new: Statement,
-    dense: Vector,
     nominated: Sequence[tuple[StoredStatement, float | None]],
     pairs: Sequence[_Pair],
+    cosine_of: Callable[[StoredStatement, int], float | None],
     aliases: Aliases,
 ) -> list[Decision]:
     """Weigh a part of a statement against those of the nearest old ones that no sure rule has merged.
@@ -472,12 +476,11 @@ def _weigh_nearest(
 
     Args:
         corpus: The corpus.
-        change: The transaction, for reading only.
         memory: The statement.
         new: The part of it.
-        dense: The vector of the part.
         nominated: The old statements, each with its cosine.
         pairs: Their parts.
+        cosine_of: The cosine of the part with a part of an old statement; None where that of the statement holds.
         aliases: The aliases of the space.
     """
     terms = set(keywords(new.text))
@@ -494,17 +497,13 @@ def _weigh_nearest(
     model, embedder = load_model(), corpus.vocabulary.embedder.model
     weighed: list[tuple[int, Weighed]] = []
     decisions = [pair.rule for pair in pairs]
-    several = len(parse(memory.content).parts) > 1
-    vectors = _vectors_of_parts(
-        corpus, change, [nominated[row][0] for row in nearest], also_of_one=several
-    )
     for at, (row, place, part, rule) in enumerate(pairs):
         old, cosine = nominated[row]
         if rule.is_final or cosine is None:
             continue
         if row in nearest:
-            if old.id in vectors:
-                cosine = float(vectors[old.id][place] @ dense)
+            own = cosine_of(old, place)
+            cosine = cosine if own is None else own
             known = (part.plain or part) if new.plain is None else part
             names = labels(old, memory, aliases)
             weighed.append((at, Weighed(known, model.cosine(cosine, embedder), rule, names)))
@@ -518,33 +517,38 @@ def _weigh_nearest(
     return decisions
 
 
-def _vectors_of_parts(
-    corpus: Corpus, change: UnitOfWork, olds: Sequence[StoredStatement], *, also_of_one: bool
-) -> dict[str, Sequence[Vector]]:
-    """The vectors of the parts of old statements, by id: a statement of two facts is not near to a new one about either.
+def _cosine_of_part(
+    vectors_of: Callable[[StoredStatement], Vectors | None],
+    dense: Vector,
+    old: StoredStatement,
+    at: int,
+) -> float | None:
+    """The cosine of a vector with that of a part of an old statement; None without vectors of its parts."""
+    vectors = vectors_of(old)
+    return None if vectors is None else float(vectors[at] @ dense)
 
-    None with an embedder that the learnt model does not know, and which may be far away.
+
+def _vectors_of_parts(
+    corpus: Corpus, change: UnitOfWork, old: StoredStatement, *, also_of_one: bool
+) -> Vectors | None:
+    """The vectors of the parts of an old statement: one of two facts is not near to a new statement about either.
 
     Args:
         corpus: The corpus.
         change: The transaction, for reading only.
-        olds: The old statements.
-        also_of_one: Whether to find those of old statements of one part, too.
+        old: The old statement.
+        also_of_one: Whether to find the vector of a statement of one part, too.
+
+    Returns:
+        Shape (parts, dimensions); None with an embedder that the learnt model does not know, which may be remote.
     """
-    embedder = corpus.vocabulary.embedder
+    embedder, parts = corpus.vocabulary.embedder, parse(old.content).parts
     if embedder.model != load_model().embedder:
-        return {}
-    parts = {old.id: parse(old.content).parts for old in olds}
-    several = {id: each for id, each in parts.items() if each[1:]}
-    texts = [with_stop(part.text) for each in several.values() for part in each]
-    embedded = iter(embedder.embed(texts) if texts else ())
-    found: dict[str, Sequence[Vector]] = {
-        id: list(islice(embedded, len(each))) for id, each in several.items()
-    }
-    for id in parts.keys() - several.keys() if also_of_one else ():
-        if (dense := change.dense("memory", id)) is not None:
-            found[id] = [dense]
-    return found
+        return None
+    if parts[1:]:
+        return embedder.embed([with_stop(part.text) for part in parts])
+    dense = change.dense("memory", old.id) if also_of_one else None
+    return None if dense is None else dense[np.newaxis]
 
 
 def read_pairs(corpus: Corpus, pairs: Sequence[tuple[str, str]]) -> Floats | None:
