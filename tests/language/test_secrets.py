@@ -58,6 +58,11 @@ SECRETS = [
     ("password", "mot de passe：Banana42", "Banana42"),
     ("password", "JWT_SECRET=abcd1234efgh5678", "abcd1234efgh5678"),
     ("password", "mon code pin c'est le 4821", "4821"),
+    ("password", "Code du portail ? 4412B", "4412B"),
+    ("password", "Le code du portail ? C'est 4412B.", "4412B"),
+    ("password", "le code de la porte a changé, 98B76", "98B76"),
+    ("password", "The code for the shed? It's 4412", "4412"),
+    ("password", "the gate code has changed, 98B76", "98B76"),
     ("password", "le digicode c'est le 4821B", "4821B"),
     ("password", "I changed my password to Banana42", "Banana42"),
     ("password", "j'ai changé mon mot de passe, maintenant c'est Banana42", "Banana42"),
@@ -276,6 +281,8 @@ SECRETS = [
 ]
 
 INNOCENT = [
+    "Do you like the code? 2024 was a hard year",
+    "Le code est bon ? 300 tests passent",
     "The wifi password changed, it is annoying", "I lost the password and it's on the fridge", "The password changed, it is long",
     "Le mot de passe du wifi a changé et c'est pénible",
     "my password is working fine", "the password is taped underneath", "the password is case sensitive",

@@ -35,6 +35,7 @@ def concluded(
         ("The trail is 3 miles", "The trail is 5 km", True),
         ("Le sentier fait 3 miles", "Le sentier fait 5 km", True),
         ("The trail is 3 miles", "The trail is 4 miles", False),
+        ("My seat is 14A", "My seat is 22F", False),
         ("The trail is 3 miles", "The trail is now 5 km", False),
         ("I jog twice a week, 3 times in May", "I run 2 km a week", False),
     ],

@@ -185,7 +185,10 @@ def _amount(words: Sequence[Word], at: int, known: Grammar) -> Found:
         return Found("year", digits)
     if glued == "k":
         digits, glued = str(float(digits) * 1000), ""
-    unit = known.units.get(glued, glued)
+    if glued and glued not in known.units:
+        # A code or a name: "4412B", "box 12a".
+        return Found("number", norm, words=taken)
+    unit = known.units.get(glued, "")
     if not unit and (unit := known.units.get(_norm(words, at + taken), "")):
         taken += 1
     return Found("money" if unit in _CURRENCIES else "number", _plain(digits), unit, taken)
