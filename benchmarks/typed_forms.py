@@ -7,6 +7,7 @@ from random import Random
 from typing import Final
 
 from hippocampe.language.detect import guess_language
+from hippocampe.language.text import STOP_WORDS
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -115,6 +116,14 @@ def behind(text: str, fact: str) -> str:
     """A text behind another fact."""
     first, second = (each[0].upper() + each[1:].rstrip(".") + "." for each in (fact, text))
     return f"{first} {second}"
+
+
+def joined(text: str, fact: str) -> str:
+    """A text that "and" joins to another fact."""
+    union = {"fr": "et", "en": "and"}[guess_language(text, default="en")]
+    first, _, rest = text.partition(" ")
+    begins = first.lower() if first.lower() in STOP_WORDS and first != "I" else first
+    return f"{fact.rstrip('.')} {union} {begins} {rest}".strip()
 
 
 def line(user: str, content: str) -> str:

@@ -9,8 +9,8 @@ in one space with the older statements of all records, where it must not merge w
 find its own.
 With ``--form``, the new statements are in another form that means the same: in ``capitals``, ``marked`` by discourse
 markers ("ok so …"), ``announced`` ("it turns out that …"), ``dated`` ("2026-03-02: …"), a ``sentence`` with a capital and a full
-stop, or ``beside`` an old statement of
-another record of their language, as each older statement then is too.
+stop, or ``beside`` an old statement of another record of their language, as each older statement then is too. ``joined``, only the
+older statements are: "and" joins each to another one.
 ``--pairs`` is a file of
 ``{"fr1", "fr2", "en1", "en2", "duplicate"}``, such as PAWS-X.
 
@@ -39,7 +39,7 @@ from hippocampe.ingest.remember import embed_drafts
 from hippocampe.language.detect import guess_language
 from hippocampe.types import Scope
 from hippocampe.updates.judgement import judge
-from typed_forms import AROUND, STRIDE, behind, others
+from typed_forms import AROUND, STRIDE, behind, joined, others
 
 MERGING: Final = ("update", "same", "detail")
 BATCH: Final = 256
@@ -275,7 +275,9 @@ def main() -> None:
     parser.add_argument("--pairs", type=Path, help="pairs of sentences with or without one meaning")
     parser.add_argument("--store", action="store_true", help="also judge in a store of all records")
     parser.add_argument("--show", type=int, default=0, help="wrong merges to print")
-    parser.add_argument("--form", choices=(*FORMS, "beside"), help="the form of new statements")
+    parser.add_argument(
+        "--form", choices=(*FORMS, "beside", "joined"), help="the form of new statements"
+    )
     options = parser.parse_args()
     found = [record for path in options.files for record in records(path)]
     if options.form in FORMS:
@@ -286,6 +288,10 @@ def main() -> None:
         ones, twos = others(kinds), others(kinds, STRIDE * STRIDE)
         found = [
             beside(record, found[one], found[two])
+            if options.form == "beside"
+            else replace(
+                record, before=tuple(joined(x, found[one].before[0]) for x in record.before)
+            )
             for record, one, two in zip(found, ones, twos, strict=True)
         ]
     if options.pairs:

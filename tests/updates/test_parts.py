@@ -159,6 +159,38 @@ def test_a_name_that_is_a_pronoun_makes_no_other_parts(hippo: Hippocampe) -> Non
 
 
 @pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("We live in Pau and I got a cat.", ["We live in Pau", "I got a cat"]),
+        ("Je vis à Pau et j'ai un chat.", ["Je vis à Pau", "j'ai un chat"]),
+        ("I swim. Ana lives in Lyon and Ben left.", ["I swim", "Ana lives in Lyon", "Ben left"]),
+        ("My sister and my brother live in Leeds.", ["My sister and my brother live in Leeds"]),
+        ("I got a cat and she sleeps all day.", ["I got a cat and she sleeps all day"]),
+        ("I may leave and Ana may stay.", ["I may leave and Ana may stay"]),
+        ("I sold the car and the bike.", ["I sold the car and the bike"]),
+    ],
+)
+def test_a_sentence_has_the_facts_that_it_joins(text: str, facts: list[str]) -> None:
+    assert [each.text for each in parse(text).facts] == facts
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("we moved to Pau in May and I got a cat called Inky", "we live in Bayonne now"),
+        ("On a déménagé à Pau et j'ai adopté un chat, Inky", "on habite à Bayonne maintenant"),
+        ("I'm a nurse at St Mary's and my shift starts at 7", "my shift starts at 8 now"),
+        ("my sister lives in Leeds and my brother lives in Hull", "my brother moved to York"),
+    ],
+)
+def test_a_fact_that_is_joined_to_another_one_is_corrected(
+    hippo: Hippocampe, old: str, new: str
+) -> None:
+    assert told(hippo, old, new) == ["inserted", "updated"]
+    assert old in [item.content for item in hippo.recall(old, scope=HOME)]
+
+
+@pytest.mark.parametrize(
     ("old", "new"),
     [
         ("i owe Greg forty quid", "sent Greg his forty quid last night"),

@@ -19,7 +19,7 @@ from hippocampe.language.asides import without_aside
 from hippocampe.language.detect import language_of
 from hippocampe.language.discourse import without_markers, without_stamp
 from hippocampe.language.grammar import grammar
-from hippocampe.language.lexicon import load_all, words_of
+from hippocampe.language.lexicon import any_of, load_all, words_of
 from hippocampe.language.names import NO_ALIASES, CanonicalNames, Renaming, renamed
 from hippocampe.language.negation import has_ceased, without_negation
 from hippocampe.language.small_talk import is_small_talk
@@ -146,6 +146,14 @@ class Statement:
         return (
             tuple(_parse(each, self.tags, self.names) for each in found) if found[1:] else (self,)
         )
+
+    @cached_property
+    def facts(self) -> tuple[Statement, ...]:
+        """The statement of each fact, also of two in one sentence: "we moved to Nice and I got a dog"; itself without several."""
+        found = [fact for part in self.parts for fact in _joined(part)]
+        if not 1 < len(found) <= _MOST_PARTS or len(found) == len(self.parts):
+            return self.parts
+        return tuple(_parse(each, self.tags, self.names) for each in found)
 
     @cached_property
     def halves(self) -> tuple[Statement, ...]:
@@ -322,6 +330,26 @@ def parts_of(text: str) -> list[str]:
     return found if len(found) <= _MOST_PARTS else [text]
 
 
+def _joined(part: Statement) -> list[str]:
+    """Return the statements that "and" joins in a sentence, if each has a subject and a verb of its own."""
+    if part.question or part.hedged or not _QUOTES.isdisjoint(part.text):
+        return [part.text]
+    found: list[str] = []
+    start = 0
+    for joint in _UNION.finditer(part.text):
+        before, after = part.text[start : joint.start()], part.text[joint.end() :]
+        if _is_whole(before) and _is_whole(after):
+            found.append(before)
+            start = joint.end()
+    return [*found, part.text[start:]]
+
+
+def _is_whole(clause: str) -> bool:
+    statement = _parse(clause, (), ())
+    has_subject = statement.subject in _ALONE and 0 < statement.verb < len(statement.tokens)
+    return has_subject and statement.has_verb and not _refers(statement)
+
+
 def _as_label(question: str) -> str:
     """A question without auxiliary or question word as a label: "Favourite colour?" gives "Favourite colour:"."""
     asked = _parse(question, (), ()).tokens
@@ -391,6 +419,7 @@ def _without_neutral(words: Sequence[Word], norms: Sequence[str]) -> list[Word]:
 
 
 _MAX_BEFORE: Final = 4
+_UNION: Final = re.compile(rf",?\s+{any_of(sorted(words_of('union')))}\s+", re.IGNORECASE)
 _LABEL: Final = re.compile(r"[^:.!?]+:\s")
 _EQUALS: Final = Word("=", ":")
 _IRONIC: Final = re.compile(r"[🙄🙃]|(?<!\S)/s\s*$")

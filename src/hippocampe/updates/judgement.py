@@ -373,19 +373,23 @@ def _compare_nominated(
     names_of = cache(partial(_canonical, aliases))
     nominated = nominate(corpus, change, draft, prepared, aliases)
     decisions = [list[Decision]() for _ in nominated]
-    also_of_one = bool(prepared.parts)
-    vectors_of = cache(partial(_vectors_of_parts, corpus, change, also_of_one=also_of_one))
-    for place, part in enumerate(parse(memory.content).parts):
+    statement = parse(memory.content)
+    vectors_of = cache(
+        partial(_vectors_of_facts, corpus, change, statement, also_of_one=bool(prepared.parts))
+    )
+    for place, part in enumerate(statement.parts):
         pairs: list[_Pair] = []
         for row, (old, _) in enumerate(nominated):
             names = names_of(speaker_of(memory, old))
             new = parse(memory.content, subjects=_subjects_of(memory, old), names=names)
             known = parse(old.content, subjects=_subjects_of(old, memory), names=names)
-            plain = parse(old.content).parts
-            for at, (each, unnamed) in enumerate(zip(known.parts, plain, strict=True)):
+            facts = zip(
+                _facts_of(known, statement), _facts_of(parse(old.content), statement), strict=True
+            )
+            for at, (each, unnamed) in enumerate(facts):
                 pairs.append(_Pair(row, at, unnamed, compare(new.parts[place], each)))
         dense = prepared.parts[place] if prepared.parts else prepared.dense
-        cosine_of = partial(_cosine_of_part, vectors_of, dense)
+        cosine_of = partial(_cosine_of_fact, vectors_of, dense)
         weighed = _weigh_nearest(corpus, memory, part, nominated, pairs, cosine_of, aliases)
         for pair, decision in zip(pairs, weighed, strict=True):
             decisions[pair.row].append(decision)
@@ -517,36 +521,47 @@ def _weigh_nearest(
     return decisions
 
 
-def _cosine_of_part(
+def _facts_of(old: Statement, new: Statement) -> Sequence[Statement]:
+    """The facts of an old statement; its parts for a new one that joins facts too: "Ann sings and Ben paints", "Ann paints and Ben …"."""
+    return old.facts if len(new.facts) == len(new.parts) else old.parts
+
+
+def _cosine_of_fact(
     vectors_of: Callable[[StoredStatement], Vectors | None],
     dense: Vector,
     old: StoredStatement,
     at: int,
 ) -> float | None:
-    """The cosine of a vector with that of a part of an old statement; None without vectors of its parts."""
+    """The cosine of a vector with that of a fact of an old statement; None without vectors of its facts."""
     vectors = vectors_of(old)
     return None if vectors is None else float(vectors[at] @ dense)
 
 
-def _vectors_of_parts(
-    corpus: Corpus, change: UnitOfWork, old: StoredStatement, *, also_of_one: bool
+def _vectors_of_facts(
+    corpus: Corpus,
+    change: UnitOfWork,
+    new: Statement,
+    old: StoredStatement,
+    *,
+    also_of_one: bool,
 ) -> Vectors | None:
-    """The vectors of the parts of an old statement: one of two facts is not near to a new statement about either.
+    """The vectors of the facts of an old statement: one of two facts is not near to a new statement about either.
 
     Args:
         corpus: The corpus.
         change: The transaction, for reading only.
+        new: The statement to compare it with.
         old: The old statement.
-        also_of_one: Whether to find the vector of a statement of one part, too.
+        also_of_one: Whether to find the vector of a statement of one fact, too.
 
     Returns:
-        Shape (parts, dimensions); None with an embedder that the learnt model does not know, which may be remote.
+        Shape (facts, dimensions); None with an embedder that the learnt model does not know, which may be remote.
     """
-    embedder, parts = corpus.vocabulary.embedder, parse(old.content).parts
+    embedder, facts = corpus.vocabulary.embedder, _facts_of(parse(old.content), new)
     if embedder.model != load_model().embedder:
         return None
-    if parts[1:]:
-        return embedder.embed([with_stop(part.text) for part in parts])
+    if facts[1:]:
+        return embedder.embed([with_stop(fact.text) for fact in facts])
     dense = change.dense("memory", old.id) if also_of_one else None
     return None if dense is None else dense[np.newaxis]
 
