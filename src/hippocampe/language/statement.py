@@ -150,7 +150,7 @@ class Statement:
     @cached_property
     def facts(self) -> tuple[Statement, ...]:
         """The statement of each fact, also of two in one sentence: "we moved to Nice and I got a dog"; itself without several."""
-        found = [fact for part in self.parts for fact in _joined(part)]
+        found = [fact for part in self.parts for fact in _joined(part.text)]
         if not 1 < len(found) <= _MOST_PARTS or len(found) == len(self.parts):
             return self.parts
         return tuple(_parse(each, self.tags, self.names) for each in found)
@@ -330,18 +330,20 @@ def parts_of(text: str) -> list[str]:
     return found if len(found) <= _MOST_PARTS else [text]
 
 
-def _joined(part: Statement) -> list[str]:
+def _joined(text: str) -> list[str]:
     """Return the statements that "and" joins in a sentence, if each has a subject and a verb of its own."""
-    if part.question or part.hedged or not _QUOTES.isdisjoint(part.text):
-        return [part.text]
+    # Aliases must not matter: the facts of a statement are compared with them and without.
+    part = _parse(text, (), ())
+    if len(text) > _LONGEST or part.question or part.hedged or not _QUOTES.isdisjoint(text):
+        return [text]
     found: list[str] = []
     start = 0
-    for joint in _UNION.finditer(part.text):
-        before, after = part.text[start : joint.start()], part.text[joint.end() :]
+    for joint in _UNION.finditer(text):
+        before, after = text[start : joint.start()], text[joint.end() :]
         if _is_whole(before) and _is_whole(after):
             found.append(before)
             start = joint.end()
-    return [*found, part.text[start:]]
+    return [*found, text[start:]]
 
 
 def _is_whole(clause: str) -> bool:
@@ -370,6 +372,8 @@ def _is_idle(sentence: str) -> bool:
 
 _MOST_PARTS: Final = 6
 """A text of more parts is compared as a whole: each part costs the time of a statement."""
+_LONGEST: Final = 300
+"""Characters of a sentence whose clauses are parsed by themselves; each costs the time of a statement."""
 _ALONE: Final = frozenset({"own", "name", "definite", "indefinite", "speaker"})
 """Kinds of subjects that need no sentence before them."""
 _LONG: Final = 6
