@@ -56,7 +56,7 @@ _IS = rf",?\s+(?:{_any('now')}\s+)?{_any('is')}\s+(?:{_any('now')}\s+)?(?:[:=]\s
 _COPULA = rf"(?:{_SIGN}|{_IS})"
 # "The gate code? It's 4412B.", but not "do you like the code? 2024 was hard".
 _ASKED = rf"(?P<asked>\s*\?)(?:{_IS}|\s+)"
-_ENDS = r"(?(asked)(?=\s*(?:[.,;!)\n]|$)))"
+_ENDS_THERE = r"(?(asked)(?=\s*(?:[.,;!)\n]|$)))"
 # "my password's …", "my password - …", "I changed my password to …": before what no word looks like, so not before
 # the verb in "the password to enter is …".
 _LOOKS_LIKE_NO_WORD = r"(?=[\"'«“‘`]|\S*(?:[\d_@#$%&*+=!?-]|(?-i:[a-z][A-Z])))"
@@ -115,13 +115,13 @@ _NUMBER_WORDS = (
 # "le 4 8 2 1": read out digit by digit.
 _DIGITS = rf"\d(?:[ -]\d){{3,7}}|{_NUMBER_WORDS}"
 _PIN = re.compile(
-    rf"(?i)(?<!\w){_any('pins')}(?:{_COPULA}|{_ASKED}|['’]s\s+)?\s*{_ARTICLE}(?P<bare>(?:{_DIGITS}|(?=(?:\S{{0,8}}?\d){{3}})[A-Z]?\d{{2,8}}[A-Z]?\d{{0,4}})[#*]?)(?![\w.,:/-]*\w){_ENDS}",
+    rf"(?i)(?<!\w){_any('pins')}(?:{_COPULA}|{_ASKED}|['’]s\s+)?\s*{_ARTICLE}(?P<bare>(?:{_DIGITS}|(?=(?:\S{{0,8}}?\d){{3}})[A-Z]?\d{{2,8}}[A-Z]?\d{{0,4}})[#*]?)(?![\w.,:/-]*\w){_ENDS_THERE}",
 )
 # "mon code est 4821", "the code to the garage is 12B45", but no postcode and no error code.
 _CODE = re.compile(
     rf"(?i)(?<![\w-])(?:{_any('whose')}\s+)(?:[\w'’-]{{1,20}}\s+)?{_any('codes')}"
     rf"(?P<of>(?:\s+(?!{_any('verbs')}\b)[\w'’-]{{1,20}}){{0,6}}?)(?:{_COPULA}|{_ASKED}){_ARTICLE}"
-    rf"(?P<bare>{_DIGITS}|(?=(?:\S{{0,8}}?\d){{3}})(?:[A-Z]?\d{{2,8}}[A-Z]?\d{{0,4}}))(?![\w%€$£/:-]|[.,]\d|\s+{_any('counted')}\b){_ENDS}",
+    rf"(?P<bare>{_DIGITS}|(?=(?:\S{{0,8}}?\d){{3}})(?:[A-Z]?\d{{2,8}}[A-Z]?\d{{0,4}}))(?![\w%€$£/:-]|[.,]\d|\s+{_any('counted')}\b){_ENDS_THERE}",
 )
 # "the bike lock is 3819", "garage 4471#": what a code opens, without the word "code".
 _LINKING = rf"{_any('linking')}(?:\s+|(?<=['’]))"
