@@ -61,7 +61,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
             config = Config(folder, embedder="hashed:64", background=False, **settings)
             with Hippocampe.open(config, clock=FakeClock()) as hippo:
                 for name in NAMES:
-                    hippo.remember(f"le colis{name} attend au port{name}", scope=scope)
+                    hippo.remember(f"le colis{name} attend au port{name}.", scope=scope)
                 hippo.after_turn("où est le colis3 ?", "au port", scope=scope)
                 hippo.observe("le colis4 est là", scope=scope)
                 hippo.reindex()
@@ -90,7 +90,7 @@ def database(folder: Path) -> Iterator[sqlite3.Connection]:
 def everything(hippo: Hippocampe, scope: Scope) -> None:
     """Every memory is found by words and by meaning, with the score that its own text has."""
     for name in NAMES:
-        text = f"le colis{name} attend au port{name}"
+        text = f"le colis{name} attend au port{name}."
         for mode in ("text", "semantic", "hybrid"):
             found = hippo.recall(text, scope=scope, mode=mode, limit=1)
             assert [item.content for item in found] == [text], mode
@@ -184,7 +184,7 @@ def test_recall_survives_damaged_vectors(
     config = Config(folder, embedder="hashed:64", background=False)
     hippo = stack.enter_context(Hippocampe.open(config, read_only=read_only))
     for mode in ("text", "semantic", "hybrid"):
-        text = "le colis8 attend au port8"
+        text = "le colis8 attend au port8."
         found = hippo.recall(text, scope=scope, mode=mode, limit=5)
         assert found[0].content == text
         assert all(0.0 <= item.score <= 1.0 for item in found)
