@@ -814,3 +814,29 @@ def test_a_kind_of_value_of_the_user_is_found_without_its_name_and_a_person_deci
     [item] = hippo.forget(topic, scope=priya, dry_run=True).items
     assert item.content.startswith(own)
     assert about.UNCLEAR in item.matched
+
+
+@pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize(
+    ("topic", "told"),
+    [
+        ("my debts", "I owe 3000 euros to the bank"),
+        ("l'engueulade avec le chef", "je me suis engueulé avec le chef pour le planning"),
+    ],
+)
+def test_the_reader_finds_a_topic_in_other_words(
+    hippo: Hippocampe, scope: Scope, topic: str, told: str
+) -> None:
+    for each in (told, "I like cats", "Je joue du tuba"):
+        hippo.remember(each, scope=scope)
+    assert [each.content for each in hippo.forget(topic, scope=scope).items] == [told]
+
+
+def test_each_thing_of_a_topic_is_forgotten(hippo: Hippocampe, scope: Scope) -> None:
+    for each in ("My savings are 2300 euros", "My loan is 41,000 pounds", "I like cats"):
+        hippo.remember(each, scope=scope)
+    receipt = hippo.forget("my savings and the loan", scope=scope)
+    assert {each.content for each in receipt.items} == {
+        "My savings are 2300 euros",
+        "My loan is 41,000 pounds",
+    }

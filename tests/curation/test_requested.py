@@ -599,6 +599,39 @@ def test_what_only_resembles_the_topic_stays(
     assert [item.content for item in found.items] == [content]
 
 
+@pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize(
+    ("told", "request_"),
+    [
+        ("Nils fancies Ewa from work", "nils asked me not to say he fancies ewa. forget it please"),
+        ("Biscuit had an operation", "Biscuit's operation went fine, so you can forget about it"),
+        ("Marcel m'a invitée samedi", "Marcel m'a invitée mais je n'y vais pas, tu peux l'oublier"),
+        ("Je lis un roman sur la Sibérie", "le roman sur la Sibérie, je l'ai rendu, donc oublie"),
+    ],
+)
+def test_a_request_behind_what_it_means_waits_for_a_yes(
+    hippo: Hippocampe, told: str, request_: str
+) -> None:
+    for each in (told, "I like cats", "Je joue du tuba"):
+        hippo.remember(each, scope=ANA)
+    found = asked(say(hippo, request_))
+    assert found.waits
+    assert [item.content for item in found.items] == [told]
+    say(hippo, "yes")
+    assert told not in {each.content for each in hippo.memories(scope=ANA).items}
+
+
+@pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize(
+    "message",
+    ["the shop is closed, forget it", "le train est annulé, oublie la plage", "forget it"],
+)
+def test_never_mind_is_no_request(hippo: Hippocampe, message: str) -> None:
+    for each in ("Gabin a huit ans et adore les trains", "I have a job in the museum shop"):
+        hippo.remember(each, scope=ANA)
+    assert hippo.before_turn(message, scope=ANA).forgetting is None
+
+
 def test_only_what_was_told_at_the_named_time(hippo: Hippocampe, clock: FakeClock) -> None:
     hippo.after_turn("my job is killing me", "Oh.", scope=ANA)
     clock.advance(days=5)

@@ -6,6 +6,34 @@ from hippocampe.language.forgetting import agrees, read_request, shortened, topi
 
 # The message, and what it asks to forget; empty for what was just said.
 REQUESTS = [
+    ("the row with Ann, please forget it", "the row with Ann"),
+    ("I changed my mind about forestry so forget that", "I changed my mind about forestry"),
+    ("the trip to Rome fell through. Could you forget it?", "the trip to Rome fell through"),
+    ("Nils asked me not to say it. Forget it please", "Nils asked me not to say it"),
+    ("and my counsellor, forget her", "my counsellor"),
+    (
+        "my pressure is back to normal, please forget I mentioned it",
+        "my pressure is back to normal",
+    ),
+    ("I'd be glad if you could kindly forget my age", "my age"),
+    ("would you do me a favour and forget my age", "my age"),
+    ("it would be nice if you forgot my birthday", "my birthday"),
+    ("would it be too much trouble to forget my weight?", "my weight"),
+    ("it's best if you forget that I saw Max", "I saw Max"),
+    ("could you do me a favour by forgetting that I smoke", "I smoke"),
+    ("ok forget the exam thing, it's embarrassing", "the exam"),
+    ("i lied about my age, forget that", "my age"),
+    ("vous seriez gentil d'oublier ce que je vous ai confié sur Ana", "Ana"),
+    ("je te serais reconnaissant d'oublier mon âge", "mon âge"),
+    ("tu me ferais plaisir en oubliant mon âge", "mon âge"),
+    ("ça m'arrangerait que tu oublies ce que j'ai dit sur Ana", "Ana"),
+    ("il faudrait oublier où j'ai mis les bijoux", "où j'ai mis les bijoux"),
+    ("mieux vaut oublier que j'ai postulé ailleurs", "j'ai postulé ailleurs"),
+    ("j'aimerais autant que tu ne saches pas combien j'ai maigri", "combien j'ai maigri"),
+    ("je n'aurais pas dû vous parler de mes dettes, oubliez", "mes dettes"),
+    ("pour mon psy, tu voudrais bien oublier ?", "pour mon psy"),
+    ("et pour la banque, oublie ça", "pour la banque"),
+    ("et mon poids, oublie, merci", "mon poids"),
     ("i told you i smoke forget that", "i smoke"),
     ("what I told you yesterday about the job, drop it", "the job"),
     ("I shouldn't have told you about the row with Ann. Please forget it.", "the row with Ann"),
@@ -188,6 +216,18 @@ REQUESTS = [
 ]
 
 OTHERS = [
+    "my mum could forget her own number",
+    "could you tell her to forget my number",
+    "how could you forget my name",
+    "I'd like to forget that day",
+    "it would be possible to forget the noise",
+    "help me forget my ex",
+    "I told my sister of the party and she said forget it",
+    "tu m'as fait oublier mon rendez-vous",
+    "j'ai peur que tu oublies mon anniversaire",
+    "tu vas encore oublier mes clés",
+    "mon chef voudrait que j'oublie mes congés",
+    "il faudrait que j'oublie Ana",
     "oubli de ma part, désolé",
     "si t'as pas le temps tu peux oublier",
     "I told him to forget it",
@@ -456,6 +496,11 @@ def test_agreement(message: str, yes: bool) -> None:
             "ce que je dois à mon frère",
             "le chauffage est réparé",
         ),
+        (
+            "I moved to Pau. The row with Ann, please forget it",
+            "The row with Ann",
+            "I moved to Pau.",
+        ),
         ("I'm six and I don't want you to know I wet the bed", "I wet the bed", "I'm six"),
     ],
 )
@@ -468,6 +513,7 @@ def test_a_request_within_a_sentence_leaves_the_rest(message: str, topic: str, r
 def test_a_topic_of_several_things_is_divided() -> None:
     assert topics_in("my salary and my phone number") == ["my salary", "my phone number"]
     assert topics_in("mon salaire et le loyer") == ["mon salaire", "le loyer"]
+    assert topics_in("what I earn and my number") == ["what I earn", "my number"]
     for whole in ("my mum's address and my dad", "I smoke and I drink", "Max and Mia"):
         assert topics_in(whole) == [whole]
 

@@ -10,10 +10,12 @@ from hippocampe.curation.revise import hide
 from hippocampe.curation.turns import Turns
 from hippocampe.engine import audit, backlog
 from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.writer import Writer
 from hippocampe.ingest.conversation import hide_turns
 from hippocampe.ingest.turn_drafts import make_turn
+from hippocampe.language.forgetting import topics_in
 from hippocampe.language.secrets import mask
 from hippocampe.retrieval import about
 from hippocampe.store import memories, message_rows, schema, turn_rows
@@ -44,17 +46,26 @@ def forget(
     topic = clean_text(topic, what="topic", limit=MAX_REASON_CHARACTERS)
     check_flag("dry_run", dry_run)
     backlog.catch_up_with_talk(context.writer)
-    found = about.find(context.corpus, topic, scope)
+    found = _about(context.corpus, topic, scope)
     if not dry_run:
         reason = f"forgotten: {mask(topic)}"
         found += hide_found(
-            context, turns, found, scope, reason, lambda: about.find(context.corpus, topic, scope)
+            context, turns, found, scope, reason, lambda: _about(context.corpus, topic, scope)
         )
     counts: dict[str, int] = {}
     for item in found:
         kind = "fact" if item.memory is not None and item.memory.key else item.kind
         counts[kind] = counts.get(kind, 0) + 1
     return Receipt(counts, tuple(item.id for item in found), dry_run, tuple(found))
+
+
+def _about(corpus: Corpus, topic: str, scope: Scope) -> list[ReceiptItem]:
+    """The items about each thing that a topic names; for a thing without any, those that the reader certainly finds."""
+    found: dict[str, ReceiptItem] = {}
+    for each in topics_in(topic):
+        items = about.find(corpus, each, scope) or about.likely(corpus, each, scope, sure=False)
+        found.update((item.id, item) for item in items)
+    return list(found.values())
 
 
 def hide_found(

@@ -5,6 +5,7 @@ that …") and the opposite ("don't forget") are no requests.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
@@ -13,7 +14,7 @@ from hippocampe.language.grammar import grammar, plain_stem
 from hippocampe.language.lexicon import any_of, languages, load, load_all, words_of
 from hippocampe.language.person import is_about_speaker
 from hippocampe.language.subjects import subjects_of
-from hippocampe.language.text import APOSTROPHE, STOP_WORDS, cut, fold, words
+from hippocampe.language.text import APOSTROPHE, STOP_WORDS, cut, fold, sentences, words
 
 MAX_READ: Final = 2_000
 """Characters of a message that are read: a longer one is a text, not a request."""
@@ -21,10 +22,14 @@ MAX_TOPIC: Final = 300
 MAX_UNSURE_WORDS: Final = 6
 """Maximum words of a topic without a clause or a possessive; longer ones are not topics."""
 MAX_AGREEMENT_WORDS: Final = 8
+MAX_APART: Final = 4
+"""Maximum other words between two words of a wish."""
 _CLAUSE_END: Final = re.compile(r"(?<=[.!?…;])\s+|\n+|(?<=,)\s+")
 _REQUESTS: Final = re.compile(rf"{any_of(load_all('questions')['requests'])}\b")
 _DETERMINERS: Final = words_of("determiners") | words_of("articles") | words_of("possessives")
 _OBJECTS: Final = words_of("determiners") | words_of("coordinators") | words_of("persons")
+_JOINS: Final = words_of("coordinators") | words_of("union")
+_WORD: Final = re.compile(r"[^\W_]+")
 _QUOTES: Final = '«“"`'
 _ELIDED: Final = re.compile(rf"{any_of(load_all('forgetting')['elided'])}", re.IGNORECASE)
 # A run of blanks takes cubic time.
@@ -43,6 +48,7 @@ class ForgetRequest:
     Attributes:
         topic: What to forget, as written; empty for what the speaker said just before.
         sure: Whether the request is unambiguous; "forget the dinner" may mean "never mind".
+        asked: Whether it asks the listener, also if it is not sure: "please forget the dinner".
         rest: The message without the request.
         own: Whether it means only what the speaker said: "forget what I said about Rachel".
         said: How it names what was said: "everything I told you today", without or beside a topic.
@@ -52,6 +58,7 @@ class ForgetRequest:
     topic: str
     sure: bool
     rest: str
+    asked: bool = False
     own: bool = False
     said: str = ""
     whole: bool = False
@@ -66,23 +73,33 @@ def read_request(message: str) -> ForgetRequest | None:
         return None
     message = _BLANKS.sub(lambda found: "\n" if "\n" in found[0] else " ", message)
     text = APOSTROPHE.sub("'", message)
+    for start, verb, impersonal, language in _starts(text):
+        found = _forms(language).read(text, verb, text[:start])
+        # "It is best to forget the past" is said of life.
+        if found is not None and (found[0].sure or not impersonal):
+            request, begin, end = found
+            sure = request.sure and not impersonal
+            asked = sure or (start < verb and not impersonal) or _forms(language).is_polite(text)
+            request = replace(request, sure=sure, asked=asked)
+            rest = f"{message[: min(start, begin)]} {message[end:]}"
+            rest = " ".join(rest.split()).strip(" ,;")
+            request = _forms(language).named(replace(request, rest=rest))
+            if not request.topic:
+                return request
+            if not STOP_WORDS.issuperset(words(request.topic)):
+                return request
+            return replace(request, whole=True) if is_about_speaker(request.topic) else None
+    behind = (_forms(language).read_behind(text) for language in languages())
+    return next((request for request in behind if request is not None), None)
+
+
+def _starts(text: str) -> list[tuple[int, int, bool, str]]:
+    """The places where a request may begin: its clause, its verb, whether it names no listener, and the language."""
     ends = (*_CLAUSE_END.finditer(text), *_ASIDES.finditer(text))
-    for start in [0, *sorted({found.end() for found in ends})]:
-        for language in languages():
-            found = _forms(language).read(text, start)
-            if found is not None:
-                request, end = found
-                rest = " ".join(f"{message[:start]} {message[end:]}".split()).strip(" ,;")
-                request = _forms(language).named(replace(request, rest=rest))
-                if request is None:
-                    continue
-                if not request.topic:
-                    return request
-                if not STOP_WORDS.issuperset(words(request.topic)):
-                    return request
-                return replace(request, whole=True) if is_about_speaker(request.topic) else None
-    told = (_forms(language).read_told(text) for language in languages())
-    return next((request for request in told if request is not None), None)
+    clauses = {0, *(found.end() for found in ends)}
+    starts = [(start, start, False, language) for start in clauses for language in languages()]
+    starts += [(*at, each) for each in languages() for at in _forms(each).wished(text)]
+    return sorted(starts)
 
 
 def topics_in(topic: str) -> list[str]:
@@ -150,19 +167,25 @@ class _Forms:
         removed = rf"{of['removes']}{pronoun}\s*{of['memory']}"
         behind = rf"(?:{of['behind']}|{removed})"
         after = rf"(?:[\s,]+{of['after']}){{0,4}}[\s.!?…;,]{{0,20}}"
-        self._before = re.compile(
-            rf"(?i)(?:{before}){{0,6}}(?P<topic>[^,.;!?]{{1,{MAX_TOPIC}}}?),?\s+{behind}{after}$"
-        )
         reported = "".join(rf"(?<!\b{each})" for each in data["reported"])
         # "What I told you about the job, drop it".
         self._back = re.compile(
             rf"(?i){reported}[\s,;.!]+(?:{behind}|{of['drops']}|(?:{polite}){{0,6}}(?:{plain})(?:{pronoun})?){after}$"
         )
+        # "The row with Ann, please forget it", "I lied about my age so forget that".
+        self._behind = re.compile(
+            rf"(?i){reported}(?:\s*[,;.!…]\s*|\s+)(?:{before}){{0,6}}(?:{behind}|{of['so']}\s+(?:{of['verbs']}){pronoun}){after}$"
+        )
+        self._saying = re.compile(rf"(?is){of['saying']}")
         self._telling = re.compile(
             rf"(?is)\b{of['told']}(?: {of['times']})*\s*{of['told_of']}?\s*(?P<topic>\S.*)$"
         )
+        self._lead = re.compile(rf"(?i)^(?:{before}){{1,6}}")
+        self._trail = re.compile(rf"(?i)(?:[\s,;]+(?:{of['before']}|{of['so']}))+\W*$")
+        self._condition = re.compile(rf"(?i){of['conditions']}\b")
         self._turn = re.compile(rf"(?is)[,.;!?]\s.*|\s+{of['turns']}\b.*")
         self._pronoun = re.compile(rf"(?i){of['pronouns']}$")
+        self._person = re.compile(rf"(?i){of['people']}")
         self._unwanted = re.compile(rf"(?i)[\s,;]*{of['unwanted']}[\s.!]*")
         self._points = re.compile(rf"(?i){of['points']}(?:\s|$)")
         self._memory = re.compile(rf"(?i)\s*{of['memory']}\b")
@@ -190,22 +213,74 @@ class _Forms:
         # "Ann she doesn't want people to know" goes on with another statement.
         self._second = re.compile(rf"(?i)(?<=\w\w)\s+{of['subjects']}\b")
         # "Forget what I owe my brother its paid" goes on with the reason.
-        self._reason = re.compile(rf"(?is)(?<=\w\w)\s+{of['reasons']}\b.*$")
+        self._reason = re.compile(rf"(?is)(?<=\w\w),?\s+{of['reasons']}\b.*$")
         self._links = re.compile(rf"(?i)\b{of['of']}")
         self._owned = re.compile(rf"(?i)\b{of['own']} \w+")
         self._agrees = re.compile(rf"(?i){of['agreements']}(?!\w)")
         self._refusals = frozenset(data["refusals"].split())
+        self._any_verb = re.compile(rf"(?i)\b(?:{plain})\b")
+        self._nobody = re.compile(rf"(?i)\b{of['nobody']}")
+        self._polite, self._others, self._impersonal, self._blocks = (
+            frozenset(data[role].split()) for role in ("polite", "others", "impersonal", "blocks")
+        )
+        self._listener, self._wishes = (
+            frozenset(data[role].split()) | self._polite for role in ("listener", "wishes")
+        )
 
-    def read(self, text: str, start: int) -> tuple[ForgetRequest, int] | None:
-        """The request that begins at a clause, without its rest, and where it ends."""
-        if (found := self._before.match(text, start)) and _is_determined(found["topic"]):
-            return _request(self._reason.sub("", found["topic"]), sure=False), len(text)
+    def wished(self, text: str) -> Iterator[tuple[int, int, bool]]:
+        """The verbs that a wish governs: where the wish and the verb begin, and whether it names no listener.
+
+        "Would you be so kind as to forget" wishes, and "it would be best to forget"; "could you tell her to forget"
+        is said of another person, and "how could you forget" is no wish.
+        """
+        for verb in self._any_verb.finditer(text):
+            lead = text[_sentence_start(text, verb.start()) : verb.start()]
+            wish = self._wish(self._nobody.sub(lambda found: " " * len(found[0]), lead))
+            if wish:
+                yield verb.start() - len(lead) + wish[0], verb.start(), not wish[1]
+
+    def _wish(self, lead: str) -> tuple[int, bool] | None:
+        """The wish in front of a verb: where it begins, and whether it names the listener; None for no wish."""
+        said: set[str] = set()
+        start, apart = len(lead), 0
+        for found in reversed(list(_WORD.finditer(lead))):
+            word = fold(found[0])
+            known = word in self._wishes | self._listener | self._others
+            wishes, listener = (
+                not each.isdisjoint(said) for each in (self._wishes, self._listener)
+            )
+            goes_on = known or word in STOP_WORDS if listener else apart < MAX_APART
+            if wishes and ("," in lead[found.end() : start] or word in _JOINS or not goes_on):
+                break
+            if word in self._blocks or (word in self._others and not listener):
+                return None
+            said.add(word)
+            start, apart = (found.start(), 0) if known else (start, apart + 1)
+        listener = not self._listener.isdisjoint(said)
+        if self._wishes.isdisjoint(said) or not (listener or self._impersonal & said):
+            return None
+        return len(lead[:start].rstrip()), listener
+
+    def is_polite(self, text: str) -> bool:
+        """Return whether a text says please."""
+        return not self._polite.isdisjoint(words(text))
+
+    def read(self, text: str, start: int, before: str) -> tuple[ForgetRequest, int, int] | None:
+        """The request that begins at a clause, without its rest, and where what it means begins and it ends.
+
+        Args:
+            text: The message.
+            start: Where its verb or what is in front of that begins.
+            before: The message in front of the request: "forget that" may mean it.
+        """
         if found := self._forgotten.match(text, start):
             end = _sentence_end(text, found.end())
-            return _request(found["topic"], sure=True, whole=True), end
+            return _request(found["topic"], sure=True, whole=True), start, end
         verb = self._verb.match(text, start)
         # "Forget it" without its object: "forget, I'll find out".
-        if verb is None or text.startswith(",", verb.end()):
+        if verb is None or (
+            text.startswith(",", verb.end()) and not self._after.match(text, verb.end())
+        ):
             return None
         end = _sentence_end(text, verb.end())
         if correction := self._correction.search(text, verb.end(), end):
@@ -225,10 +300,14 @@ class _Forms:
         remembered = unwanted is not None or self._memory.search(named) is not None
         # "Delete that I was in prison" and "delete my number" may be meant of memory, "delete that file" is not.
         unsure = bool(verb["removes"]) and not remembered
+        topic = self._memory.sub("", named).strip()
+        if pointed := self._of_pointer(verb, topic, remembered, before):
+            begin = max(before.rfind(pointed.topic), 0)
+            return pointed, _sentence_start(text, begin), end
         request = self._of_memory(verb, named, unsure)
         if request is None and (not unsure or self._details.fullmatch(named)):
-            request = self._of_topic(verb, self._memory.sub("", named).strip(), remembered)
-        return None if request is None else (request, end)
+            request = self._of_topic(verb, topic, remembered)
+        return None if request is None else (request, start, end)
 
     def _of_memory(self, verb: re.Match[str], named: str, unsure: bool) -> ForgetRequest | None:
         """The request to forget everything, or what was said or is known: "everything you know about me"."""
@@ -245,11 +324,27 @@ class _Forms:
             return _request(self._aside.sub("", found["topic"]), sure=False)
         return None
 
+    def _of_pointer(
+        self, verb: re.Match[str], named: str, remembered: bool, before: str
+    ) -> ForgetRequest | None:
+        """The request to forget what is in front of it: "the row with Ann, please forget it"."""
+        pointed = not named or self._pronoun.match(named) or self._saying.fullmatch(named)
+        other_verb = verb["mutes"] or verb["removes"] or self._keeps.search(verb["refuses"] or "")
+        if not pointed or (other_verb and not remembered):
+            return None
+        return self._of_telling(before) or _unsure(self._pointed(named, before))
+
+    def _of_telling(self, before: str) -> ForgetRequest | None:
+        """The request to forget what a text says was told: "I told you I smoke", "what I said about the job"."""
+        if (telling := self._telling.search(before)) is None:
+            return None
+        topic = self._vague.sub("", self._turn.sub("", telling["topic"]).strip(" ,;.!?…"))
+        said = telling[0][: telling.start("topic") - telling.start()]
+        request = _request(topic, sure=True, own=True, said=said)
+        return None if STOP_WORDS.issuperset(words(topic)) else request
+
     def _of_topic(self, verb: re.Match[str], named: str, remembered: bool) -> ForgetRequest | None:
         """The request to forget a statement or a topic: "that I smoke", "my old flat"."""
-        if remembered and self._pronoun.match(named):
-            # "My ex is gone, wipe him from your memory": `named` finds whom.
-            return _request(named, sure=False)
         if not named or self._idiom.match(named):
             return None
         about = self._about.match(named)
@@ -263,6 +358,8 @@ class _Forms:
             topic = topic if self._that.match(named) else self._reason.sub("", topic)
             return _request(self._vague.sub("", topic), sure=sure)
         # "Forget Max, it's over", but not "forget the dinner, we'll order a pizza".
+        if self._vague.search(self._reason.sub("", topic)):
+            topic = self._reason.sub("", topic)
         topic = self._vague.sub("", self._aside.sub("", topic) if topic[:1].isupper() else topic)
         if verb["refuses"] or "," in topic or len(topic.split()) > MAX_UNSURE_WORDS:
             return None
@@ -287,31 +384,39 @@ class _Forms:
         verb = plain_stem(first, self._language) in grammar(self._language).verbs
         return verb and second in _OBJECTS and not text[:1].isupper()
 
-    def read_told(self, text: str) -> ForgetRequest | None:
-        """The request at the end of a message that says what was told: "I told you I smoke, forget that"."""
+    def read_behind(self, text: str) -> ForgetRequest | None:
+        """The request at the end of a message, behind what it names: "I told you I smoke, forget that"."""
         back = self._back.search(text)
-        telling = back and self._telling.search(text[: back.start()])
-        topic = self._turn.sub("", telling["topic"]).strip() if telling else ""
-        if not telling or STOP_WORDS.issuperset(words(topic)):
-            return None
-        said = telling[0][: telling.start("topic") - telling.start()]
-        return _request(topic, sure=True, own=True, said=said)
+        if back and (request := self._of_telling(text[: back.start()])):
+            return request
+        behind = self._behind.search(text)
+        return _unsure(self._last_said(text[: behind.start()])) if behind else None
 
-    def named(self, request: ForgetRequest) -> ForgetRequest | None:
-        """The request whose topic points at the rest of the message ("that story", "that one"), with what that names.
+    def _last_said(self, text: str) -> str:
+        """The last sentences of a text that say something."""
+        told = ""
+        for sentence in reversed(sentences(text)):
+            told = f"{sentence} {told}".strip()
+            if not STOP_WORDS.issuperset(words(told)):
+                break
+        told = self._trail.sub("", self._lead.sub("", told))
+        return "" if self._condition.match(told) else told
 
-        None if a pronoun points at nothing.
-        """
-        pronoun = self._pronoun.match(request.topic)
-        if not (pronoun or self._points.match(request.topic)) or not request.topic:
+    def named(self, request: ForgetRequest) -> ForgetRequest:
+        """The request whose topic points at the rest of the message ("that story"), with what that names."""
+        if not self._points.match(request.topic) or not request.topic:
             return request
         value = _VALUE.search(request.rest)
-        names = [value[0]] if value else subjects_of(request.rest)
-        if pronoun and not value and (owned := self._owned.findall(request.rest)):
-            names = owned[-1:]
-        if names:
-            return replace(request, topic=" ".join(names), sure=False)
-        return None if pronoun else request
+        named = value[0] if value else " ".join(subjects_of(request.rest))
+        return replace(request, topic=named, sure=False) if named else request
+
+    def _pointed(self, pronoun: str, before: str) -> str:
+        """The words that a pronoun refers to, of a text in front of it; empty for none."""
+        if value := _VALUE.search(before):
+            return value[0]
+        people = self._owned.findall(before)[-1:] or subjects_of(before)
+        of_person = self._person.match(pronoun)
+        return " ".join(people) if of_person and people else self._last_said(before)
 
     def first_thing(self, topic: str) -> str:
         """The topic up to a second subject."""
@@ -320,7 +425,10 @@ class _Forms:
     def divided(self, topic: str) -> list[str]:
         """The things that a topic names one after the other; none if it is of one, or may be."""
         things = self._union.split(topic)
-        apart = all(_is_determined(each) and not self._links.search(each) for each in things)
+        apart = all(
+            self._asked.match(each) or (_is_determined(each) and not self._links.search(each))
+            for each in things
+        )
         return things if apart and len(things) > 1 else []
 
     def agrees(self, text: str) -> bool:
@@ -338,8 +446,18 @@ def _sentence_end(text: str, start: int) -> int:
     return start + found.end() if found else len(text)
 
 
+def _unsure(topic: str) -> ForgetRequest | None:
+    """The request for a topic that may be meant; None for one that says nothing."""
+    return None if STOP_WORDS.issuperset(words(topic)) else _request(topic, sure=False)
+
+
+def _sentence_start(text: str, end: int) -> int:
+    found = list(re.finditer(r"[.!?…;](?=\s)|\n", text[:end]))
+    return found[-1].end() if found else 0
+
+
 def _request(
     topic: str, *, sure: bool, own: bool = False, said: str = "", whole: bool = False
 ) -> ForgetRequest:
     shorter = cut(" ".join(topic.split()).strip(" ,;.!?…"), MAX_TOPIC)
-    return ForgetRequest(shorter, sure, "", own, said, whole)
+    return ForgetRequest(shorter, sure, "", sure, own, said, whole)

@@ -55,6 +55,9 @@ READING_SECONDS = 0.04
 """Time for that: a turn has 100 ms."""
 _Told = tuple[ReceiptItem, str | None]
 """An item, and who told it."""
+CERTAIN = 0.8
+"""Minimum relevance of what a message means that may be no request: of 27 such messages, what they do not mean has at most
+0.76, as "les cadeaux" and "Gabin adore les trains"; of 8 requests, 6 have 0.9 or more."""
 MAX_LIKELY = 8
 """Maximum memories and turns that are read with the topic when the searches find none."""
 
@@ -137,6 +140,7 @@ def likely(
     topic: str,
     scope: Scope,
     *,
+    sure: bool,
     without: frozenset[str] = frozenset(),
     window: TimeWindow | None = None,
 ) -> list[ReceiptItem]:
@@ -148,15 +152,15 @@ def likely(
         corpus: The memory.
         topic: What it is about.
         scope: The space and the user.
+        sure: Whether it is certainly a topic to forget; the reader has to be more certain otherwise.
         without: The turns in which it was asked for.
         window: The time in which it was told.
     """
-    asked = read_topic(corpus, topic, scope, said=True)
     request = RecallRequest(
         scope,
         limit=MAX_LIKELY,
         collections=("memory", "turn"),
-        min_score=recall.LIKELY,
+        min_score=recall.LIKELY if sure else CERTAIN,
         read=MAX_LIKELY,
         typed=True,
         without=without,
@@ -168,39 +172,67 @@ def likely(
     except EmbedderUnavailable as exc:
         corpus.outages.failed("embedder", exc)
         return []
-    return [each for hit in found for each in _fitting(asked, _of_hit(hit, corpus), hit.author)]
+    mine = (hit for hit in found if fold(hit.author or "") == fold(scope.user or ""))
+    return _former(topic, [_of_hit(hit, corpus) for hit in mine])
+
+
+def is_exact(item: ReceiptItem) -> bool:
+    """Return whether an item has the words or the key of a topic, and is about its owner."""
+    return UNCLEAR not in item.matched and not {"words", "key"}.isdisjoint(item.matched)
 
 
 def nearest(
-    corpus: Corpus, topic: str, scope: Scope, found: list[ReceiptItem]
+    corpus: Corpus,
+    topic: str,
+    scope: Scope,
+    found: list[ReceiptItem],
+    others: list[ReceiptItem],
 ) -> list[ReceiptItem]:
-    """The items that are about a topic as much as the one that the reader finds nearest; see `_nearest`."""
+    """The items that a search found about a topic; with others, if the reader finds one of these nearer.
+
+    Items that may be about somebody else are then dropped if they are far less near; see `_near`.
+    """
     asked = read_topic(corpus, topic, scope, said=True)
-    return _nearest(corpus, asked, _former(topic, found))
+    known = {each.id for each in found}
+    every = [*found, *(each for each in others if each.id not in known)]
+    odds = _odds(corpus, asked, every)
+    best = max(range(len(odds)), key=lambda at: odds[at], default=None)
+    if best is None or every[best].id in known:
+        return found
+    near = {each.id for each in _near(asked, every, odds)}
+    clear = {each.id for each in found if UNCLEAR not in each.matched}
+    return [each for each in every if each.id in near | clear]
 
 
 def _nearest(corpus: Corpus, topic: Topic, found: list[ReceiptItem]) -> list[ReceiptItem]:
     """Drop what resembles a topic of the user, if the reader finds another text far nearer: "my debts" are not "I earn 2,350"."""
-    read = found[:MAX_LIKELY]
-    if topic.user is None or topic.said or len(read) < 2:
+    if topic.user is None or topic.said or len(found) < 2:
         return found
-    name = names_of([topic.user], [topic.text])[topic.user]
-    told = [words_said(each.content) for each in read]
+    return _near(topic, found, _odds(corpus, topic, found))
+
+
+def _odds(corpus: Corpus, topic: Topic, found: list[ReceiptItem]) -> list[float]:
+    """The log-odds that the first texts are about a topic of the user, as many as there is time to read."""
+    user = topic.user or ""
+    name = names_of([user], [topic.text])[user]
+    told = [words_said(each.content) for each in found[:MAX_LIKELY]]
     pairs = [(line(name, topic.text), line(name, text)) for text in told]
     try:
-        odds = read_pairs(corpus, "answer", pairs, READING_SECONDS, READING_SECONDS)[:, 0]
+        return read_pairs(corpus, "answer", pairs, READING_SECONDS, READING_SECONDS)[:, 0].tolist()
     except (NotRead, ModelUnavailable):
-        return found
-    if len(odds) < 2:
-        return found
-    least = odds.max() - MAX_BEHIND
+        return []
+
+
+def _near(topic: Topic, found: list[ReceiptItem], odds: list[float]) -> list[ReceiptItem]:
+    """The items that the reader finds about a topic as much as the nearest, that have words of it, or that were not read."""
+    least = max(odds, default=0.0) - MAX_BEHIND
     return [
         each
         for at, each in enumerate(found)
         if at >= len(odds)
         or odds[at] >= least
         or "words" in each.matched
-        or has_word(told[at], topic.last)
+        or has_word(words_said(each.content), topic.last)
     ]
 
 

@@ -92,11 +92,14 @@ def _found(
     for topic in topics_in(request.topic) if request.topic else ():
         every = about.find(corpus, topic, scope, said=request.own, without=itself)
         told, requests = about.without_requests(corpus, [*every, *_by_name(corpus, topic, scope)])
-        if request.sure and all(about.UNCLEAR in each.matched for each in told):
-            sure = False
-            likely = about.likely(corpus, topic, scope, without=itself, window=window)
+        if not any(about.is_exact(each) for each in told):
+            likely = about.likely(
+                corpus, topic, scope, sure=request.asked, without=itself, window=window
+            )
             likely, more = about.without_requests(corpus, likely)
-            told = about.nearest(corpus, topic, scope, _once([*told, *likely]))
+            nearest = about.nearest(corpus, topic, scope, told, likely)
+            sure = sure and nearest == told
+            told = nearest
             requests += more
         found += told
         earlier += requests
