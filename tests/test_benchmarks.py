@@ -360,6 +360,30 @@ def test_an_evening(tmp_path: Path) -> None:
     assert "misled" not in found
 
 
+def test_requests_to_forget(tmp_path: Path) -> None:
+    told = {"user": "maud", "days": 2}
+    rows = [
+        {"language": "en", "start": "2026-01-10T10:00:00+00:00"},
+        told | {"id": "a", "kind": "memory", "text": "I play the tuba"},
+        told | {"id": "b", "kind": "turn", "text": "my street is Mill Road"},
+        told | {"id": "c", "kind": "live", "text": "the tuba is out of tune"},
+        {
+            "user": "maud",
+            "say": "forget that I play the tuba",
+            "forget": ["a"],
+            "topic": "the tuba",
+        },
+        {"user": "maud", "say": "don't forget that I play the tuba", "forget": []},
+    ]
+    file = tmp_path / "one.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    found = run("forgetting", tmp_path / "forgetting.json", file)["results"]["one"]
+    assert found["messages"] == {
+        "forgotten": 1, "other talk": 1, "quiet": 1, "requests": 1, "right": 1
+    }  # fmt: skip
+    assert found["verb"]["right"] == 1
+
+
 def test_every_stored_result_can_be_reported() -> None:
     printed = run("report", None)["printed"]
     for stored in (BENCHMARKS / "results").glob("*.json"):

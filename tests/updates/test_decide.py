@@ -729,6 +729,14 @@ def test_what_holds_at_the_same_times_or_always_replaces(old: str, new: str) -> 
 
 def test_nothing_shared_is_apart_and_something_shared_is_unsure() -> None:
     assert decide("David a un fils", "David habite à Paris").verdict is Verdict.APART
+    # A relative and their name are one subject.
+    for named, told in (
+        ("My brother Tom is a baker", "Tom broke his wrist"),
+        ("My boss is called Priya", "Priya is on leave"),
+        ("Mon ex s'appelle Clara", "Clara m'a quitté en mars"),
+        ("My dentist is Dr Whitlow", "Dr Whitlow retired"),
+    ):
+        assert decide(told, named).verdict is Verdict.APART
     assert decide("Anna likes coffee shops", "Anna likes coffee").verdict is Verdict.UNSURE
 
 

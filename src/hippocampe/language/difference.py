@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import dropwhile, takewhile
 from typing import Final
 
-from hippocampe.language.kin import are_two
+from hippocampe.language.kin import are_two, is_naming
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.roles import roles_swapped
 from hippocampe.language.statement import Statement, is_name
@@ -144,6 +144,12 @@ def _different(new: Statement, old: Statement) -> tuple[str, list[str], list[str
     return None
 
 
+_POSSESSIVES: Final = words_of("possessives")
+_BE: Final = words_of("grammar.be")
+_MAX_TITLE: Final = 6
+"""Words up to a name that a statement gives to what it begins with."""
+
+
 def shared_words(new: Statement, old: Statement) -> frozenset[str]:
     """Return the content words of both statements, without the subject both begin with."""
     shared = new.content_words & old.content_words
@@ -151,8 +157,26 @@ def shared_words(new: Statement, old: Statement) -> frozenset[str]:
 
 
 def _leading(statement: Statement) -> Iterator[str]:
-    """Yield the subject of a statement: the words before the first that is not a name."""
-    for word in statement.core:
+    """Yield the subject of a statement: the words before the first that is not a name.
+
+    A relative and their name are one: "my brother Tom is a baker", "my brother is called Tom".
+    """
+    core = statement.core
+    owned = bool(core) and core[0].norm in _POSSESSIVES
+    if owned and (
+        named := next(
+            (at for at, word in enumerate(core[:_MAX_TITLE]) if is_name(statement, word)), 0
+        )
+    ):
+        between = {word.norm for word in core[2:named]} - _TITLES
+        if is_naming(between) or between <= _BE:
+            yield from (word.norm for word in core[: named + 1])
+            core = core[named + 1 :]
+            yield from (
+                word.norm for word in takewhile(lambda word: is_name(statement, word), core)
+            )
+            return
+    for word in core:
         if not (is_name(statement, word) or word.norm in _UNNAMED or word is statement.core[0]):
             return
         yield word.norm

@@ -24,7 +24,7 @@ MAX_UNSURE_WORDS: Final = 6
 MAX_AGREEMENT_WORDS: Final = 8
 MAX_APART: Final = 4
 """Maximum other words between two words of a wish."""
-_CLAUSE_END: Final = re.compile(r"(?<=[.!?…;])\s+|\n+|(?<=,)\s+")
+_CLAUSE_END: Final = re.compile(r"(?<=[.!?…;:,])\s+|\n+")
 _REQUESTS: Final = re.compile(rf"{any_of(load_all('questions')['requests'])}\b")
 _DETERMINERS: Final = words_of("determiners") | words_of("articles") | words_of("possessives")
 _OBJECTS: Final = words_of("determiners") | words_of("coordinators") | words_of("persons")
