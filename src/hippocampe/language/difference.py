@@ -70,12 +70,8 @@ def _other_full_name(new: Statement, old: Statement) -> bool:
 def _full_name(statement: Statement) -> list[str]:
     """The first names in a row before the verb, folded; none if there are none."""
     before = iter(statement.tokens[: statement.verb])
-    named = dropwhile(lambda token: not token.name or _is_title(token), before)
+    named = dropwhile(lambda token: not token.name or token.kin or token.norm in _TITLES, before)
     return [token.norm for token in takewhile(lambda token: token.name, named)]
-
-
-def _is_title(token: Token) -> bool:
-    return bool(token.kin) or token.norm in _TITLES
 
 
 def other_unit(new: Statement, old: Statement) -> bool:

@@ -112,7 +112,7 @@ def fold(text: str) -> str:
 
 @text_cache(20_000, longest=_MAX_WORD_LENGTH)
 def _fold(lowered: str) -> str:
-    unbound = _LIGATURE.sub(_ligature, lowered)
+    unbound = _LIGATURE.sub(lambda found: _LIGATURES[found[0]], lowered)
     decomposed = unicodedata.normalize("NFKD", unbound)
     folded = _LATIN_MARKS.sub("", decomposed)
     if folded.isascii():
@@ -121,10 +121,6 @@ def _fold(lowered: str) -> str:
     marks = {c for c in set(_BEYOND_ASCII.findall(folded)) if unicodedata.combining(c)}
     folded = "".join(c for c in folded if c not in marks) if marks else folded
     return folded if folded == lowered else fold(folded)
-
-
-def _ligature(match: re.Match[str]) -> str:
-    return _LIGATURES[match[0]]
 
 
 STOP_WORDS: Final = words_of("stop")

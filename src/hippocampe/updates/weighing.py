@@ -132,7 +132,7 @@ def weigh(
         evidence_of(each, olds[at].cosine) for at, each in zip(spoken, aligned, strict=True)
     ]
     shares = model.by_evidence(evidence)
-    likely = np.flatnonzero(_merging(shares) >= model.thresholds["read"])
+    likely = np.flatnonzero(shares[:, :MERGING].sum(axis=1) >= model.thresholds["read"])
     logits = read([olds[spoken[row]].pair(new) for row in likely])
     if logits is not None and len(likely):
         shares[likely] = model.by_both([evidence[row] for row in likely], logits)
@@ -144,10 +144,6 @@ def weigh(
             aligned[row], evidence[row], shares[row], decided[at], thresholds, read=read_too
         )
     return decided
-
-
-def _merging(shares: Floats) -> Floats:
-    return shares[:, :MERGING].sum(axis=1)
 
 
 def _speaks(statement: Statement) -> bool:
