@@ -149,7 +149,7 @@ def shared_words(new: Statement, old: Statement) -> frozenset[str]:
 def _leading(statement: Statement) -> Iterator[str]:
     """Yield the subject of a statement: the words before the first that is not a name."""
     for word in statement.core:
-        if not (is_name(statement, word) or word.norm in _UNNAMED or word is statement.core[0]):
+        if not (is_name(word) or word.norm in _UNNAMED or word is statement.core[0]):
             return
         yield word.norm
 
@@ -167,7 +167,7 @@ def proper_names(statement: Statement) -> list[str]:
 
 def _is_named(word: Word, statement: Statement) -> bool:
     """Return whether a word is a name, not a common word that opens a sentence ("Habite à …")."""
-    if not is_name(statement, word):
+    if not is_name(word):
         return False
     if not word.opens:
         return True

@@ -474,7 +474,7 @@ _MONTH_VERBS: Final = words_of("stated.not_dates", file="time")
 _BEFORE_MONTH: Final = words_of("stated.before_month", file="time")
 
 
-def is_name(statement: Statement, word: Word) -> bool:
+def is_name(word: Word) -> bool:
     """Return whether a word looks like a proper name: a capital, and no function or time word."""
     if not (word.capital or " " in word.norm) or word.norm[:1].isdigit():
         return False

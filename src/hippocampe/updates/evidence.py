@@ -17,7 +17,7 @@ from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.alignment import HIT, Alignment
 
 Evidence = dict[str, float]
-_DENIED: Final = frozenset({"negation", "no_longer", "ended"})
+DENIED: Final = frozenset({"negation", "no_longer", "ended"})
 _LONG, _SHORT = 14, 6
 _MOST: Final = 16
 
@@ -53,7 +53,7 @@ def evidence_of(aligned: Alignment, cosine: float) -> Evidence:
         "other_name": float(bool(subject and other_subject) and not subject & other_subject),
         "open_end": sum(each < HIT for each in aligned.best_old[before_verb:]),
         "names_moved": float(_are_moved(old, new)),
-        "other_polarity": float(bool(_DENIED & old.signs) != bool(_DENIED & new.signs)),
+        "other_polarity": float(bool(DENIED & old.signs) != bool(DENIED & new.signs)),
         "hedged": float(new.hedged and not old.hedged),
         "no_longer_hedged": float(old.hedged and not new.hedged),
         "change": float(bool(CHANGE & new.signs)),
