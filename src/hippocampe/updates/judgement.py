@@ -156,7 +156,7 @@ def find_duplicate(corpus: Corpus, change: UnitOfWork, memory: Memory) -> Memory
     same = statements.same_statement(change.connection, memory, equality_digest(memory.content))
     if same is None or not may_be_same(memory, same) or _has_unclear_owner(memory, same):
         return None
-    if is_other_occasion(corpus, memory, same):
+    if is_other_occasion(memory, same, corpus.settings.of(memory.space).timezone):
         return None
     new = parse(memory.content, subjects=_subjects_of(memory, same))
     old = parse(same.content, subjects=_subjects_of(same, memory))
@@ -214,7 +214,9 @@ def _judge_by_rule(
     reason = "new"
     for old, cosine, decision in compared:
         verdict = decision.verdict
-        if verdict is Verdict.REINFORCED and (old.id == successor or adds_date(memory, old)):
+        if verdict is Verdict.REINFORCED and (
+            old.id == successor or adds_date(memory.content, old.content)
+        ):
             verdict = Verdict.UPDATED
         if verdict is Verdict.REINFORCED and not updated:
             duplicate = memories.get(connection, memory.space, [old.id])[old.id]
@@ -291,15 +293,16 @@ def _apart_by_days(
     over: set[str] = set()
     merged = [old.id for old, _, decision in compared if decision.verdict in _MERGED]
     found = memories.get(change.connection, memory.space, merged)
+    timezone = corpus.settings.of(memory.space).timezone
     for old, cosine, decision in compared:
         repeats = decision.verdict is Verdict.REINFORCED
-        if repeats and is_other_occasion(corpus, memory, found[old.id]):
-            if has_passed(corpus, memory, found[old.id]):
+        if repeats and is_other_occasion(memory, found[old.id], timezone):
+            if has_passed(memory, found[old.id], timezone):
                 over.add(old.id)
             verdict = Verdict.UPDATED if old.id in over else Verdict.RELATED
             probability = decision.probability
             decision = Decision(verdict, decision.rule, _ANOTHER_DAY, probability=probability)
-        if decision.verdict is Verdict.UPDATED and is_older(corpus, memory, found[old.id]):
+        if decision.verdict is Verdict.UPDATED and is_older(memory, found[old.id], timezone):
             decision = replace(decision, verdict=Verdict.UNSURE, reason=_ANOTHER_DAY)
         told.append((old, cosine, decision))
     return told, frozenset(over)
