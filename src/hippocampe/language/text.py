@@ -41,8 +41,16 @@ LONGEST_CODE: Final = 3
 """Letters of the longest word in capitals that is rather a code than a word."""
 NO_TITLE: Final = "".join(rf"(?<!\b{title}\.)" for title in sorted(words_of("titles")))
 """Assertion, as a regular expression, that no abbreviated title ends here: "Dr."."""
-_NO_INITIAL: Final = r"(?<!\b[A-ZÀ-Þ]\.)"
-"""The same of an initial: "J. Sasikumar"."""
+_PRONOUNS: Final = "|".join(
+    sorted(
+        word.capitalize() for word in words_of("speaker") | words_of("others") | words_of("group")
+    )
+)
+_LISTED: Final = "|".join(
+    rf"(?<=\b[A-ZÀ-Þ] {word} [A-ZÀ-Þ]\.)" for word in sorted(words_of("union"))
+)
+_NO_INITIAL: Final = rf"(?:(?<!\b[A-ZÀ-Þ]\.)|{_LISTED}|(?=\s+(?:{_PRONOUNS})\b))"
+"""The same of an initial: "J. Sasikumar", but not "zones A and B. Ann …" nor "vitamin C. It …"."""
 # From the first space of several on only: otherwise a run of spaces takes quadratic time.
 SENTENCE_END: Final = re.compile(rf"(?<=[.!?…]){NO_TITLE}{_NO_INITIAL}\s+|(?<!\s)\s*\n\s*")
 """The space between two sentences."""
