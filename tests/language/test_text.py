@@ -283,6 +283,20 @@ def test_a_run_of_spaces_is_cut_into_sentences_in_one_pass() -> None:
 @pytest.mark.parametrize(
     "told",
     [
+        ["We test zones A, B and C.", "Pernilla runs it."],
+        ["Les zones A et B.", "Pernille les suit."],
+        ["I take vitamin C.", "It helps."],
+        ["C'est le plan B.", "On part à Nice."],
+        ["I met J. Sasikumar.", "Anna and J. Sasikumar sing."],
+    ],
+)
+def test_a_letter_ends_a_sentence_unless_it_is_an_initial(told: list[str]) -> None:
+    assert text.sentences(" ".join(told)) == told
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
         [
             "so um i went to the doctors this morning",
             "and she said my iron is low it's nine point four no sorry nine point two",

@@ -124,7 +124,8 @@ class RemoteHippocampe:
                         f"cannot reach the server ({exc}): check that it runs, and its address (HIPPOCAMPE_URL)."
                     ) from exc
             time.sleep(PAUSE_SECONDS)
-            self._reconnect()
+            before, self._connection = self._connection, self._connect()
+            before.close()
 
     def _received(self, result: Any, named: Mapping[str, Any]) -> Any:
         """Fence the text of an injection, even from a hostile server, and let its candidates follow when used."""
@@ -144,10 +145,6 @@ class RemoteHippocampe:
         with suppress(NotFound, StoreError):
             return self._send(SENT["replay"], id, scope=scope).trace.considered
         return ()
-
-    def _reconnect(self) -> None:
-        before, self._connection = self._connection, self._connect()
-        before.close()
 
     def _prepared(self, verb: Verb, named: dict[str, Any]) -> dict[str, Any]:
         scope = named.get("scope")

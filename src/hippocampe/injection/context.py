@@ -27,7 +27,7 @@ from hippocampe.language.text import fold, keywords, words
 from hippocampe.protocols import TALK
 from hippocampe.retrieval import results
 from hippocampe.store import always_on, embeddings, message_rows, turn_rows
-from hippocampe.types import Memory, Recollection, Route, Scope, Settings
+from hippocampe.types import Recollection, Route, Scope, Settings
 
 KINDS = 3
 """Kinds of always-on memories, which share `always_on_limit`: identities, important and recent ones."""
@@ -186,7 +186,7 @@ class ContextReader:
         if names is not None and self.scope.channel and self._is_open_of_talk():
             here = read(channel=self.scope.channel, names=None, limit=most)["recent"]
             both = {each.id: each for each in (*listed["recent"], *here)}
-            listed["recent"] = sorted(both.values(), key=_created_at, reverse=True)
+            listed["recent"] = sorted(both.values(), key=lambda each: each.created_at, reverse=True)
         return {
             path: [results.of_memory(each) for each in found if concerns(each, names)][:limit]
             for path, found in listed.items()
@@ -299,7 +299,3 @@ class ContextReader:
             key=lambda each: (-each.importance, -each.created_at.timestamp()),
         )
         return [results.of_memory(memory) for memory in ordered[:limit]]
-
-
-def _created_at(memory: Memory) -> datetime:
-    return memory.created_at

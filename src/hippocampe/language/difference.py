@@ -70,12 +70,8 @@ def _other_full_name(new: Statement, old: Statement) -> bool:
 def _full_name(statement: Statement) -> list[str]:
     """The first names in a row before the verb, folded; none if there are none."""
     before = iter(statement.tokens[: statement.verb])
-    named = dropwhile(lambda token: not token.name or _is_title(token), before)
+    named = dropwhile(lambda token: not token.name or token.kin or token.norm in _TITLES, before)
     return [token.norm for token in takewhile(lambda token: token.name, named)]
-
-
-def _is_title(token: Token) -> bool:
-    return bool(token.kin) or token.norm in _TITLES
 
 
 def other_unit(new: Statement, old: Statement) -> bool:
@@ -162,22 +158,12 @@ def _leading(statement: Statement) -> Iterator[str]:
     A relative and their name are one: "my brother Tom is a baker", "my brother is called Tom".
     """
     core = statement.core
-    owned = bool(core) and core[0].norm in _POSSESSIVES
-    if owned and (
-        named := next(
-            (at for at, word in enumerate(core[:_MAX_TITLE]) if is_name(statement, word)), 0
-        )
-    ):
-        between = {word.norm for word in core[2:named]} - _TITLES
-        if is_naming(between) or between <= _BE:
-            yield from (word.norm for word in core[: named + 1])
-            core = core[named + 1 :]
-            yield from (
-                word.norm for word in takewhile(lambda word: is_name(statement, word), core)
-            )
-            return
-    for word in core:
-        if not (is_name(statement, word) or word.norm in _UNNAMED or word is statement.core[0]):
+    named = next((at for at, word in enumerate(core[:_MAX_TITLE]) if is_name(word)), 0)
+    between = {word.norm for word in core[2:named]} - _TITLES
+    owned = named > 1 and core[0].norm in _POSSESSIVES
+    start = named if owned and (between <= _BE or is_naming(between)) else 0
+    for at, word in enumerate(core):
+        if at >= start and not (at == 0 or is_name(word) or word.norm in _UNNAMED):
             return
         yield word.norm
 
@@ -195,7 +181,7 @@ def proper_names(statement: Statement) -> list[str]:
 
 def _is_named(word: Word, statement: Statement) -> bool:
     """Return whether a word is a name, not a common word that opens a sentence ("Habite à …")."""
-    if not is_name(statement, word):
+    if not is_name(word):
         return False
     if not word.opens:
         return True

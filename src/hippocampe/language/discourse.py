@@ -39,7 +39,7 @@ _WRAPPED: Final = re.compile(
 _LONGEST_CLOSING: Final = 80
 _PREAMBLE: Final = re.compile(r"\s*+(?P<said>[^,:!.?…\n–—]{1,40}?)(?:\s*[,:!.…]++\s+|\s+[-–—]\s+)")
 _ANNOUNCEMENT: Final = re.compile(
-    rf"(?:,?\s+(?P<contrast>{any_of(_DATA['contrasting'])})\s+|\s+{any_of(_DATA['joining'])})",
+    rf"(?:,?\s+(?P<contrast>{any_of(words_of('contrast'))})\s+|\s+{any_of(_DATA['joining'])})",
     re.IGNORECASE,
 )
 _LONGEST_ANNOUNCEMENT: Final = 90

@@ -75,7 +75,7 @@ _WORDS_OF: Final = {
     for kin, listed in _OWN_WORDS.items()
 }
 """The words for each of them, and for those who may be meant by them."""
-_MINE: Final = words_of("mine")
+_MINE: Final = words_of("grammar.own")
 _LINKS: Final = words_of("names_a_relative")
 _MERGED: Final[dict[str, str]] = table_of("merged")
 _OWNER_LINKS: Final = words_of("owner_links")

@@ -65,7 +65,8 @@ def asks_nothing(
     elif not is_lookup(unquoted):
         return False
     asked = _without_task(unquoted)
-    return named.isdisjoint(words(asked)) and not _is_personal(asked)
+    personal = is_about_speaker(_lookup().sub(" ", asked)) or is_to_somebody(asked)
+    return named.isdisjoint(words(asked)) and not personal
 
 
 def without_address(text: str, names: Collection[str]) -> str:
@@ -114,10 +115,6 @@ def _is_sum(text: str, companions: Collection[str]) -> bool:
     called = frozenset(word for name in companions for word in words(name))
     said = (word for word in words(_without_task(text)) if not word.isdigit())
     return all(word in _AROUND_SUMS or word in called for word in said)
-
-
-def _is_personal(asked: str) -> bool:
-    return is_about_speaker(_lookup().sub(" ", asked)) or is_to_somebody(asked)
 
 
 def _without_task(text: str) -> str:

@@ -51,7 +51,7 @@ def without_negation(words: Sequence[Word], text: str) -> tuple[list[Word], int,
         after_particle = not dropped.isdisjoint(range(at - _MAX_PARTICLE_DISTANCE, at))
         if _is_particle(words, at):
             dropped.add(at)
-            unclear = unclear or not _closes(norms, at)
+            unclear |= _CLOSING.isdisjoint(norms[at + 1 : at + _MAX_PARTICLE_DISTANCE + 2])
         elif norm in _DETERMINER and not at:  # "No student came", "No that's all"
             unclear = True
         elif (
@@ -86,10 +86,6 @@ def _is_particle(words: Sequence[Word], at: int) -> bool:
     """Return whether a word is the particle "ne", not "né" (often written without its accent)."""
     born = at > 0 and words[at - 1].norm in _BORN
     return words[at].norm in _PARTICLE and words[at].surface.isascii() and not born
-
-
-def _closes(norms: Sequence[str], at: int) -> bool:
-    return not _CLOSING.isdisjoint(norms[at + 1 : at + _MAX_PARTICLE_DISTANCE + 2])
 
 
 def may_reverse(ours: Set[str], theirs: Set[str]) -> bool:

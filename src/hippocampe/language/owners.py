@@ -29,7 +29,7 @@ the speaker's wife."""
 _SPEAKER: Final = ""
 _ANOTHER: Final = "another"
 _UNKNOWN: Final = "?"
-_MINE: Final = words_of("mine")
+_MINE: Final = words_of("grammar.own")
 _OTHERS_OWN: Final = words_of("grammar.others_own")
 _HE_OR_SHE: Final = words_of("unnamed")
 _OF: Final = words_of("grammar.of")

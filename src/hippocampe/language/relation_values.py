@@ -144,7 +144,7 @@ def _names_value(statement: Statement, wording: Wording, head: Sequence[Word]) -
     if is_time(norms) or any(norm[:1].isdigit() for norm in norms):
         return False
     perhaps = statement.lowercase and len(head) <= 2
-    if not (perhaps or _is_any_name(statement, wording, head)):
+    if not (perhaps or _is_any_name(wording, head)):
         return False
     classes = word_classes()
     if wording.kind == "name" and any(classes.has(name, *norms) for name in _other_names(wording)):
@@ -225,7 +225,7 @@ def _is_sure_name(
 ) -> bool:
     norms = [word.norm for word in rest]
     joined = without_leading(_PREPOSITIONS | _DETERMINERS, rest[1:])
-    if norms and norms[0] in _UNION and _is_any_name(statement, wording, joined):
+    if norms and norms[0] in _UNION and _is_any_name(wording, joined):
         return False  # one of several
     if not _is_known(wording, head):
         visited = _visits(head, rest) or _is_institution(statement, head)
@@ -236,7 +236,7 @@ def _is_sure_name(
     of_person = wording.aspect == "state" and "first_names" in wording.known
     if of_person and norms and not _lasts(norms):
         return False
-    return _is_any_name(statement, wording, head) or _is_introduced(statement, head)
+    return _is_any_name(wording, head) or _is_introduced(statement, head)
 
 
 def _is_for_doing(statement: Statement, rest: Sequence[Word]) -> bool:
@@ -286,9 +286,9 @@ def _is_institution(statement: Statement, head: Sequence[Word]) -> bool:
     return determined and len(head) == 1 and len(head[0].surface) > 1 and head[0].surface.isupper()
 
 
-def _is_any_name(statement: Statement, wording: Wording, words: Sequence[Word]) -> bool:
+def _is_any_name(wording: Wording, words: Sequence[Word]) -> bool:
     """Return whether words begin with a capital, or are a name that is known without one."""
-    return bool(words) and (is_name(statement, words[0]) or _is_known(wording, words))
+    return bool(words) and (is_name(words[0]) or _is_known(wording, words))
 
 
 def _is_known(wording: Wording, words: Sequence[Word]) -> bool:

@@ -262,18 +262,18 @@ def _owner(statement: Statement, words: list[Word]) -> str | None:
     norms = [word.norm for word in owner]
     if len(norms) == 1 and norms[0] in _HOLDERS:
         return _HOLDERS[norms[0]]
-    if not _is_owner(statement, owner, determined=len(owner) < len(words)):
+    if not _is_owner(owner, determined=len(owner) < len(words)):
         return None
     return " ".join(norm for norm in norms if norm not in _DETERMINERS)
 
 
-def _is_owner(statement: Statement, words: Sequence[Word], *, determined: bool) -> bool:
+def _is_owner(words: Sequence[Word], *, determined: bool) -> bool:
     """Return whether words mean one person or thing: "Anna", "ma sœur", "le projet Atlas", "Paul's dog"."""
     norms = [word.norm for word in words]
     possessed = bool(norms) and norms[0] in _POSSESSIVES
     linked = not _OWNER_LINKS.isdisjoint(norms)
     unlinked = [word for word in words[possessed:] if word.norm not in _OWNER_LINKS]
-    common = [word for word in unlinked if not is_name(statement, word)]
+    common = [word for word in unlinked if not is_name(word)]
     classes = word_classes()
     if any(classes.has(name, word.norm) for word in common for name in _NO_OWNERS):
         return False

@@ -306,7 +306,7 @@ def stated(written: str, *, questions: bool = False) -> str:
     for sentence in reversed(told):
         said = without_markers(sentence)
         asks = "?" in sentence
-        if _is_idle(said):
+        if is_small_talk(said) and not STOP_WORDS.issuperset(words(said)):
             continue
         if asks and kept and _only_answers(kept[-1]):
             said = _as_label(said)
@@ -364,10 +364,6 @@ def _only_answers(statement: str) -> bool:
     """Return whether a statement says nothing without the question before it: "Blue.", "It's on the fridge"."""
     answer = _parse(statement, (), ())
     return not (answer.has_verb and _stands_alone(answer))
-
-
-def _is_idle(sentence: str) -> bool:
-    return is_small_talk(sentence) and not STOP_WORDS.issuperset(words(sentence))
 
 
 _MOST_PARTS: Final = 6
@@ -478,7 +474,7 @@ _MONTH_VERBS: Final = words_of("stated.not_dates", file="time")
 _BEFORE_MONTH: Final = words_of("stated.before_month", file="time")
 
 
-def is_name(statement: Statement, word: Word) -> bool:
+def is_name(word: Word) -> bool:
     """Return whether a word looks like a proper name: a capital, and no function or time word."""
     if not (word.capital or " " in word.norm) or word.norm[:1].isdigit():
         return False

@@ -47,7 +47,7 @@ def tense_of(statement: Statement) -> Tense:
             continue  # "a" is no French verb in "a red car".
         after = _next_word(words, at)
         if (
-            (pronoun and _is_past_form(word))
+            (pronoun and is_past_form(word.norm))
             or word.norm in _PAST
             or (_is_have(word) and _is_participle(after))
             or (word.norm in _RECENT and _is_before_infinitive(words, at))
@@ -71,7 +71,7 @@ def is_past(statement: Statement) -> bool:
     words = statement.words
     return tense_of(statement) is Tense.PAST or any(
         (word.norm in _BE and _is_gone(words, at))
-        or (at > 0 and words[at - 1].capital and _is_past_form(word))
+        or (at > 0 and words[at - 1].capital and is_past_form(word.norm))
         for at, word in enumerate(words)
     )
 
@@ -91,8 +91,9 @@ def _is_participle(word: str) -> bool:
     return word.endswith(_PARTICIPLES) and word not in word_classes().times
 
 
-def _is_past_form(word: Word) -> bool:
-    return word.norm in _PAST_FORMS or word.norm.endswith(_PAST_ENDINGS)
+def is_past_form(word: str) -> bool:
+    """Return whether a folded word has a form of the past: "gave", "walked"."""
+    return word in _PAST_FORMS or word.endswith(_PAST_ENDINGS)
 
 
 def _is_gone(words: Sequence[Word], at: int) -> bool:

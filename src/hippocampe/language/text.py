@@ -41,8 +41,16 @@ LONGEST_CODE: Final = 3
 """Letters of the longest word in capitals that is rather a code than a word."""
 NO_TITLE: Final = "".join(rf"(?<!\b{title}\.)" for title in sorted(words_of("titles")))
 """Assertion, as a regular expression, that no abbreviated title ends here: "Dr."."""
-_NO_INITIAL: Final = r"(?<!\b[A-ZÀ-Þ]\.)"
-"""The same of an initial: "J. Sasikumar"."""
+_PRONOUNS: Final = "|".join(
+    sorted(
+        word.capitalize() for word in words_of("speaker") | words_of("others") | words_of("group")
+    )
+)
+_LISTED: Final = "|".join(
+    rf"(?<=\b[A-ZÀ-Þ] {word} [A-ZÀ-Þ]\.)" for word in sorted(words_of("union"))
+)
+_NO_INITIAL: Final = rf"(?:(?<!\b[A-ZÀ-Þ]\.)|{_LISTED}|(?=\s+(?:{_PRONOUNS})\b))"
+"""The same of an initial: "J. Sasikumar", but not "zones A and B. Ann …" nor "vitamin C. It …"."""
 # From the first space of several on only: otherwise a run of spaces takes quadratic time.
 SENTENCE_END: Final = re.compile(rf"(?<=[.!?…]){NO_TITLE}{_NO_INITIAL}\s+|(?<!\s)\s*\n\s*")
 """The space between two sentences."""
@@ -112,7 +120,7 @@ def fold(text: str) -> str:
 
 @text_cache(20_000, longest=_MAX_WORD_LENGTH)
 def _fold(lowered: str) -> str:
-    unbound = _LIGATURE.sub(_ligature, lowered)
+    unbound = _LIGATURE.sub(lambda found: _LIGATURES[found[0]], lowered)
     decomposed = unicodedata.normalize("NFKD", unbound)
     folded = _LATIN_MARKS.sub("", decomposed)
     if folded.isascii():
@@ -121,10 +129,6 @@ def _fold(lowered: str) -> str:
     marks = {c for c in set(_BEYOND_ASCII.findall(folded)) if unicodedata.combining(c)}
     folded = "".join(c for c in folded if c not in marks) if marks else folded
     return folded if folded == lowered else fold(folded)
-
-
-def _ligature(match: re.Match[str]) -> str:
-    return _LIGATURES[match[0]]
 
 
 STOP_WORDS: Final = words_of("stop")

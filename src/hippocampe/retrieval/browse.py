@@ -203,12 +203,12 @@ def about(
             for each in found(memory.c.user.in_(tellers), memory.c.collection == "memory")
             if is_about_speaker(each.content)
         ]
-    ranked = sorted({each.id: each for each in known}.values(), key=_importance, reverse=True)
+    ranked = sorted(
+        {each.id: each for each in known}.values(),
+        key=lambda each: (each.importance, each.created_at, each.id),
+        reverse=True,
+    )
     return ranked[:limit]
-
-
-def _importance(found: Memory) -> tuple[float, datetime, str]:
-    return (found.importance, found.created_at, found.id)
 
 
 def changes(

@@ -108,7 +108,7 @@ def correctable(
     """
     if is_past(parse(query.spoken)) and query.former is None:
         return []
-    told = [each for each in items if _may_correct(each)]
+    told = [each for each in items if each.at is not None and each.kind in ("memory", *TALK)]
     if len(told) < 2:
         return []
     ages = {each.id: _age(each) for each in told}
@@ -144,10 +144,6 @@ def _may_be_replaced(query: AnalysedQuery, older: Recollection, newer: Recollect
         return False
     asked = query.features.values & values_stated(older.content)
     return not asked & ~values_stated(newer.content)
-
-
-def _may_correct(item: Recollection) -> bool:
-    return item.at is not None and item.kind in ("memory", *TALK)
 
 
 def _is_readable(older: Recollection, newer: Recollection) -> bool:

@@ -69,16 +69,13 @@ def parts_of(corpus: Corpus, message: str, request: RecallRequest, now: datetime
     for question in asked_in(message):
         for named in (question, *_by_other_names(corpus, question, request)):
             complete = _complete(corpus, named, message, request, now)
-            parts += [_with_health(part) for part in complete]
+            parts += [
+                (health, *part) if (health := of_health(part[0])) else part for part in complete
+            ]
             parts += [(which,) for part in complete if (which := listing(part[-1]))]
         if _around(question, message) and is_about_told(question):
             parts.append((message,))
     return list(dict.fromkeys(parts))
-
-
-def _with_health(part: Part) -> Part:
-    health = of_health(part[0])
-    return (health, *part) if health else part
 
 
 def said_before(corpus: Corpus, request: RecallRequest, now: datetime) -> str:

@@ -161,28 +161,21 @@ def _about(connection: Connection, space: str, subject: Subject) -> Selection:
         return {"name"} if subject.is_in_text(row.content) else set[str]()
 
     def in_memory(row: Any) -> set[str]:
-        matched = {"alias"} if row.id in aliases else set[str]()
-        if any(map(subject.is_in_label, row.subjects)):
-            matched.add("tag")
-        if row.key and subject.is_in_label(row.key):
-            matched.add("key")
-        if subject.is_in_title(row.source):
-            matched.add("source")
-        if any(
-            subject.is_in_label(key) or subject.is_in_title(str(value))
-            for key, value in row.metadata.items()
-        ):
-            matched.add("metadata")
-        return matched | in_text(row)
+        pairs = row.metadata.items()
+        return in_text(row) | _holding(
+            alias=row.id in aliases,
+            tag=any(map(subject.is_in_label, row.subjects)),
+            key=bool(row.key) and subject.is_in_label(row.key),
+            source=subject.is_in_title(row.source),
+            metadata=any(subject.is_in_label(k) or subject.is_in_title(str(v)) for k, v in pairs),
+        )
 
     def in_note(row: Any) -> set[str]:
         path = PurePosixPath(row.path)
-        matched = in_text(row)
-        if any(map(subject.is_in_title, (*path.parts, path.stem))):
-            matched.add("path")
-        if subject.is_in_title(row.heading):
-            matched.add("heading")
-        return matched
+        return in_text(row) | _holding(
+            path=any(map(subject.is_in_title, (*path.parts, path.stem))),
+            heading=subject.is_in_title(row.heading),
+        )
 
     def matching(table: Table, matched: Callable[[Any], set[str]]) -> Matches:
         rows = connection.execute(
@@ -199,6 +192,10 @@ def _about(connection: Connection, space: str, subject: Subject) -> Selection:
             "note": matching(note, in_note),
         }
     )
+
+
+def _holding(**signs: bool) -> set[str]:
+    return {name for name, holds in signs.items() if holds}
 
 
 def _add_related(connection: Connection, space: str, found: Selection) -> None:

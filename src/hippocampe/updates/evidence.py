@@ -17,7 +17,7 @@ from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.alignment import HIT, Alignment
 
 Evidence = dict[str, float]
-_DENIED: Final = frozenset({"negation", "no_longer", "ended"})
+DENIED: Final = frozenset({"negation", "no_longer", "ended"})
 _LONG, _SHORT = 14, 6
 _MOST: Final = 16
 
@@ -37,6 +37,7 @@ def evidence_of(aligned: Alignment, cosine: float) -> Evidence:
     common = all(token.kind == "word" and not token.name for token in swapped)
     denied = all("negation" in token.roles for token in swapped)
     of_subject = _is_in_subject(old, swapped) and _is_in_subject(new, swapped)
+    before_verb = sum(at < old.verb for at in old.content)
     return {
         "cosine": cosine,
         "covered": max(_mean(aligned.best_old), _mean(aligned.best_new)),
@@ -50,9 +51,9 @@ def evidence_of(aligned: Alignment, cosine: float) -> Evidence:
         "longer": math.log((len(new.content) + 1) / (len(old.content) + 1)),
         "same_subject": float(old.subject == new.subject),
         "other_name": float(bool(subject and other_subject) and not subject & other_subject),
-        "open_end": sum(each < HIT for each in aligned.best_old[_before_verb(old) :]),
+        "open_end": sum(each < HIT for each in aligned.best_old[before_verb:]),
         "names_moved": float(_are_moved(old, new)),
-        "other_polarity": float(bool(_DENIED & old.signs) != bool(_DENIED & new.signs)),
+        "other_polarity": float(bool(DENIED & old.signs) != bool(DENIED & new.signs)),
         "hedged": float(new.hedged and not old.hedged),
         "no_longer_hedged": float(old.hedged and not new.hedged),
         "change": float(bool(CHANGE & new.signs)),
@@ -105,11 +106,6 @@ def _is_in_subject(statement: Statement, tokens: Sequence[Token]) -> bool:
 
 def _names_before_verb(reading: Statement) -> set[str]:
     return {token.norm for token in reading.tokens[: max(reading.verb, 1)] if token.name}
-
-
-def _before_verb(reading: Statement) -> int:
-    """The number of content words before the verb."""
-    return sum(at < reading.verb for at in reading.content)
 
 
 def _are_moved(old: Statement, new: Statement) -> bool:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 from functools import cache, partial
 from itertools import combinations
 from typing import Final, NamedTuple
@@ -14,21 +13,18 @@ from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import ModelUnavailable, NotFound
 from hippocampe.language.asides import are_of_two
-from hippocampe.language.datetimes import as_zone
 from hippocampe.language.difference import SWAPPED
 from hippocampe.language.equality import equality_digest
 from hippocampe.language.mentions import mentions
 from hippocampe.language.names import Aliases, CanonicalNames
 from hippocampe.language.relations import is_fragment
 from hippocampe.language.statement import Statement, parse
-from hippocampe.language.temporal.events import days_of_stamp, days_told
-from hippocampe.language.temporal.resolve import start_of_day
-from hippocampe.language.tense import is_over
 from hippocampe.language.text import fold, keywords, with_stop
 from hippocampe.protocols import Vector, Vectors
 from hippocampe.store import memories, statements
 from hippocampe.store.statements import StoredStatement
 from hippocampe.types import Memory
+from hippocampe.updates.days import adds_date, has_passed, is_older, is_other_occasion
 from hippocampe.updates.decide import Decision, Verdict, compare
 from hippocampe.updates.draft import Draft
 from hippocampe.updates.learnt import Floats, load_model
@@ -51,6 +47,9 @@ _COMMON_WORD: Final = 0.05
 _ALIKE = 0.6
 """Cosine from which two old statements may tell one fact: of 49 unrelated ones that fell with another one in the store of
 `benchmarks/updates.py --store`, 41 are below; of 95 that do change with it, 36, which are listed."""
+
+_MERGED: Final = (Verdict.REINFORCED, Verdict.UPDATED)
+_ANOTHER_DAY: Final = "another day"
 
 
 class Related(NamedTuple):
@@ -157,7 +156,7 @@ def find_duplicate(corpus: Corpus, change: UnitOfWork, memory: Memory) -> Memory
     same = statements.same_statement(change.connection, memory, equality_digest(memory.content))
     if same is None or not may_be_same(memory, same) or _has_unclear_owner(memory, same):
         return None
-    if _is_other_occasion(corpus, memory, same):
+    if is_other_occasion(memory, same, corpus.settings.of(memory.space).timezone):
         return None
     new = parse(memory.content, subjects=_subjects_of(memory, same))
     old = parse(same.content, subjects=_subjects_of(same, memory))
@@ -168,37 +167,6 @@ def _subjects_of(one: Memory | StoredStatement, other: Memory | StoredStatement)
     """The subjects of a statement: without any, its user if another statement of that user is about them."""
     own = one.user == other.user and fold(one.user or "") in map(fold, other.subjects)
     return one.subjects or ((one.user,) if one.user and own else ())
-
-
-def _is_other_occasion(corpus: Corpus, new: Memory, old: Memory) -> bool:
-    """Return whether two statements give days relative to when each was told, and no common day: "tomorrow"."""
-    days, days_before = (_days_of(corpus, each) for each in (new, old))
-    return bool(days and days_before) and not any(
-        start < end_before and start_before < end
-        for start, end in days
-        for start_before, end_before in days_before
-    )
-
-
-def _is_over(corpus: Corpus, new: Memory, old: Memory) -> bool:
-    """Return whether the days of an old statement are over, and those of the new one to come."""
-    days, days_before = (_days_of(corpus, each) for each in (new, old))
-    now = new.created_at
-    return min(start for start, _ in days) > now >= max(end for _, end in days_before)
-
-
-def _days_of(corpus: Corpus, memory: Memory) -> list[tuple[datetime, datetime]]:
-    """The days that a statement gives relative to when it was told, in the zone of its space."""
-    timezone, statement = corpus.settings.of(memory.space).timezone, parse(memory.content)
-    if statement.stamp:
-        return days_of_stamp(statement.stamp, now=memory.created_at, timezone=timezone)
-    past = is_over(statement)
-    days = days_told(memory.content, now=memory.created_at, timezone=timezone, past=past)
-    if len(days) == 1 and memory.occurred_at is not None:
-        # The caller may know better when it happened.
-        start = start_of_day(memory.occurred_at.astimezone(as_zone(timezone)))
-        return [(start, start + timedelta(days=1))]
-    return days
 
 
 def _repeated(corpus: Corpus, change: UnitOfWork, draft: Draft) -> Memory | None:
@@ -246,7 +214,9 @@ def _judge_by_rule(
     reason = "new"
     for old, cosine, decision in compared:
         verdict = decision.verdict
-        if verdict is Verdict.REINFORCED and (old.id == successor or _dates(memory, old)):
+        if verdict is Verdict.REINFORCED and (
+            old.id == successor or adds_date(memory.content, old.content)
+        ):
             verdict = Verdict.UPDATED
         if verdict is Verdict.REINFORCED and not updated:
             duplicate = memories.get(connection, memory.space, [old.id])[old.id]
@@ -317,46 +287,25 @@ def _are_alike(corpus: Corpus, change: UnitOfWork, one: str, other: str) -> bool
 def _apart_by_days(
     corpus: Corpus, change: UnitOfWork, memory: Memory, compared: Sequence[Compared]
 ) -> tuple[list[Compared], frozenset[str]]:
-    """Keep what is told again of another day apart; and find the ids of those whose day is over.
-
-    "I swim tomorrow" of last week is former, once it is told of this week.
-    """
-    repeated = [old.id for old, _, decision in compared if decision.verdict is Verdict.REINFORCED]
-    found = memories.get(change.connection, memory.space, repeated)
-    others = {id for id, old in found.items() if _is_other_occasion(corpus, memory, old)}
-    over = frozenset(id for id in others if _is_over(corpus, memory, found[id]))
-    told = [
-        (old, cosine, _of_another_day(decision, over=old.id in over))
-        if old.id in others
-        else (old, cosine, decision)
-        for old, cosine, decision in compared
-    ]
-    return [_in_order(corpus, change, memory, each) for each in told], over
-
-
-def _in_order(corpus: Corpus, change: UnitOfWork, memory: Memory, compared: Compared) -> Compared:
-    """List a statement that its date says is older than the one that it would replace."""
-    old, cosine, decision = compared
-    stamped = parse(memory.content).stamp and parse(old.content).stamp
-    if decision.verdict is not Verdict.UPDATED or not stamped:
-        return compared
-    found = memories.get(change.connection, memory.space, [old.id])[old.id]
-    days, days_before = (_days_of(corpus, each) for each in (memory, found))
-    return (
-        (old, cosine, replace(decision, verdict=Verdict.UNSURE, reason="another day"))
-        if days < days_before
-        else compared
-    )
-
-
-def _dates(memory: Memory, old: StoredStatement) -> bool:
-    """Return whether a statement has a date in front of it that the one which it repeats lacks."""
-    return bool(parse(memory.content).stamp and not parse(old.content).stamp)
-
-
-def _of_another_day(decision: Decision, *, over: bool) -> Decision:
-    verdict = Verdict.UPDATED if over else Verdict.RELATED
-    return Decision(verdict, decision.rule, "another day", probability=decision.probability)
+    """Keep what is told again of another day apart; list what is older than the statement that it would replace; and find
+    the ids of those whose day is over: "I swim tomorrow" of last week is former, once it is told of this week."""
+    told: list[Compared] = []
+    over: set[str] = set()
+    merged = [old.id for old, _, decision in compared if decision.verdict in _MERGED]
+    found = memories.get(change.connection, memory.space, merged)
+    timezone = corpus.settings.of(memory.space).timezone
+    for old, cosine, decision in compared:
+        repeats = decision.verdict is Verdict.REINFORCED
+        if repeats and is_other_occasion(memory, found[old.id], timezone):
+            if has_passed(memory, found[old.id], timezone):
+                over.add(old.id)
+            verdict = Verdict.UPDATED if old.id in over else Verdict.RELATED
+            probability = decision.probability
+            decision = Decision(verdict, decision.rule, _ANOTHER_DAY, probability=probability)
+        if decision.verdict is Verdict.UPDATED and is_older(memory, found[old.id], timezone):
+            decision = replace(decision, verdict=Verdict.UNSURE, reason=_ANOTHER_DAY)
+        told.append((old, cosine, decision))
+    return told, frozenset(over)
 
 
 def _compare_nominated(
@@ -420,7 +369,7 @@ def _of_parts(memory: Memory, old: StoredStatement, decisions: Sequence[Decision
     """
     best = max(decisions, key=_weight)
     new, known = parse(memory.content), parse(old.content)
-    if len(decisions) == 1 or best.verdict not in (Verdict.UPDATED, Verdict.REINFORCED):
+    if len(decisions) == 1 or best.verdict not in _MERGED:
         return best
     if best.rule == "weighed" and swaps(new, known):
         return replace(best, verdict=Verdict.UNSURE, reason=SWAPPED)
@@ -459,7 +408,7 @@ def _unclear(decision: Decision, memory: Memory) -> Decision:
 
 def _listed(decision: Decision) -> Decision:
     """The decision on what may have two owners: of what two users say of "us", or nobody known of "me", a person decides."""
-    if decision.verdict not in (Verdict.UPDATED, Verdict.REINFORCED):
+    if decision.verdict not in _MERGED:
         return decision
     reason = f"another owner: {decision.reason}"
     return replace(decision, verdict=Verdict.UNSURE, reason=reason)

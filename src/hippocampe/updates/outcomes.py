@@ -17,11 +17,12 @@ from hippocampe.language.negation import are_contraries, are_denied, may_reverse
 from hippocampe.language.relations import TASTE, relations
 from hippocampe.language.roles import roles_swapped
 from hippocampe.language.statement import Statement
-from hippocampe.language.tense import Tense, is_past, tense_of
+from hippocampe.language.tense import Tense, is_past, is_past_form, tense_of
 from hippocampe.language.text import fold
 from hippocampe.language.tokens import Token
 from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.alignment import HIT, Alignment, align
+from hippocampe.updates.evidence import DENIED
 from hippocampe.updates.exchanges import (
     changes_it,
     exchanged,
@@ -33,7 +34,7 @@ from hippocampe.updates.exchanges import (
 )
 from hippocampe.updates.occasions import is_off_once
 from hippocampe.updates.places import is_moved, may_be_moved
-from hippocampe.updates.plans import differing
+from hippocampe.updates.plans import NEW, differing
 from hippocampe.updates.possessions import is_disposed, may_be_disposed
 
 
@@ -53,15 +54,11 @@ _RECEIVED: Final = _OUTCOMES[1][1]
 _ACQUIRED: Final = _stems(load_all("words")["acquired"])
 _ABLE: Final = _stems(load_all("words")["able"])
 _ENDED: Final = _stems(" ".join(load_all("words")["signs"]["ended"]))
-_PAST_FORMS: Final = words_of("past_forms")
-_PAST_ENDINGS: Final = tuple(words_of("past_endings"))
-_NEW: Final = frozenset(map(fold, load_all("relations")["macros"]["NEW"]))
 _AWAITED: Final = frozenset(map(fold, load_all("words")["classes"]["awaited"]))
 _ALONE: Final = words_of("alone")
 _ANOTHER: Final = words_of("another")
 _WITH: Final = words_of("beside")
 _FOR: Final = words_of("before_purpose")
-_DENIED: Final = frozenset({"negation", "no_longer", "ended"})
 _PERSONAL: Final = frozenset({"speaker", "third", "name"})
 _OTHERS: Final = frozenset({"third_person", "second_person", "others_own"})
 _BEFORE_PLACE: Final = frozenset(map(fold, load_all("words")["before_place"]))
@@ -146,11 +143,11 @@ def _places(statement: Statement) -> dict[int, str]:
 
 def _tells_an_end(statement: Statement) -> bool:
     """Return whether a statement tells that a state has ended: what begins again, and ends no more."""
-    return bool(statement.negations) or not _DENIED.isdisjoint(statement.signs)
+    return bool(statement.negations) or not DENIED.isdisjoint(statement.signs)
 
 
 def _may_begin_again(new: Statement, old: Statement) -> bool:
-    denied = new.negations or not _DENIED.isdisjoint(new.signs)
+    denied = new.negations or not DENIED.isdisjoint(new.signs)
     return "again" in new.signs and not denied and _tells_an_end(old)
 
 
@@ -192,9 +189,11 @@ def _ends(
     known = [at for at in old.content if old.tokens[at].stem not in state]
     # What is got is new, so that the event need not say so; it may come at another time than expected.
     left = [at for at in known if state is not _ABLE and is_time(old.tokens[at])]
-    said = [at for at in known if old.tokens[at].norm not in _NEW and at not in (*sought, *left)]
+    said = [at for at in known if old.tokens[at].norm not in NEW and at not in (*sought, *left)]
     found = next(at for at, token in enumerate(new.tokens) if token.stem in event)
-    happened = is_past(new) or any(map(_is_past_form, new.tokens[max(found - 1, 0) : found + 1]))
+    happened = is_past(new) or any(
+        is_past_form(token.norm) for token in new.tokens[max(found - 1, 0) : found + 1]
+    )
     if not (said and _repeats(aligned, said) and happened):
         return False
     if event is _RECEIVED and all(at < old.verb for at in said):
@@ -253,10 +252,6 @@ def _words_of(aligned: Alignment) -> tuple[list[Token], list[Token]]:
     ]
 
 
-def _is_past_form(token: Token) -> bool:
-    return token.norm in _PAST_FORMS or token.norm.endswith(_PAST_ENDINGS)
-
-
 def _goes_on(aligned: Alignment) -> bool:
     """Return whether the new statement is always about what the old one tells the end of."""
     old, new = aligned.old, aligned.new
@@ -302,7 +297,9 @@ def _has_happened(aligned: Alignment) -> bool:
     """Return whether the new statement tells nothing but that what had not happened yet has, and when."""
     new = aligned.new
     gone, came = _words_of(aligned)
-    past = is_past(new) or any(map(_is_past_form, new.tokens[new.verb : new.verb + 1]))
+    past = is_past(new) or any(
+        is_past_form(token.norm) for token in new.tokens[new.verb : new.verb + 1]
+    )
     # "The shop is open on Sundays": of a day, it only holds.
     dated = all(map(is_time, came)) and (past or not came)
     return dated and all(each.norm in _AWAITED for each in gone)

@@ -41,7 +41,8 @@ _SAID: Final = 0.6
 _SAID_OF_PLACES: Final = 0.8
 """The same for another place, which may be one of several."""
 _LOCATED: Final = words_of("located")
-_NEW: Final = frozenset(map(fold, load_all("relations")["macros"]["NEW"]))
+NEW: Final = frozenset(map(fold, load_all("relations")["macros"]["NEW"]))
+"""Words that say that something is new, folded."""
 _FAR_APART: Final = 6 * 60
 """Minutes between two times of one day that tell of two occasions, "a pill at 8" and "a pill at 20": few plans move so far."""
 
@@ -199,12 +200,12 @@ def share_to_merge(aligned: Alignment) -> float:
 def _is_a_new_one(aligned: Alignment, lost: Sequence[_Place], came: Sequence[_Place]) -> bool:
     """Return whether a name alone differs, and the new statement says that it is of a new one: "my new doctor is Dr Bell"."""
     tokens = aligned.new.tokens
-    named = [at for _, at in came if tokens[at].norm not in _NEW]
+    named = [at for _, at in came if tokens[at].norm not in NEW]
     names = lost and named and all(each.tokens[at].name for each, at in lost)
     if not names or not all(tokens[at].name for at in named):
         return False
     return any(
-        one.norm in _NEW and at in aligned.new.content and at not in aligned.open_new
+        one.norm in NEW and at in aligned.new.content and at not in aligned.open_new
         for at, one in enumerate(tokens, start=1)
     )
 

@@ -46,7 +46,8 @@ def may_be_disposed(new: Statement, old: Statement) -> bool:
     told = _DISPOSED[new.language].intersection(token.norm for token in new.tokens)
     if not told or new.negations or new.unclear or old.negations:
         return False
-    return _tells_owning(old)
+    verb = old.tokens[old.verb : old.verb + 1]
+    return any(word_classes().has("owning", token.norm) for token in verb)
 
 
 def is_disposed(aligned: Alignment) -> bool:
@@ -100,11 +101,6 @@ def is_another_one(aligned: Alignment) -> bool:
     return of_many or other or several or _is_of_somebody_else(aligned)
 
 
-def _tells_owning(statement: Statement) -> bool:
-    verb = statement.tokens[statement.verb : statement.verb + 1]
-    return any(word_classes().has("owning", token.norm) for token in verb)
-
-
 def _is_of_somebody_else(aligned: Alignment) -> bool:
     """Return whether the speaker has something, and somebody else sold or lost such a thing: "tom sold the clio"."""
     old, new = aligned.old, aligned.new
@@ -139,13 +135,9 @@ def _place_of(thing: Sequence[str], new: Statement) -> range | None:
         if at - 2 == verb:
             return range(verb, at + length)
         between = tokens[at + length : verb]
-        if between and all(map(_is_passive, between)):
+        if between and all(token.roles & _PASSIVE or token.norm in _BEEN for token in between):
             return range(at, verb + 1)
     return None
-
-
-def _is_passive(token: Token) -> bool:
-    return bool(token.roles & _PASSIVE) or token.norm in _BEEN
 
 
 def _goes_on(aligned: Alignment, at: int) -> bool:

@@ -26,14 +26,14 @@ from hippocampe.language.difference import (
 )
 from hippocampe.language.ends import tells_one_end
 from hippocampe.language.equated import equated_names
-from hippocampe.language.lexicon import load_all, words_of
+from hippocampe.language.lexicon import words_of
 from hippocampe.language.negation import are_contraries, may_reverse
 from hippocampe.language.relations import TASTE, Relation, relations
 from hippocampe.language.roles import roles_swapped
 from hippocampe.language.secrets import MASKED
 from hippocampe.language.statement import CHANGE, Statement, parse
 from hippocampe.language.tense import Tense, is_past, tense_of
-from hippocampe.language.text import fold, keywords
+from hippocampe.language.text import keywords
 from hippocampe.language.tokens import Token
 from hippocampe.language.word_classes import word_classes
 from hippocampe.updates.alignment import Alignment, align
@@ -43,6 +43,7 @@ from hippocampe.updates.evidence import common_subsequence, evidence_of, substit
 from hippocampe.updates.learnt import MERGING, OUTCOMES, SAME, SEPARATE, UPDATE, Floats, Model
 from hippocampe.updates.occasions import is_of_another_meal, is_only_done_again, occasion
 from hippocampe.updates.plans import (
+    NEW,
     amount_kept,
     may_both_hold,
     share_to_merge,
@@ -54,7 +55,6 @@ from hippocampe.updates.possessions import is_another_one
 _ALTERNATIVE: Final = words_of("alternative")
 _UNION: Final = words_of("union")
 _LINKING: Final = frozenset({"definite", "be", "at", "of"})
-_NEW: Final = frozenset(map(fold, load_all("relations")["macros"]["NEW"]))
 _NEVER_THE_SAME: Final = ("other_polarity", "hedged", "no_longer_hedged", "one_substituted")
 LEAST_COSINE: Final = 0.15
 """Two statements that share a keyword are weighed from this cosine on."""
@@ -132,7 +132,7 @@ def weigh(
         evidence_of(each, olds[at].cosine) for at, each in zip(spoken, aligned, strict=True)
     ]
     shares = model.by_evidence(evidence)
-    likely = np.flatnonzero(_merging(shares) >= model.thresholds["read"])
+    likely = np.flatnonzero(shares[:, :MERGING].sum(axis=1) >= model.thresholds["read"])
     logits = read([olds[spoken[row]].pair(new) for row in likely])
     if logits is not None and len(likely):
         shares[likely] = model.by_both([evidence[row] for row in likely], logits)
@@ -144,10 +144,6 @@ def weigh(
             aligned[row], evidence[row], shares[row], decided[at], thresholds, read=read_too
         )
     return decided
-
-
-def _merging(shares: Floats) -> Floats:
-    return shares[:, :MERGING].sum(axis=1)
 
 
 def _speaks(statement: Statement) -> bool:
@@ -298,9 +294,9 @@ def _only_adds(aligned: Alignment) -> bool:
     old, new = aligned.old, aligned.new
     ours, theirs = ([token.stem for token in each.tokens] for each in (old, new))
     added = [at for at in new.content if new.tokens[at].stem not in ours]
-    if added and all(new.tokens[at].norm in _NEW for at in added):
+    if added and all(new.tokens[at].norm in NEW for at in added):
         return True
-    if any(at <= new.verb and new.tokens[at].norm not in _NEW for at in added):
+    if any(at <= new.verb and new.tokens[at].norm not in NEW for at in added):
         return False
     if common_subsequence(ours, theirs) == len(ours):
         return True
