@@ -166,6 +166,9 @@ def test_a_name_that_is_a_pronoun_makes_no_other_parts(hippo: Hippocampe) -> Non
         ("I swim. Ana lives in Lyon and Ben left.", ["I swim", "Ana lives in Lyon", "Ben left"]),
         ("My sister and my brother live in Leeds.", ["My sister and my brother live in Leeds"]),
         ("I got a cat and she sleeps all day.", ["I got a cat and she sleeps all day"]),
+        ("sold the red car and Ana moved to Hull", ["sold the red car", "Ana moved to Hull"]),
+        ("I hope Ana comes and Ben drives.", ["I hope Ana comes and Ben drives"]),
+        ("Ann and my brother live in Leeds.", ["Ann and my brother live in Leeds"]),
         ("I may leave and Ana may stay.", ["I may leave and Ana may stay"]),
         ("I sold the car and the bike.", ["I sold the car and the bike"]),
     ],
@@ -188,6 +191,42 @@ def test_a_fact_that_is_joined_to_another_one_is_corrected(
 ) -> None:
     assert told(hippo, old, new) == ["inserted", "updated"]
     assert old in [item.content for item in hippo.recall(old, scope=HOME)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("We moved to Pau", "we live in Bayonne now and I got a dog", "home: pau → bayonne"),
+        ("my rent is 700", "my rent is 750 now and my boss gave me a raise", "rent: 700 → 750"),
+        (
+            "Je bosse chez Lidl",
+            "ma mère est malade et je bosse chez Aldi maintenant",
+            "employer: lidl → aldi",
+        ),
+    ],
+)
+def test_a_fact_that_another_one_is_joined_to_corrects(
+    hippo: Hippocampe, old: str, new: str, reason: str
+) -> None:
+    hippo.remember(old, scope=HOME)
+    found = hippo.remember(new, scope=HOME)
+    assert (found.action, found.reason) == ("updated", reason)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "The tortoise is called Admiral",
+            "the tortoise has a cold and a hedgehog called Button has moved in",
+        ),
+        ("my boss is called Trudy", "my boyfriend snores and Trudy's boss is called Nnamdi"),
+    ],
+)
+def test_facts_that_are_joined_replace_nothing_that_none_of_them_bears_on(
+    hippo: Hippocampe, old: str, new: str
+) -> None:
+    assert told(hippo, old, new) == ["inserted", "inserted"]
 
 
 @pytest.mark.parametrize(

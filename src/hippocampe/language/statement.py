@@ -331,19 +331,26 @@ def parts_of(text: str) -> list[str]:
 
 
 def _joined(text: str) -> list[str]:
-    """Return the statements that "and" joins in a sentence, if each has a subject and a verb of its own."""
+    """Return the statements that "and" joins in a sentence: those behind it have a subject and a verb of their own."""
     # Aliases must not matter: the facts of a statement are compared with them and without.
     part = _parse(text, (), ())
-    if len(text) > _LONGEST or part.question or part.hedged or not _QUOTES.isdisjoint(text):
+    if len(text) > _LONGEST or part.question or not _QUOTES.isdisjoint(text):
         return [text]
     found: list[str] = []
     start = 0
     for joint in _UNION.finditer(text):
         before, after = text[start : joint.start()], text[joint.end() :]
-        if _is_whole(before) and _is_whole(after):
+        if _may_stand_alone(before) and _is_whole(after):
             found.append(before)
             start = joint.end()
     return [*found, text[start:]]
+
+
+def _may_stand_alone(clause: str) -> bool:
+    statement = _parse(clause, (), ())
+    # "I hope that it stays dry and Ben comes": what is hoped may go on.
+    hopes = statement.hedged or len(statement.words) < _SHORTEST
+    return not hopes and _stands_alone(statement)
 
 
 def _is_whole(clause: str) -> bool:
@@ -370,6 +377,8 @@ _MOST_PARTS: Final = 6
 """A text of more parts is compared as a whole: each part costs the time of a statement."""
 _LONGEST: Final = 300
 """Characters of a sentence whose clauses are parsed by themselves; each costs the time of a statement."""
+_SHORTEST: Final = 4
+"""Words of what "and" joins to a statement: "Ann" in "Ann and Ben paint" is none."""
 _ALONE: Final = frozenset({"own", "name", "definite", "indefinite", "speaker"})
 """Kinds of subjects that need no sentence before them."""
 _LONG: Final = 6

@@ -1,12 +1,10 @@
 """Judge a new statement against the current memories. Writes nothing."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import combinations
 from typing import Final, NamedTuple
-
-import numpy as np
 
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
@@ -20,7 +18,7 @@ from hippocampe.language.names import Aliases, CanonicalNames
 from hippocampe.language.relations import is_fragment
 from hippocampe.language.statement import Statement, parse
 from hippocampe.language.text import fold, keywords, with_stop
-from hippocampe.protocols import Vector, Vectors
+from hippocampe.protocols import Vector
 from hippocampe.store import memories, statements
 from hippocampe.store.statements import StoredStatement
 from hippocampe.types import Memory
@@ -31,7 +29,15 @@ from hippocampe.updates.learnt import Floats, load_model
 from hippocampe.updates.nomination import least_cosine, nominate
 from hippocampe.updates.speakers import Told, is_unclear, labels, may_be_same, speaker_of
 from hippocampe.updates.twins import twins_of
-from hippocampe.updates.weighing import Weighed, apart, lost_words, shares_keyword, swaps, weigh
+from hippocampe.updates.weighing import (
+    Weighed,
+    apart,
+    lost_words,
+    share_most_words,
+    shares_keyword,
+    swaps,
+    weigh,
+)
 
 MAX_RELATED = 8
 """Related memories that are linked, nearest first. Without a limit, a person's name alone would relate all."""
@@ -321,30 +327,37 @@ def _compare_nominated(
     )
     names_of = cache(partial(_canonical, aliases))
     nominated = nominate(corpus, change, draft, prepared, aliases)
-    decisions = [list[Decision]() for _ in nominated]
     statement = parse(memory.content)
-    vectors_of = cache(
-        partial(_vectors_of_facts, corpus, change, statement, also_of_one=bool(prepared.parts))
-    )
-    for place, part in enumerate(statement.parts):
+    joined = statement.facts if _joins(statement) else ()
+    by_facts = {old.id for old, _ in nominated if _is_by_facts(statement, parse(old.content))}
+    decisions, of_joined = ([list[Decision]() for _ in nominated] for _ in range(2))
+    vectors = _vectors_of(corpus, joined if nominated else ())
+    dense = [*(prepared.parts or [prepared.dense]), *(vectors or [prepared.dense] * len(joined))]
+    several = bool(prepared.parts or joined)
+    vectors_of = cache(partial(_vectors_of_facts, corpus, change, by_facts, also_of_one=several))
+    for place, part in enumerate((*statement.parts, *joined)):
+        is_joined = place >= len(statement.parts)
         pairs: list[_Pair] = []
         for row, (old, _) in enumerate(nominated):
+            if is_joined and old.id not in by_facts:
+                continue
             names = names_of(speaker_of(memory, old))
             new = parse(memory.content, subjects=_subjects_of(memory, old), names=names)
             known = parse(old.content, subjects=_subjects_of(old, memory), names=names)
-            facts = zip(
-                _facts_of(known, statement), _facts_of(parse(old.content), statement), strict=True
+            own = (*new.parts, *new.facts)[place]
+            known, unnamed = (
+                each.facts if old.id in by_facts else each.parts
+                for each in (known, parse(old.content))
             )
-            for at, (each, unnamed) in enumerate(facts):
-                pairs.append(_Pair(row, at, unnamed, compare(new.parts[place], each)))
-        dense = prepared.parts[place] if prepared.parts else prepared.dense
-        cosine_of = partial(_cosine_of_fact, vectors_of, dense)
+            for at, (each, plain) in enumerate(zip(known, unnamed, strict=True)):
+                pairs.append(_Pair(row, at, plain, compare(own, each)))
+        cosine_of = partial(_cosine_of_fact, vectors_of, dense[place])
         weighed = _weigh_nearest(corpus, memory, part, nominated, pairs, cosine_of, aliases)
         for pair, decision in zip(pairs, weighed, strict=True):
-            decisions[pair.row].append(decision)
+            (of_joined if is_joined else decisions)[pair.row].append(decision)
     decided = [
-        (old, cosine, _of_parts(memory, old, each))
-        for (old, cosine), each in zip(nominated, decisions, strict=True)
+        (old, cosine, _of_joined(_of_parts(memory, old, whole), facts))
+        for (old, cosine), whole, facts in zip(nominated, decisions, of_joined, strict=True)
     ]
     return [
         (old, cosine, _unclear(decision, memory) if _has_unclear_owner(memory, old) else decision)
@@ -470,13 +483,32 @@ def _weigh_nearest(
     return decisions
 
 
-def _facts_of(old: Statement, new: Statement) -> Sequence[Statement]:
-    """The facts of an old statement; its parts for a new one that joins facts too: "Ann sings and Ben paints", "Ann paints and Ben …"."""
-    return old.facts if len(new.facts) == len(new.parts) else old.parts
+def _joins(statement: Statement) -> bool:
+    """Return whether "and" joins facts in a sentence of a statement."""
+    return len(statement.facts) > len(statement.parts)
+
+
+def _is_by_facts(new: Statement, old: Statement) -> bool:
+    """Return whether facts that "and" joins are compared one by one: not if the statements have most words in common.
+
+    "Ann sings and Ben paints" is as a whole another statement than "Ann paints and Ben sings".
+    """
+    return (_joins(new) or _joins(old)) and not share_most_words(new, old)
+
+
+def _of_joined(whole: Decision, facts: Sequence[Decision]) -> Decision:
+    """The decision on a statement that joins facts: what it replaces as a whole, one of its facts must bear on.
+
+    "The starter went mouldy and I buy bread now" ends the baking with both of its facts.
+    """
+    best = max(facts, key=_weight, default=whole)
+    if whole.verdict in _MERGED and best.verdict in (Verdict.APART, Verdict.RELATED):
+        return replace(whole, verdict=Verdict.UNSURE, reason=f"perhaps {whole.reason}")
+    return max(best, whole, key=_weight)
 
 
 def _cosine_of_fact(
-    vectors_of: Callable[[StoredStatement], Vectors | None],
+    vectors_of: Callable[[StoredStatement], Sequence[Vector] | None],
     dense: Vector,
     old: StoredStatement,
     at: int,
@@ -489,30 +521,37 @@ def _cosine_of_fact(
 def _vectors_of_facts(
     corpus: Corpus,
     change: UnitOfWork,
-    new: Statement,
+    by_facts: Set[str],
     old: StoredStatement,
     *,
     also_of_one: bool,
-) -> Vectors | None:
+) -> Sequence[Vector] | None:
     """The vectors of the facts of an old statement: one of two facts is not near to a new statement about either.
 
     Args:
         corpus: The corpus.
         change: The transaction, for reading only.
-        new: The statement to compare it with.
+        by_facts: The ids of the statements whose facts that "and" joins are compared one by one.
         old: The old statement.
         also_of_one: Whether to find the vector of a statement of one fact, too.
 
     Returns:
-        Shape (facts, dimensions); None with an embedder that the learnt model does not know, which may be remote.
+        A vector per fact; None if unknown.
     """
-    embedder, facts = corpus.vocabulary.embedder, _facts_of(parse(old.content), new)
-    if embedder.model != load_model().embedder:
-        return None
+    known = parse(old.content)
+    facts = known.facts if old.id in by_facts else known.parts
     if facts[1:]:
-        return embedder.embed([with_stop(fact.text) for fact in facts])
+        return _vectors_of(corpus, facts)
     dense = change.dense("memory", old.id) if also_of_one else None
-    return None if dense is None else dense[np.newaxis]
+    return None if dense is None else [dense]
+
+
+def _vectors_of(corpus: Corpus, facts: Sequence[Statement]) -> Sequence[Vector] | None:
+    """The vectors of facts; None with an embedder that the learnt model does not know, which may be remote."""
+    embedder = corpus.vocabulary.embedder
+    if not facts or embedder.model != load_model().embedder:
+        return None
+    return list(embedder.embed([with_stop(fact.text) for fact in facts]))
 
 
 def read_pairs(corpus: Corpus, pairs: Sequence[tuple[str, str]]) -> Floats | None:

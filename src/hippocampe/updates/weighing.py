@@ -441,9 +441,14 @@ def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> s
 
 def swaps(new: Statement, old: Statement) -> bool:
     """Return whether two statements, of several parts, have most of their words in common, and some or names in other places."""
-    aligned = align(old, new)
-    evidence = evidence_of(aligned, 0.0)
-    return evidence["jaccard"] >= _SAME_WORDS and _swaps(aligned, evidence)
+    return share_most_words(new, old) and _swaps(
+        aligned := align(old, new), evidence_of(aligned, 0.0)
+    )
+
+
+def share_most_words(new: Statement, old: Statement) -> bool:
+    """Return whether two statements have most of their words in common."""
+    return evidence_of(align(old, new), 0.0)["jaccard"] >= _SAME_WORDS
 
 
 def _swaps(aligned: Alignment, evidence: Mapping[str, float]) -> bool:
