@@ -132,7 +132,7 @@ class Sharing:
             mark = meta.get(connection, meta.LAST_ERASURE)
             if mark == self._heard:
                 return
-            spaces = audits.spaces_with(connection, "erase")
+            spaces = audits.spaces_erased(connection)
         self._heard = mark
         self._turns.retrievals.drop(None, mark)
         for space in spaces:
