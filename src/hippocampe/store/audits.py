@@ -35,7 +35,7 @@ def find(
 
 
 def spaces_erased(connection: Connection) -> list[str]:
-    """The spaces of which something was erased."""
+    """The spaces with an erasure in the log."""
     query = select(audit.c.space).where(audit.c.action == "erase")
     return list(connection.execute(query.distinct()).scalars())
 

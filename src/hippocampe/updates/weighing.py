@@ -510,4 +510,4 @@ _VETOES: Final[tuple[tuple[Callable[[Alignment], object], str], ...]] = (
     (_is_in_another_unit, "another unit"),
     (_goes_on_after_its_end, "perhaps from before the end"),
 )
-"""What keeps two statements apart, and the reason; the first one that holds counts."""
+"""Reasons to keep two statements apart, each with its condition; the first one that holds counts."""
