@@ -313,17 +313,15 @@ def only_channel(scope: Scope, channel_only: bool) -> str | None:
     return scope.channel
 
 
-def check_number(name: str, value: float, least: float, most: float) -> float:
-    """Check that a number is between two bounds, inclusive.
+def check_share(name: str, value: float) -> float:
+    """Check that a number is from 0 to 1.
 
     Raises:
         InvalidInput: It is not.
     """
     wrong = not isinstance(value, int | float) or isinstance(value, bool)  # pyright: ignore[reportUnnecessaryIsInstance]
-    if wrong or not least <= value <= most:
-        raise InvalidInput(
-            f"{name} must be a number from {least:g} to {most:g}, not {shown(value)}."
-        )
+    if wrong or not 0 <= value <= 1:
+        raise InvalidInput(f"{name} must be a number from 0 to 1, not {shown(value)}.")
     return value
 
 
@@ -418,7 +416,7 @@ def check_importance(type: str, importance: float | None) -> float:
     check_choice("type", type, DEFAULT_IMPORTANCE)
     if importance is None:
         return DEFAULT_IMPORTANCE[type]
-    return float(check_number("importance", importance, 0, 1))
+    return float(check_share("importance", importance))
 
 
 def merge_metadata(own: Metadata, inherited: Metadata) -> dict[str, MetadataValue]:

@@ -56,9 +56,7 @@ class StoreOutcome:
 
 def speaker_of(memory: Memory) -> str:
     """The user who told a memory that does not name them, "I live in Pau"; empty for others."""
-    if memory.collection != "memory":
-        return ""
-    return unnamed_speaker(memory.content, memory.user, memory.subjects)
+    return unnamed_speaker(memory.content, memory.user, memory.subjects, memory.collection)
 
 
 def replaced_label(label: str, when: str, language: str) -> str:

@@ -85,7 +85,7 @@ def density(store: Store, space: str, subjects: Iterable[str]) -> list[str]:
     """Count the current memories on each of the first subjects, one line each."""
     names = [name for name in dict.fromkeys(fold_subjects(list(subjects))) if name != SPEAKER]
     with store.read() as connection:
-        counts = statements.count_about(connection, space, "memory", names[:MAX_SUBJECTS])
+        counts = statements.count_about(connection, space, names[:MAX_SUBJECTS])
     return [f"{quote_label(name)}: {number}" for name, number in counts.items()]
 
 

@@ -198,8 +198,8 @@ def check_row(record: str, row: Row, *, refuse: bool) -> Row:
     return checked
 
 
-def _text(row: Row, name: str, limit: int, refuse: bool) -> str:
-    return redact(strip_injection(clean_text(row[name], limit=limit)), refuse=refuse)
+def _content(row: Row, limit: int, refuse: bool) -> str:
+    return redact(strip_injection(clean_text(row["content"], limit=limit)), refuse=refuse)
 
 
 def _labels(row: Row, *names: str) -> Row:
@@ -253,7 +253,7 @@ def _memory(row: Row, refuse: bool) -> Row:
 
 def _turn(row: Row, refuse: bool) -> Row:
     return {
-        "content": _text(row, "content", _MAX_TURN_CHARACTERS, refuse),
+        "content": _content(row, _MAX_TURN_CHARACTERS, refuse),
         **_labels(row, "author"),
         **_reason(row, "forgotten_reason", refuse),
     }
@@ -263,7 +263,7 @@ def _message(row: Row, refuse: bool) -> Row:
     if row.get("role") not in (None, *_ROLES):
         raise InvalidInput(f"unknown role {shown(row['role'])}: choose from {', '.join(_ROLES)}.")
     return {
-        "content": _text(row, "content", MAX_MESSAGE_CHARACTERS, refuse),
+        "content": _content(row, MAX_MESSAGE_CHARACTERS, refuse),
         **_labels(row, "author", "external_id", "reply_to"),
     }
 

@@ -263,7 +263,8 @@ def _write(item: Recollection, content: str, reader: _Reader) -> str:
     if memory.superseded_at is not None:
         then = reader.ago(memory.superseded_at)
         when = reader.say("{when}, replaced {then}", when=when, then=then)
-    if speaker := _speaker(memory):
+    speaker = unnamed_speaker(memory.content, memory.user, memory.subjects, memory.collection)
+    if speaker:
         content = reader.say("{who}: {said}", who=speaker, said=content)
     if memory.key is not None and item.kind in ("memory", "summary"):
         content = f"{quote_label(memory.key)} = {content}"
@@ -304,16 +305,6 @@ def _told_of(told: str, memory: Memory, at: datetime, reader: _Reader) -> str:
     if is_vague_event(memory.content, at, now=memory.created_at, timezone=reader.timezone):
         return reader.say("told {when}", when=told)
     return reader.say("told {when}; date: {day}", when=told, day=day)
-
-
-def _speaker(memory: Memory) -> str:
-    """The speaker of a memory about themselves or theirs that does not name them; empty for others.
-
-    In the other collections "I" is the companion.
-    """
-    if memory.collection != "memory":
-        return ""
-    return unnamed_speaker(memory.content, memory.user, memory.subjects)
 
 
 def _fit(

@@ -14,6 +14,7 @@ from hippocampe.errors import StoreError
 from hippocampe.injection.channel_history import Told
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.store import audits, embeddings, meta
+from hippocampe.store.driver import grouped
 from hippocampe.store.listening import BEAT_SECONDS, MISSED_BEATS, Listener, Message
 from hippocampe.store.postgres import PostgresStore
 from hippocampe.store.shown import TABLES
@@ -132,7 +133,7 @@ class Sharing:
             mark = meta.get(connection, meta.LAST_ERASURE)
             if mark == self._heard:
                 return
-            spaces = audits.spaces_with(connection, "erase")
+            spaces = audits.spaces_erased(connection)
         self._heard = mark
         self._turns.retrievals.drop(None, mark)
         for space in spaces:
@@ -159,9 +160,7 @@ class Sharing:
 
     def _read(self, space: str, items: Sequence[tuple[str, str]], model: str) -> list[Told]:
         """The contents and vectors of items."""
-        ids: dict[str, list[str]] = {}
-        for kind, id in items:
-            ids.setdefault(kind if kind in TABLES else "memory", []).append(id)
+        ids = grouped((kind if kind in TABLES else "memory", id) for kind, id in items)
         contents: dict[str, str] = {}
         with self._store.fenced(space), self._store.read() as connection:
             vectors = embeddings.vectors(connection, model, [id for _, id in items])

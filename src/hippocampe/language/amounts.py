@@ -132,9 +132,9 @@ def _height(whole: str, unit: str, parts: int, taken: int) -> Found:
 def _clock_time(words: Sequence[Word], at: int, known: Grammar) -> Found | None:
     norm, after = words[at].norm, _norm(words, at + 1)
     if clock := _CLOCK.fullmatch(norm):
-        return _time(int(clock[1]), clock[2] or "00", clock[3] or after, 1, known)
+        return _time(int(clock[1]), clock[2] or "00", clock[3] or after, known)
     if half := _HALF_DAY.fullmatch(norm):
-        return _time(int(half[1]), "00", half[2], 1, known)
+        return _time(int(half[1]), "00", half[2], known)
     if not norm.isdigit():
         return None
     if after in known.clock["hours"] and int(norm) <= 24:
@@ -144,7 +144,7 @@ def _clock_time(words: Sequence[Word], at: int, known: Grammar) -> Found | None:
         if after == "h" or _says_when(words, at, known):
             return Found("time", f"{int(norm)}:00", words=2)
     if after in known.clock["after_noon"] | known.clock["before_noon"]:
-        return _time(int(norm), "00", after, 1, known)
+        return _time(int(norm), "00", after, known)
     return None
 
 
@@ -165,11 +165,11 @@ def _says_when(words: Sequence[Word], at: int, known: Grammar) -> bool:
     return at > 0 and "at" in known.roles.get(words[at - 1].norm, ())
 
 
-def _time(hour: int, minutes: str, half: str, taken: int, known: Grammar) -> Found:
+def _time(hour: int, minutes: str, half: str, known: Grammar) -> Found:
     if half in known.clock["after_noon"] and hour < 12:
         hour += 12
     apart = half in known.clock["after_noon"] | known.clock["before_noon"]
-    return Found("time", f"{hour}:{minutes}", words=taken + apart)
+    return Found("time", f"{hour}:{minutes}", words=1 + apart)
 
 
 def _amount(words: Sequence[Word], at: int, known: Grammar) -> Found:

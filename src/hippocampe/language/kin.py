@@ -1,6 +1,6 @@
 """Relatives that a text names: "ma mère", "Mum". Each has words in every language. Pure.
 
-The words are data: `kin`, `mine`, `owner_links` and `names_a_relative` in `language/*/words.toml`.
+The words are data: `kin`, `grammar.own`, `owner_links` and `names_a_relative` in `language/*/words.toml`.
 """
 
 from __future__ import annotations

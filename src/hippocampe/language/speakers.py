@@ -14,16 +14,17 @@ _TALK: Final = words_of("discourse.talk")
 _AROUND_SAID: Final = ' \t\n*_"“”«»'
 
 
-def unnamed_speaker(text: str, user: str | None, subjects: Collection[str]) -> str:
+def unnamed_speaker(text: str, user: str | None, subjects: Collection[str], collection: str) -> str:
     """The user who made a statement about themselves or theirs without their name, as a label; empty for others.
 
     Args:
         text: The statement.
         user: The user who made it, if known.
         subjects: Its subjects, folded.
+        collection: Its collection; in those other than `memory`, "I" is the companion.
     """
     name = words(user or "")
-    if not user or words(text)[: len(name)] == name:
+    if collection != "memory" or not user or words(text)[: len(name)] == name:
         return ""
     unnamed = (
         is_first_person(text)

@@ -44,7 +44,7 @@ from hippocampe.validation import (
     check_limit,
     check_list,
     check_metadata,
-    check_number,
+    check_share,
     check_text,
     check_whole,
 )
@@ -109,7 +109,7 @@ def memories(
     check_choice("state", state, get_args(State))
     check_choice("order", order, get_args(Order))
     if min_importance is not None:
-        check_number("min_importance", min_importance, 0, 1)
+        check_share("min_importance", min_importance)
     skip = check_whole("skip", skip, least=0, most=MAX_SKIPPED)
     check_flag("count", count)
     wanted = check_text("words", words)

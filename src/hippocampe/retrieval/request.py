@@ -23,7 +23,7 @@ from hippocampe.validation import (
     MAX_CHOICES,
     check_choice,
     check_list,
-    check_number,
+    check_share,
     check_subject_names,
 )
 
@@ -147,7 +147,7 @@ def check_request(request: RecallRequest) -> RecallRequest:
         check_choice("collection", name, RECALL_COLLECTIONS)
     check_choice("mode", request.mode, get_args(Mode))
     if request.min_score is not None:
-        check_number("min_score", request.min_score, 0, 1)
+        check_share("min_score", request.min_score)
     if request.since and request.until and request.since >= request.until:
         raise InvalidInput("since must be before until.")
     return request

@@ -16,7 +16,7 @@ from hippocampe.language.subjects import proper_names_in
 from hippocampe.retrieval.candidates import Hits
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.store import associations, memories, message_rows, notes, turn_rows
-from hippocampe.store.driver import parts
+from hippocampe.store.driver import grouped, parts
 from hippocampe.store.message_rows import Spoken
 from hippocampe.store.turn_rows import Turn
 from hippocampe.types import MEMORY_COLLECTIONS, Memory, Message, Recollection
@@ -165,9 +165,7 @@ def kind_of(collection: str) -> str:
 def _rows(
     connection: Connection, batch: Sequence[Ranked], space: str, now: datetime
 ) -> dict[str, Recollection]:
-    of_kind: dict[str, list[str]] = {}
-    for id, kind, _ in batch:
-        of_kind.setdefault(kind, []).append(id)
+    of_kind = grouped((kind, id) for id, kind, _ in batch)
     rows: dict[str, Recollection] = {}
     if "memory" in of_kind:
         for memory in memories.get(connection, space, of_kind["memory"]).values():

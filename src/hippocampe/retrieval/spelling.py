@@ -189,7 +189,7 @@ def _owners(
     # Somebody typed it so before, or it is a name itself.
     if known := owners.keys() & there.keys():
         with corpus.store.read() as connection:
-            about = statements.count_about(connection, space, "memory", known)
+            about = statements.count_about(connection, space, known)
         owners = {each: owner for each, owner in owners.items() if not about.get(each)}
     return owners
 

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, insert, select
 
 from hippocampe.store.portable import newest
 from hippocampe.store.schema import audit
-from hippocampe.types import AuditAction, AuditEntry
+from hippocampe.types import AuditEntry
 
 _ACTOR = "actor"
 """The name of the actor in `detail`."""
@@ -34,9 +34,9 @@ def find(
     return [_entry(row) for row in connection.execute(query)]
 
 
-def spaces_with(connection: Connection, action: AuditAction) -> list[str]:
-    """The spaces with an entry about an action."""
-    query = select(audit.c.space).where(audit.c.action == action)
+def spaces_erased(connection: Connection) -> list[str]:
+    """The spaces with an erasure in the log."""
+    query = select(audit.c.space).where(audit.c.action == "erase")
     return list(connection.execute(query.distinct()).scalars())
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Insert, Table, event, insert, update
 
 from hippocampe.store import postgres_schema, schema
+from hippocampe.store.driver import grouped
 
 _WORD = re.compile(r"\w+")
 _FOLDED_WORD = re.compile(r"[^\W_]+")
@@ -63,9 +64,8 @@ def folded_words(text: str) -> list[str]:
 
 def vector_of(text: str) -> str:
     """The words of a text with their positions, as PostgreSQL reads a `tsvector`."""
-    places: dict[str, list[str]] = {}
-    for place, word in enumerate(folded_words(text), 1):
-        places.setdefault(word, []).append(str(min(place, _MOST)))
+    words = enumerate(folded_words(text), 1)
+    places = grouped((word, str(min(place, _MOST))) for place, word in words)
     return " ".join(f"'{word}':{','.join(at[:256])}" for word, at in places.items())
 
 

@@ -176,13 +176,11 @@ def about(
     return [StoredStatement(*found[id]) for id in sorted(found, reverse=True)[:limit]]
 
 
-def count_about(
-    connection: Connection, space: str, collection: str, names: Collection[str]
-) -> dict[str, int]:
+def count_about(connection: Connection, space: str, names: Collection[str]) -> dict[str, int]:
     """The number of current memories of each of these folded subjects."""
     named = (subject.c.space == space, subject.c.name.in_(names))
     query = select(subject.c.name, func.count()).join(memory, memory.c.id == subject.c.memory_id)
-    query = query.where(*named, memory.c.collection == collection, CURRENT)
+    query = query.where(*named, memory.c.collection == "memory", CURRENT)
     counted = {row[0]: row[1] for row in connection.execute(query.group_by(subject.c.name))}
     return {name: counted.get(name, 0) for name in names}
 

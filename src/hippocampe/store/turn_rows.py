@@ -324,7 +324,5 @@ def _around(
 
 def external_ids(connection: Connection, turn_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
     """The external ids of the messages of each turn, oldest first."""
-    found: dict[str, tuple[str, ...]] = {}
-    for turn_id, external_id in read_by_ids(connection, _EXTERNAL, list(turn_ids)):
-        found[turn_id] = (*found.get(turn_id, ()), external_id)
-    return found
+    found = grouped(read_by_ids(connection, _EXTERNAL, list(turn_ids)))
+    return {id: tuple(external) for id, external in found.items()}

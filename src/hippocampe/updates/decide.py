@@ -189,13 +189,11 @@ def _relation(new: Statement, old: Statement) -> Decision | None:
             reason = f"{SWAPPED}: {now.value} / {then.value}"
             return Decision(Verdict.RELATED, "relation", reason, now.name)
         change = value_change(now, then)
-        if change == "known" and _other_trade(new, old):
-            change = "perhaps"
-        if change == "replaced" and other_unit(new, old):
-            change = "perhaps"
-        if change == "replaced" and _is_company(now, new):
-            change = "perhaps"
-        if change == "negated" and is_left_for_the_day(new, old):
+        if (
+            (change == "known" and _other_trade(new, old))
+            or (change == "replaced" and (other_unit(new, old) or _is_company(now, new)))
+            or (change == "negated" and is_left_for_the_day(new, old))
+        ):
             change = "perhaps"
         if change is not None:
             reason = _explain(change, now, then)

@@ -412,31 +412,8 @@ def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> s
         return SWAPPED
     if rule.change == "perhaps":
         return rule.reason
-    if aligned.new.question and not aligned.old.question:
-        return "a question"
-    if aligned.new.ironic:
-        return "irony"
-    if "doubt" in aligned.new.signs - aligned.old.signs or _will_end(aligned):
-        return "a doubt"
-    if _is_beside_a_taste(aligned):
-        return "a taste stays"
-    if is_another_one(aligned):
-        return "another one"
-    if may_both_hold(aligned):
-        return "another time"
-    if tells_one_end(aligned.new, aligned.old):
-        return "perhaps both ends"
-    if tells_when_or_where(aligned):
-        return "when or where"
-    if _is_of_another_number(aligned) or counts_another(aligned.new, aligned.old):
-        return "another number"
-    if is_of_another_meal(aligned):
-        return "another meal"
-    if _is_in_another_unit(aligned):
-        return "another unit"
-    if _goes_on_after_its_end(aligned):
-        return "perhaps from before the end"
-    return amount_kept(aligned) or occasion(aligned) or beside(aligned)
+    certain = next((reason for holds, reason in _VETOES if holds(aligned)), None)
+    return certain or amount_kept(aligned) or occasion(aligned) or beside(aligned)
 
 
 def swaps(new: Statement, old: Statement) -> bool:
@@ -520,3 +497,22 @@ def contrast_of(aligned: Alignment) -> str:
 def _shown(words: list[str]) -> str:
     more = "…" if len(words) > _SHOWN_WORDS else ""
     return (" ".join(words[:_SHOWN_WORDS]) + more) or "–"
+
+
+_VETOES: Final[tuple[tuple[Callable[[Alignment], object], str], ...]] = (
+    (lambda aligned: aligned.new.question and not aligned.old.question, "a question"),
+    (lambda aligned: aligned.new.ironic, "irony"),
+    (lambda aligned: "doubt" in aligned.new.signs - aligned.old.signs, "a doubt"),
+    (_will_end, "a doubt"),
+    (_is_beside_a_taste, "a taste stays"),
+    (is_another_one, "another one"),
+    (may_both_hold, "another time"),
+    (lambda aligned: tells_one_end(aligned.new, aligned.old), "perhaps both ends"),
+    (tells_when_or_where, "when or where"),
+    (_is_of_another_number, "another number"),
+    (lambda aligned: counts_another(aligned.new, aligned.old), "another number"),
+    (is_of_another_meal, "another meal"),
+    (_is_in_another_unit, "another unit"),
+    (_goes_on_after_its_end, "perhaps from before the end"),
+)
+"""Reasons to keep two statements apart, each with its condition; the first one that holds counts."""
