@@ -12,6 +12,8 @@ from hippocampe.language.tense import Tense, is_over, is_past, tense_of
         ("j'ai eu une moto", Tense.PAST),
         ("j'ai une moto", Tense.PRESENT),
         ("j'avais une moto", Tense.PAST),
+        ("j'ai quoi comme moto ?", Tense.PRESENT),
+        ("j'ai aussi une moto", Tense.PRESENT),
         ("j'ai fait du vélo lundi", Tense.PAST),
         ("il fait du vélo le lundi", Tense.PRESENT),
         ("elle a déjà été opérée", Tense.PAST),

@@ -281,3 +281,29 @@ def test_a_newer_statement_that_tells_something_else_replaces_nothing(
     clock.advance(days=40)
     hippo.remember(newer, scope=ANA)
     assert told in found(hippo, question)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "question"),
+    [
+        (
+            "mon bureau c'est le 214 au bâtiment B",
+            "j'ai changé de bureau, je suis au 118 maintenant",
+            "il est où mon bureau ?",
+        ),
+        (
+            "my favourite beer is super bock",
+            "went off super bock, sagres is better",
+            "which beer do I like?",
+        ),
+    ],
+)
+def test_talk_with_the_words_of_what_was_replaced_is_replaced_too(
+    hippo: Hippocampe, clock: FakeClock, old: str, new: str, question: str
+) -> None:
+    for each in (old, "my knees are shot", new):
+        hippo.remember(each, scope=ANA)
+        say_between(hippo, clock, each)
+    given = found(hippo, question)
+    assert new in given
+    assert old not in given

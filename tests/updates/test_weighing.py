@@ -47,6 +47,22 @@ def test_an_amount_in_another_unit_is_listed(old: str, new: str, *, listed: bool
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "more"),
+    [
+        ("Our dog is called Pacha", "we got a second dog, a spaniel", True),
+        ("le chien c'est Pacha", "on a pris un deuxième chien, un épagneul", True),
+        ("Our dog is called Pacha", "we got a second dog instead", False),
+        ("I see Dr Hale, a dentist", "I see another dentist now", False),
+        ("my second dog is called Pacha", "my second dog is called Rex now", False),
+    ],
+)
+def test_one_more_replaces_nothing(old: str, new: str, *, more: bool) -> None:
+    verdict, reason = concluded(old, new, {"update": 0.9})
+    assert verdict is (Verdict.UNSURE if more else Verdict.UPDATED)
+    assert reason.startswith("one more") == more
+
+
+@pytest.mark.parametrize(
     ("old", "new", "another"),
     [
         ("Box 244 weighs 244 kilos in hall 244", "Box 245 weighs 245 kilos in hall 245", True),

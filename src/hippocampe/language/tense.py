@@ -14,6 +14,7 @@ from hippocampe.language.word_classes import word_classes
 _PAST: Final = words_of("past_auxiliaries")
 _BEFORE_PARTICIPLE: Final = words_of("grammar.have")
 _PARTICIPLES: Final = tuple(words_of("participle_endings"))
+_NO_PARTICIPLES: Final = words_of("no_participles")
 _PAST_ENDINGS: Final = tuple(words_of("past_endings"))
 _PAST_FORMS: Final = words_of("past_forms")
 _GONE: Final = {f"{each}{end}" for each in words_of("gone") for end in ("", "e", "s", "es")}
@@ -87,8 +88,9 @@ def _is_have(word: Word) -> bool:
 
 
 def _is_participle(word: str) -> bool:
-    """Return whether a word may be a participle, unlike "midi" in "a midi"."""
-    return word.endswith(_PARTICIPLES) and word not in word_classes().times
+    """Return whether a word may be a participle, unlike "midi" in "a midi" and "quoi" in "on a quoi"."""
+    may_be = word.endswith(_PARTICIPLES) and word not in _NO_PARTICIPLES
+    return may_be and word not in word_classes().times
 
 
 def is_past_form(word: str) -> bool:

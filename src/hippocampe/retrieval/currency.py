@@ -21,6 +21,7 @@ from hippocampe.errors import ModelUnavailable
 from hippocampe.language.questions import stated_in
 from hippocampe.language.statement import parse
 from hippocampe.language.tense import is_past
+from hippocampe.language.text import fold, without_stop
 from hippocampe.language.values import values_stated
 from hippocampe.protocols import TALK
 from hippocampe.retrieval import reading
@@ -86,10 +87,13 @@ def corrections(
     except (reading.NotRead, ModelUnavailable):
         return []
     found = zip(pairs, map(_share_of_update, logits), strict=False)
+    copies = _copies(items)
     return [
-        (older.id, newer.id, share)
+        (each.id, newer.id, share)
         for (older, newer), share in found
         if share >= (REPLACES if newer.score >= ANSWERS else REPLACES_SURELY)
+        for each in copies[_words(older)]
+        if _age(each) < _age(newer)
     ]
 
 
@@ -104,14 +108,22 @@ def correctable(
         items: The results.
 
     Returns:
-        At most `MOST_READ`, the most relevant first; none for a query about the past, when the older one held.
+        At most `MOST_READ`, the most relevant first, and the best of those with the same words; none for a query about the past,
+        when the older one held.
     """
     if is_past(parse(query.spoken)) and query.former is None:
         return []
-    told = [each for each in items if each.at is not None and each.kind in ("memory", *TALK)]
+    copies = _copies(items).values()
+    told = [max(each, key=lambda item: item.score) for each in copies]
     if len(told) < 2:
         return []
-    ages = {each.id: _age(each) for each in told}
+    ages = {one.id: max(map(_age, each)) for one, each in zip(told, copies, strict=True)}
+    # Talk always may correct.
+    talk = {
+        one.id
+        for one, each in zip(told, copies, strict=True)
+        if any(item.kind in TALK for item in each)
+    }
     told.sort(key=lambda each: ages[each.id])
     vectors = np.stack([scored.loaded.vectors[scored.rows[each.id]] for each in told])
     nearness = (vectors @ vectors.T).tolist()
@@ -127,19 +139,32 @@ def correctable(
     readable = (
         (older, newer)
         for _, older, newer in pairs
-        if _may_be_replaced(query, older, newer) and _is_readable(older, newer)
+        if (not talk.isdisjoint((older.id, newer.id)) or _may_be_replaced(query, older, newer))
+        and _is_readable(older, newer)
     )
     return list(islice(readable, MOST_READ))
 
 
-def _may_be_replaced(query: AnalysedQuery, older: Recollection, newer: Recollection) -> bool:
-    """Return whether a question casts doubt on what answers it, because of a newer result.
+def _copies(items: Sequence[Recollection]) -> dict[str, list[Recollection]]:
+    """What was told, by its words: a memory may repeat those of the talk that it was told in."""
+    copies: dict[str, list[Recollection]] = {}
+    for each in items:
+        if each.at is not None and each.kind in ("memory", *TALK):
+            copies.setdefault(_words(each), []).append(each)
+    return copies
 
-    Talk always may correct it. Two memories were both kept when the newer one was written: both must answer the question, and it
-    must not ask for several, nor for a value that the older one alone states: an age corrects no date of birth.
+
+def _words(item: Recollection) -> str:
+    said = item.content if item.memory else reading.without_reply(item) or item.content
+    return without_stop(fold(said))
+
+
+def _may_be_replaced(query: AnalysedQuery, older: Recollection, newer: Recollection) -> bool:
+    """Return whether a question casts doubt on a memory that answers it, because of a newer one.
+
+    Both were kept when the newer one was written: both must answer the question, and it must not ask for several, nor for a
+    value that the older one alone states: an age corrects no date of birth.
     """
-    if older.kind in TALK or newer.kind in TALK:
-        return True
     if newer.score < ANSWERS or (query.several and query.former is None):
         return False
     asked = query.features.values & values_stated(older.content)
@@ -230,18 +255,22 @@ def without_replaced(found: list[Recollection], newer: Mapping[str, Memory]) -> 
     """Results that were read, where replaced statements that answer no better than what replaced them have lower scores.
 
     One is kept for what its successor does not tell. It answers with its own probability times that of the successor being
-    no answer.
+    no answer. So does the talk that has its words.
 
     Args:
         found: The results, best first.
         newer: Their `successors`.
     """
     scores = {each.id: each.score for each in found}
+    told = {each.id: each for each in found}
+    copies = _copies(found) if newer else {}
     for id in scores.keys() & newer.keys():
         successor = scores.get(newer[id].id, 0.0)
-        own, other = log_odds(np.array([scores[id], successor], np.float32))
-        if own - other < _CLEARLY_BETTER:
-            scores[id] *= 1 - successor
+        for each in copies.get(_words(told[id]), ()):
+            own, other = log_odds(np.array([scores[each.id], successor], np.float32))
+            older = each.id == id or _at(each) < newer[id].created_at
+            if older and each.id != newer[id].id and own - other < _CLEARLY_BETTER:
+                scores[each.id] *= 1 - successor
     return _with_scores(found, scores)
 
 

@@ -31,6 +31,7 @@ _GIVEN: Final = _forms("given")
 _DISPOSED: Final = {each: forms | _GIVEN[each] for each, forms in _forms("disposed").items()}
 _TO: Final = words_of("reaching")
 _FOR: Final = words_of("before_purpose")
+_ONE_MORE: Final = words_of("one_more")
 _BEEN: Final = words_of("been")
 _RECENT: Final = words_of("recent_past")
 _KNOWN: Final = frozenset({"definite", "own", "others_own", "of"})
@@ -99,6 +100,16 @@ def is_another_one(aligned: Alignment) -> bool:
     other = named and any(old.tokens[at].name for at in aligned.open_old if at > old.verb)
     several = _is_of_several(things) and not repeated
     return of_many or other or several or _is_of_somebody_else(aligned)
+
+
+def is_one_more(aligned: Alignment) -> bool:
+    """Return whether the new statement tells of one more of what the old one has: "our dog is Rex", "we got a second dog"."""
+    old, new = aligned.old, aligned.new
+    if word_classes().occurs("instead", new.norms) or may_be_disposed(new, old):
+        return False
+    kept = old.content_words & new.content_words
+    more = (new.norms[at + 1 : at + 3] for at, each in enumerate(new.norms) if each in _ONE_MORE)
+    return _ONE_MORE.isdisjoint(old.norms) and any(not kept.isdisjoint(each) for each in more)
 
 
 def _is_of_somebody_else(aligned: Alignment) -> bool:

@@ -50,7 +50,7 @@ from hippocampe.updates.plans import (
     share_to_review,
     tells_when_or_where,
 )
-from hippocampe.updates.possessions import is_another_one
+from hippocampe.updates.possessions import is_another_one, is_one_more
 
 _ALTERNATIVE: Final = words_of("alternative")
 _UNION: Final = words_of("union")
@@ -506,6 +506,7 @@ _VETOES: Final[tuple[tuple[Callable[[Alignment], object], str], ...]] = (
     (_will_end, "a doubt"),
     (_is_beside_a_taste, "a taste stays"),
     (is_another_one, "another one"),
+    (is_one_more, "one more"),
     (may_both_hold, "another time"),
     (lambda aligned: tells_one_end(aligned.new, aligned.old), "perhaps both ends"),
     (tells_when_or_where, "when or where"),
