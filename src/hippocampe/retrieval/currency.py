@@ -146,7 +146,7 @@ def correctable(
 
 
 def _copies(items: Sequence[Recollection]) -> dict[str, list[Recollection]]:
-    """What was told, by its words: a memory may repeat those of the talk that it was told in."""
+    """The results that tell something, by their words: a memory may repeat those of the talk that it was told in."""
     copies: dict[str, list[Recollection]] = {}
     for each in items:
         if each.at is not None and each.kind in ("memory", *TALK):
