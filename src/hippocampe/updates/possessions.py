@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from hippocampe.language.lexicon import languages, words_of
@@ -31,6 +32,7 @@ _GIVEN: Final = _forms("given")
 _DISPOSED: Final = {each: forms | _GIVEN[each] for each, forms in _forms("disposed").items()}
 _TO: Final = words_of("reaching")
 _FOR: Final = words_of("before_purpose")
+_SOME: Final = words_of("someone")
 _ONE_MORE: Final = words_of("one_more")
 _BEEN: Final = words_of("been")
 _RECENT: Final = words_of("recent_past")
@@ -108,8 +110,12 @@ def is_one_more(aligned: Alignment) -> bool:
     if word_classes().occurs("instead", new.norms) or may_be_disposed(new, old):
         return False
     kept = old.content_words & new.content_words
-    more = (new.norms[at + 1 : at + 3] for at, each in enumerate(new.norms) if each in _ONE_MORE)
-    return _ONE_MORE.isdisjoint(old.norms) and any(not kept.isdisjoint(each) for each in more)
+    counted = (
+        new.norms[at + 2 : at + 4]
+        for at, (article, each) in enumerate(pairwise(new.norms))
+        if each in _ONE_MORE and article in _SOME
+    )
+    return _ONE_MORE.isdisjoint(old.norms) and any(not kept.isdisjoint(each) for each in counted)
 
 
 def _is_of_somebody_else(aligned: Alignment) -> bool:
