@@ -10,7 +10,7 @@ find its own.
 With ``--form``, the new statements are in another form that means the same: in ``capitals``, ``marked`` by discourse
 markers ("ok so …"), ``announced`` ("it turns out that …"), ``dated`` ("2026-03-02: …"), a ``sentence`` with a capital and a full
 stop, or ``beside`` an old statement of another record of their language, as each older statement then is too. ``joined``, only the
-older statements are: "and" joins each to another one.
+older statements are: "and" joins each to another one; ``joining``, only the new statement is.
 ``--pairs`` is a file of
 ``{"fr1", "fr2", "en1", "en2", "duplicate"}``, such as PAWS-X.
 
@@ -98,6 +98,20 @@ def beside(record: Record, one: Record, other: Record) -> Record:
         before=tuple(behind(each, one.before[0]) for each in record.before),
         after=behind(record.after, other.before[0]),
     )
+
+
+def joined_before(record: Record, one: Record, other: Record) -> Record:
+    """A record whose older statements "and" joins to another fact."""
+    return replace(record, before=tuple(joined(each, one.before[0]) for each in record.before))
+
+
+def joined_after(record: Record, one: Record, other: Record) -> Record:
+    """A record whose new statement "and" joins to another fact."""
+    return replace(record, after=joined(record.after, other.before[0]))
+
+
+BESIDE: Final = {"beside": beside, "joined": joined_before, "joining": joined_after}
+"""Forms in which other facts stand beside those of a record."""
 
 
 def pairs(path: Path) -> list[Record]:
@@ -275,9 +289,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=Path, help="pairs of sentences with or without one meaning")
     parser.add_argument("--store", action="store_true", help="also judge in a store of all records")
     parser.add_argument("--show", type=int, default=0, help="wrong merges to print")
-    parser.add_argument(
-        "--form", choices=(*FORMS, "beside", "joined"), help="the form of new statements"
-    )
+    parser.add_argument("--form", choices=(*FORMS, *BESIDE), help="the form of new statements")
     options = parser.parse_args()
     found = [record for path in options.files for record in records(path)]
     if options.form in FORMS:
@@ -286,12 +298,9 @@ def main() -> None:
     elif options.form:
         kinds = [guess_language(record.after, default="en") for record in found]
         ones, twos = others(kinds), others(kinds, STRIDE * STRIDE)
+        form = BESIDE[options.form]
         found = [
-            beside(record, found[one], found[two])
-            if options.form == "beside"
-            else replace(
-                record, before=tuple(joined(x, found[one].before[0]) for x in record.before)
-            )
+            form(record, found[one], found[two])
             for record, one, two in zip(found, ones, twos, strict=True)
         ]
     if options.pairs:
