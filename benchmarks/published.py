@@ -106,19 +106,6 @@ def overview() -> Iterator[Row]:
         f"{wrongly_merged('en')} English, {wrongly_merged('fr')} French",
     )
     yield "messages without an answer that bring nothing (28 messages, held out)", quiet()
-    stores = [each["messages"] for each in results("forgetting").values()]
-    asked, right, other, quiet_ = (
-        sum(each.get(of, 0) for each in stores)
-        for of in ("requests", "right", "other talk", "quiet")
-    )
-    for figure, value in (
-        ("requests to forget that hide what they mean, and nothing else", f"{right} of {asked}"),
-        (
-            "talk with the same words that asks for nothing and hides nothing",
-            f"{quiet_} of {other}",
-        ),
-    ):
-        yield figure, value, "own requests in two stores", "`benchmarks/forgetting.py`"
     kills = results("crash")
     yield (
         f"acknowledged writes lost in {kills['rounds']:,} kills of the process",
