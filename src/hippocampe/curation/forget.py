@@ -63,7 +63,11 @@ def _about(corpus: Corpus, topic: str, scope: Scope) -> list[ReceiptItem]:
     """The items about each thing that a topic names; for a thing without any, those that the reader certainly finds."""
     found: dict[str, ReceiptItem] = {}
     for each in topics_in(topic):
-        items = about.find(corpus, each, scope) or about.likely(corpus, each, scope, sure=False)
+        items = about.find(corpus, each, scope)
+        if not items:
+            likely = about.likely(corpus, each, scope, sure=False)
+            behind = about.MAX_BEHIND_UNASKED
+            items = about.nearest(corpus, each, scope, [], likely, behind=behind)
         found.update((item.id, item) for item in items)
     return list(found.values())
 

@@ -51,6 +51,8 @@ UNCLEAR = "unclear"
 MAX_BEHIND = 3.0
 """Log-odds of the reader between the text that is nearest to a topic and the farthest that is about it too. Of 25 pairs in
 both languages, others are farther by 3.1 to 6.9, such as "mon salaire" / "je dois 400 euros"."""
+MAX_BEHIND_UNASKED = 1.0
+"""The same where nobody is asked: "my debts" takes "I owe 400 pounds", and not "my savings are 2300 euros", 1.8 behind."""
 READING_SECONDS = 0.04
 """Time for that: a turn has 100 ms."""
 _Told = tuple[ReceiptItem, str | None]
@@ -187,10 +189,12 @@ def nearest(
     scope: Scope,
     found: list[ReceiptItem],
     others: list[ReceiptItem],
+    *,
+    behind: float = MAX_BEHIND,
 ) -> list[ReceiptItem]:
     """The items that a search found about a topic; with others, if the reader finds one of these nearer.
 
-    Items that may be about somebody else are then dropped if they are far less near; see `_near`.
+    Items that may be about somebody else are then dropped if they are less near by more than `behind`; see `_near`.
     """
     asked = read_topic(corpus, topic, scope, said=True)
     known = {each.id for each in found}
@@ -199,7 +203,7 @@ def nearest(
     best = max(range(len(odds)), key=lambda at: odds[at], default=None)
     if best is None or every[best].id in known:
         return found
-    near = {each.id for each in _near(asked, every, odds)}
+    near = {each.id for each in _near(asked, every, odds, behind)}
     clear = {each.id for each in found if UNCLEAR not in each.matched}
     return [each for each in every if each.id in near | clear]
 
@@ -213,8 +217,7 @@ def _nearest(corpus: Corpus, topic: Topic, found: list[ReceiptItem]) -> list[Rec
 
 def _odds(corpus: Corpus, topic: Topic, found: list[ReceiptItem]) -> list[float]:
     """The log-odds that the first texts are about a topic of the user, as many as there is time to read."""
-    user = topic.user or ""
-    name = names_of([user], [topic.text])[user]
+    name = names_of([topic.user], [topic.text]).get(topic.user)
     told = [words_said(each.content) for each in found[:MAX_LIKELY]]
     pairs = [(line(name, topic.text), line(name, text)) for text in told]
     try:
@@ -223,9 +226,11 @@ def _odds(corpus: Corpus, topic: Topic, found: list[ReceiptItem]) -> list[float]
         return []
 
 
-def _near(topic: Topic, found: list[ReceiptItem], odds: list[float]) -> list[ReceiptItem]:
+def _near(
+    topic: Topic, found: list[ReceiptItem], odds: list[float], behind: float = MAX_BEHIND
+) -> list[ReceiptItem]:
     """The items that the reader finds about a topic as much as the nearest, that have words of it, or that were not read."""
-    least = max(odds, default=0.0) - MAX_BEHIND
+    least = max(odds, default=0.0) - behind
     return [
         each
         for at, each in enumerate(found)
